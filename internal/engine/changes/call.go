@@ -34,7 +34,11 @@ func (s *Step) ForCall(m session.MessageID, part session.PartID, call string) *C
 
 // RecordWrites stores and pins the contents before and after the changes, and records the changes. A file tool calls it
 // before it writes, and must not write if it fails.
+//
+// The contents are stored and pinned before the event that names them, and the event is committed before the write: a
+// crash in between leaves no change without its contents.
 func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite) error {
+	// Store both sides of each write; a nil content is no file.
 	fact := &session.FilesWriting{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
 	}
@@ -62,12 +66,14 @@ func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite
 		}
 		fact.Files = append(fact.Files, change)
 	}
+	// Pin the contents, then record the changes.
 	if err := c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files)); err != nil {
 		return err
 	}
 	if err := c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil {
 		return err
 	}
+	// Commands that run meanwhile do not record these changes as theirs.
 	c.step.recorder.watches.excludeWrites(c.call.SessionID, c.step.files.Root(), fact.Files)
 	c.step.addChanges(fact.Files)
 	return nil
@@ -83,13 +89,16 @@ func relativePath(root, path string) session.FilePath {
 	return session.FilePath(filepath.ToSlash(rel))
 }
 
-// WatchTree captures the worktree before a command; done, which the caller calls after it and before it gives the
-// outcome, captures it again and records what differs. Where that takes longer than outcomeTime, it goes on in the
-// background. If the worktree cannot be captured, the command runs all the same, and its
-// changes are recorded as unknown; if not even that can be recorded, it is an error. It waits for earlier commands of
-// the session to be recorded.
+// WatchTree captures the worktree before a command. The caller calls done after the command and before it returns the
+// outcome: done captures the worktree again and records what differs. If that takes longer than outcomeTime, it
+// continues in the background.
+//
+// If the worktree cannot be captured, the command runs all the same and its changes are recorded as unknown. It is an
+// error if not even that can be recorded, or if ctx ends first: WatchTree waits until earlier commands of the session
+// are recorded, and until no other capture of the worktree is made.
 func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	recorder, files := c.step.recorder, c.step.files
+	// Wait for earlier commands of the session, then for other captures of the worktree.
 	if err := recorder.AwaitSession(ctx, c.call.SessionID); err != nil {
 		return nil, err
 	}
@@ -97,8 +106,13 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	c.step.watched = true
 	c.step.mu.Unlock()
 	w := recorder.watches.startWatch(files.Root(), c.call.SessionID)
-	unlock := recorder.watches.lockCaptures(files.Root())
+	unlock, err := recorder.watches.lockCaptures(ctx, files.Root())
+	if err != nil {
+		recorder.watches.endWatch(w)
+		return nil, err
+	}
 	defer unlock()
+	// Capture the worktree, and record that the command begins. Without a capture there is nothing to compare with.
 	before, err := files.CaptureTree(ctx)
 	fact := &session.TreeCaptured{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
@@ -111,6 +125,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 		return func() {}, err
 	}
 	recorder.watches.noteCapture(w, before)
+	// Compare in the background, and wait for a moment: see awaitOutcome.
 	return func() {
 		recorded, given := make(chan struct{}), &atomic.Pointer[time.Time]{}
 		recorder.StartTask(c.call.SessionID, func() {
@@ -124,17 +139,23 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 }
 
 // recordTree captures the worktree after a command and records what differs from before, except for what file tools
-// wrote meanwhile. given holds when the outcome of the command was given before that; nil if it was not.
+// wrote meanwhile. given holds the time at which the outcome of the command was returned, nil until then. If something
+// fails, the changes are recorded as unknown, with the reason.
 func (c *CallRecorder) recordTree(
 	ctx context.Context, w *watch, before string, given *atomic.Pointer[time.Time],
 ) {
 	fact := &session.TreeChanged{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
 	}
-	unlock := c.step.recorder.watches.lockCaptures(c.step.files.Root())
-	defer unlock()
-	after, err := c.step.files.CaptureTree(ctx)
+	// Capture the worktree, and end the watch.
+	var after string
+	unlock, err := c.step.recorder.watches.lockCaptures(ctx, c.step.files.Root())
+	if err == nil {
+		defer unlock()
+		after, err = c.step.files.CaptureTree(ctx)
+	}
 	c.step.recorder.watches.endWatch(w)
+	// Compare both captures, and the captures that others made in between.
 	if err == nil {
 		fact.Files, fact.Omitted, err = c.step.files.Compare(ctx, before, after, maxChanged)
 		fact.Omitted = fact.Omitted[:min(len(fact.Omitted), maxOmitted)]
@@ -143,6 +164,7 @@ func (c *CallRecorder) recordTree(
 		fact.Transient = c.listTransient(ctx, w, after, fact.Files)
 		c.step.recorder.watches.noteCapture(w, after)
 	}
+	// Remove what file tools wrote, and mark what may be another session's or the user's.
 	if fact.Files = w.dropWritten(fact.Files); len(fact.Files) > 0 {
 		fact.Beside = w.beside
 	}
@@ -153,6 +175,7 @@ func (c *CallRecorder) recordTree(
 			}
 		}
 	}
+	// Pin the contents, then record the changes.
 	if err == nil {
 		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(slices.Concat(fact.Files, fact.Transient)))
 	}
@@ -163,9 +186,10 @@ func (c *CallRecorder) recordTree(
 	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact))
 }
 
-// listTransient returns the files that are after the command as before it, and were otherwise in a capture of another
-// command meanwhile, with the states that they had then; changed are those that differ. Files that file tools wrote
-// meanwhile are left out. A capture that can no longer be compared is left out as well.
+// listTransient returns the states that files had for a moment during the command: those in the captures that other
+// commands made meanwhile, of files that the command left as it found them. Each change leads from such a state to the
+// one after the command. changed are the files that the command did not leave so; they, and files that file tools wrote
+// meanwhile, are left out, and so is a capture that can no longer be compared.
 func (c *CallRecorder) listTransient(
 	ctx context.Context, w *watch, after string, changed []session.FileChange,
 ) (out []session.FileChange) {

@@ -45,8 +45,8 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 // outcomeTime bounds the time for which the outcome of a command waits until what it changed is recorded.
 const outcomeTime = 500 * time.Millisecond
 
-// awaitOutcome waits at most outcomeTime until the changes of a command are recorded, and else stores in given when it
-// stopped waiting. What changes after that may be the user's, who sees the outcome of the command then.
+// awaitOutcome waits at most outcomeTime until the changes of a command are recorded. If it stops waiting before, it
+// stores the time in given: from then on the user sees the outcome of the command, and a change may be the user's.
 func awaitOutcome(recorded <-chan struct{}, given *atomic.Pointer[time.Time]) {
 	timer := time.NewTimer(outcomeTime)
 	defer timer.Stop()

@@ -154,7 +154,7 @@ func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 				l.Changes[i].Failed = true
 			}
 		}
-	case *session.TreeCaptured:
+	case *session.TreeCaptured: // a command of another turn ends those without an end
 		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
 		for _, c := range l.commands {
 			if c.MessageID != call.MessageID && c.end == 0 && c.limit == 0 {

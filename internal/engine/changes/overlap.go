@@ -44,9 +44,11 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 	if theirs == nil || c.isInstant() { // the session was deleted, or the beginning is not recorded
 		return true
 	}
+	// The session of a selected change may be one that is merged into the ledger.
 	isSelected := func(call, origin Call) bool {
 		return l.tree[other] && selected(CallChange{Call: call, Origin: origin, FileChange: c.FileChange})
 	}
+	// A write of a file tool during the change's command, to the same file.
 	beside, isNear := theirs.listBeside(c)
 	wrote := l.tree[other] && isNear
 	for _, w := range theirs.Changes {
@@ -56,6 +58,8 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 			}
 		}
 	}
+	// A command that overlaps: it changed the file, what it changed is not known, or it did not run within the time of
+	// the change's own. Without any trace of the other session's work, nothing excludes that it made the change.
 	return len(beside) == 0 && !wrote || slices.ContainsFunc(beside, func(ran *command) bool {
 		if isSelected(ran.Call, ran.origin) {
 			return false
@@ -80,6 +84,7 @@ func (l *Ledger) listBeside(c CallChange) (out []*command, isNear bool) {
 
 // joinOverlapping joins the changes of a file by commands that ran at the same time, and by file tools meanwhile.
 func joinOverlapping(found []CallChange) (out []CallChange) {
+	// Visit the changes in the order of their beginnings.
 	byStart := slices.Clone(found)
 	slices.SortStableFunc(byStart, func(a, b CallChange) int { return cmp.Compare(a.start, b.start) })
 	last := map[session.FilePath]int{} // the index in out of the newest change of a path by commands
@@ -92,6 +97,7 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 			out = append(out, c)
 			continue
 		}
+		// The change began before the one at i ended: make one of both.
 		joined := &out[i]
 		joined.By, joined.Beside = AddIDs(joined.By, c.By), AddIDs(joined.Beside, c.Beside)
 		joined.Failed, joined.Guarded = joined.Failed && c.Failed, joined.Guarded || c.Guarded
@@ -115,8 +121,9 @@ func (c *command) keepsFile(change CallChange, selected func(CallChange) bool) b
 		selected(CallChange{Call: c.Call, Origin: c.origin, FileChange: change.FileChange})
 }
 
-// skipTransient corrects a change by a command that began or ended while another selected command had brought the file
-// into a state for a moment: that one left the file as it found it, which is the state that counts.
+// skipTransient corrects the change c of a command that began or ended while another selected command ran that left the
+// file as it found it. If c began or ended with a state that the file had only during that other command, the state that
+// the other command left takes its place.
 func (l *Ledger) skipTransient(c *CallChange, selected func(CallChange) bool) {
 	if c.isInstant() {
 		return
@@ -126,7 +133,7 @@ func (l *Ledger) skipTransient(c *CallChange, selected func(CallChange) bool) {
 			continue
 		}
 		if ran.isAround(c.interval) {
-			c.After = c.Before // of all that it did, nothing is left
+			c.After = c.Before // c was made and undone within the other command
 		}
 		for _, t := range ran.transient {
 			if t.Path == c.Path && ran.contains(c.start) && t.Before == c.Before {

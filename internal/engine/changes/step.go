@@ -65,10 +65,13 @@ const maxEndWait = 250 * time.Millisecond
 
 // FillEnd sets the files of the step's end: the paths of those that differ, and names for their states before and after
 // the step. It waits at most maxEndWait for changes of commands; those recorded later appear in the diffs only.
+// The step's own calls add their changes to it while they run. Changes of subagents are not among them: a step with
+// tasks reads all of its changes from the log instead.
 func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if s == nil {
 		return
 	}
+	// Wait for the changes of commands.
 	s.mu.Lock()
 	watched, tasks := s.watched, s.tasks
 	s.mu.Unlock()
@@ -77,6 +80,7 @@ func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if watched {
 		_ = s.recorder.AwaitSession(ctx, s.session) // an error means that the time is over
 	}
+	// Sum the changes, with those of subagents.
 	s.mu.Lock()
 	changed := dropUnchanged(s.changed)
 	s.mu.Unlock()
@@ -91,7 +95,8 @@ func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if len(changed) == 0 {
 		return
 	}
-	before, after := sha1.New(), sha1.New() //nolint:gosec // see above
+	// Name both states by a digest of the changed files.
+	before, after := sha1.New(), sha1.New() //nolint:gosec // names a list of states
 	for _, c := range changed {
 		_, _ = fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
 		_, _ = fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)

@@ -113,12 +113,16 @@ func listTree(ctx context.Context, st store.Store, id session.ID) (tree []*sessi
 }
 
 // mergeTree returns the ledger with the changes of the sessions that work for tasks of its session. Changes that have
-// another reason, such as a prompt of the user for a subagent, are left out.
+// another reason, such as a prompt of the user for a subagent, are left out. The result shares what it does not change
+// with l, which the caller holds for as long as it uses the result.
+//
+// The sessions are read from the top down: the origin of a nested task is that of the task above it.
 func (r *ChangeRecorder) mergeTree(ctx context.Context, id session.ID, l *Ledger) (*Ledger, error) {
 	tree, err := listTree(ctx, r.journal.Store, id)
 	if err != nil {
 		return nil, err
 	}
+	// Begin with the session's own changes.
 	out := &Ledger{
 		Changes: slices.Clip(l.Changes), Gaps: slices.Clip(l.Gaps), commands: slices.Clip(l.commands), counts: l.counts,
 		beside: map[session.ID]*Ledger{id: l}, tree: map[session.ID]bool{id: true},
@@ -126,6 +130,7 @@ func (r *ChangeRecorder) mergeTree(ctx context.Context, id session.ID, l *Ledger
 	ledgers := map[session.ID]*Ledger{id: l}
 	origins := map[session.MessageID]Call{} // by the prompt of a task
 	for _, s := range tree {
+		// Find the prompts of the tasks that the parent began, with the call of the top session behind each.
 		parent := ledgers[s.ParentID]
 		if parent.tasks, err = r.readTasks(ctx, s.ParentID, parent.tasks); err != nil {
 			return nil, err
@@ -137,6 +142,7 @@ func (r *ChangeRecorder) mergeTree(ctx context.Context, id session.ID, l *Ledger
 				origins[prompt] = origin
 			}
 		}
+		// Add what the session changed for these prompts.
 		child, err := r.takeLedger(ctx, s.ID)
 		if err != nil {
 			return nil, err

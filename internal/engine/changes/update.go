@@ -113,11 +113,13 @@ func (r *ChangeRecorder) CountChanges(
 	return total, err
 }
 
-// recordDiff appends the diff of the prompt, or of the command of the user, unless it is already stored. Only prompts
-// store theirs; the totals of the session are stored with both. It reports whether it was not stored.
+// recordDiff appends the diff of the prompt, or of the command of the user, with the totals of the session, unless both
+// are stored as they are. It reports whether it appended them. A command of the user stores the totals only, so only
+// these are compared.
 func (r *ChangeRecorder) recordDiff(
 	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
 ) (differs bool, err error) {
+	// Compute the diff and the totals.
 	fact := &session.DiffUpdated{MessageID: prompt}
 	err = r.useLedger(ctx, id, func(l *Ledger) {
 		answers := l.SelectChanges(func(c CallChange) bool { return c.Origin.PromptID == prompt })
@@ -128,6 +130,7 @@ func (r *ChangeRecorder) recordDiff(
 	if err != nil {
 		return false, err
 	}
+	// Compare them with what is stored.
 	var same bool
 	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -14,18 +15,24 @@ type watches struct {
 	byRoot map[string][]*watch
 	recent []recentWrite // oldest first
 
-	captures sync.Map // of *sync.Mutex, by root; see lockCaptures
+	captures sync.Map // locks, as chan struct{} of capacity 1, by root; see lockCaptures
 }
 
-// lockCaptures waits until no other capture of the worktree is made or recorded: captures are recorded in the order in
-// which they are made.
-func (s *watches) lockCaptures(root string) (unlock func()) {
-	mu, _ := s.captures.LoadOrStore(root, &sync.Mutex{})
-	mu.(*sync.Mutex).Lock()
-	return mu.(*sync.Mutex).Unlock
+// lockCaptures waits until no other capture of the worktree is made or recorded, so that captures are recorded in the
+// order in which they are made. Its error is the cause of ctx's end: a capture of a large worktree takes long, and a
+// call that waits for it can be interrupted.
+func (s *watches) lockCaptures(ctx context.Context, root string) (unlock func(), err error) {
+	v, _ := s.captures.LoadOrStore(root, make(chan struct{}, 1))
+	lock := v.(chan struct{})
+	select {
+	case lock <- struct{}{}:
+		return func() { <-lock }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
-// recentWrite is a write that a file tool has announced less than writeTime ago. It may not have made it yet.
+// recentWrite is a write that a file tool announced less than writeTime ago. The write may not have been made yet.
 type recentWrite struct {
 	id     session.ID
 	root   string
@@ -33,6 +40,7 @@ type recentWrite struct {
 	at     time.Time
 }
 
+// writeTime bounds the time from the announcement of a write to the write itself.
 const writeTime = 2 * time.Second
 
 // watch is the time from the capture before a command to the capture after it.
@@ -47,18 +55,20 @@ type watch struct {
 	announced []recentWrite
 }
 
-// startWatch begins a watch. The command may be blamed for changes of other sessions' commands that run at the same
-// time, and theirs for its changes, so each watch notes the other session.
+// startWatch begins a watch. A capture shows what changed, not which of several commands changed it, so each watch notes
+// the sessions of the others that run at the same time.
 func (s *watches) startWatch(root string, id session.ID) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &watch{root: root, id: id}
+	// Note the sessions in each other's watches.
 	for _, other := range s.byRoot[root] {
 		if other.id != id {
 			w.addBeside(other.id)
 			other.addBeside(id)
 		}
 	}
+	// Note the writes that may still be made.
 	s.forgetOldWrites()
 	for _, r := range s.recent {
 		if r.root == root && r.id != id { // a later call of the same session begins when the write is made
@@ -76,7 +86,8 @@ func (s *watches) forgetOldWrites() {
 // maxCaptures bounds the captures that the one after a command is compared with.
 const maxCaptures = 16
 
-// noteCapture notes that the worktree was captured for the watch, at its beginning or end, in the other watches.
+// noteCapture adds a capture of the worktree, which was made for the beginning or end of the watch w, to the other
+// watches.
 func (s *watches) noteCapture(w *watch, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,16 +116,19 @@ func (s *watches) endWatch(w *watch) {
 }
 
 // dropWritten returns the changes without those that file tools made during the watch, which has ended. A file that
-// differs from what they found or left was changed by the command as well, and stays. An announced write may not have
-// been made, and the change be the command's: then the other session may have made all changes.
+// differs from what they found or left was changed by the command as well: its change stays. If the change equals a
+// write that another session announced before the watch, it is that session's or the command's: it is removed, and the
+// watch notes that session in beside.
 func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 	return slices.DeleteFunc(found, func(f session.FileChange) bool {
+		// A write announced before the watch explains the change.
 		for _, a := range w.announced {
 			if a.change.Path == f.Path && a.change.Before == f.Before && a.change.After == f.After {
 				w.addBeside(a.id)
 				return true
 			}
 		}
+		// Follow the writes during the watch from the state before it. explained: each began where the one before ended.
 		state, wrote := f.Before, false
 		explained := true
 		for _, a := range w.written {
@@ -130,6 +144,7 @@ func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 		if explained && state == f.After {
 			return true
 		}
+		// The command changed the file as well: the sessions that wrote it share the change.
 		for _, a := range w.written {
 			if a.change.Path == f.Path && a.id != w.id {
 				w.addBeside(a.id)
