@@ -18,6 +18,7 @@ func CommitFacts(r store.Reader, s *session.Session) (facts []session.EventData,
 	case staged.Phase != session.RevertDone:
 		return nil, session.Conflict("session", string(s.ID), "is restoring files; try again when that is done")
 	}
+	// Read what is taken back. Without the point there is nothing to remove.
 	taken, err := readRange(r, s.ID, pointOf(staged))
 	if missing, ok := errors.AsType[*session.Error](err); ok && missing.Code == session.CodeNotFound {
 		return []session.EventData{&session.RevertCommitted{MessageID: staged.MessageID, FilesOnly: true}}, nil
@@ -28,6 +29,7 @@ func CommitFacts(r store.Reader, s *session.Session) (facts []session.EventData,
 	if staged.FilesOnly {
 		return commitFiles(staged, taken), nil
 	}
+	// Remove the parts of the point's message, then the messages after it.
 	for _, part := range taken.parts {
 		facts = append(facts, &session.PartRemoved{TurnFact: session.OfTurn(staged.MessageID), PartID: part})
 	}

@@ -38,6 +38,7 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) (out
 		out.Files, err = r.compareSessions(ctx, s, q)
 		return out, err
 	}
+	// Select the changes of the prompts that the staged revert did not take back.
 	prompts, err := r.selectPrompts(ctx, id, q)
 	if err != nil {
 		return out, err
@@ -54,6 +55,7 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) (out
 	if err != nil {
 		return out, err
 	}
+	// Say what is not known.
 	imported := s.Import != nil && prompts == nil
 	out = SessionDiff{Files: files, Unknown: r.describeGaps(gaps, selected, imported)}
 	if s.Revert != nil && s.Revert.Phase != session.RevertDone {

@@ -68,7 +68,8 @@ func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Po
 	return p, taken, err
 }
 
-// planRange plans the revert of the range, whose point is p.
+// planRange plans the revert of the range, whose point is p. The plan names what cannot be restored, too: files that stay
+// (Kept), and calls some of whose changes are not known (Unknown).
 func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken revertRange) (*session.Revert, error) {
 	out := &session.Revert{
 		MessageID: p.MessageID, PartID: p.PartID, Exclusive: p.Exclusive, FilesOnly: !p.Messages,
@@ -76,6 +77,7 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	if !p.Files {
 		return out, nil
 	}
+	// Read the changes, and name what is not known of them.
 	selected := func(c changes.CallChange) bool { return taken.contains(c.Origin) }
 	found, gaps, err := r.Changes.ReadChanges(ctx, id, selected)
 	if err != nil {
@@ -89,6 +91,7 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 		return nil, err
 	}
 	out.Unknown = append(out.Unknown, foreign...)
+	// Plan each file, and name the sessions that changed those in conflict.
 	if err := r.planFiles(ctx, out, found, p.Force); err != nil {
 		return nil, err
 	}
@@ -122,6 +125,7 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 	if r.Files == nil {
 		return nil
 	}
+	// Collect the paths within the worktree.
 	var paths []session.FilePath
 	for _, c := range found {
 		if !path.IsAbs(string(c.Path)) {
@@ -139,6 +143,7 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 			maxFiles,
 		)
 	}
+	// Read what they hold now, and decide what becomes of each.
 	states, err := r.Files.ReadStates(ctx, paths)
 	if err != nil {
 		return err
@@ -154,14 +159,18 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 
 // describeFiles stores the contents that the revert replaces, and fills in the differences. A file whose contents
 // cannot be stored or read becomes one that stays as it is.
+//
+// Beside the files it computes a name for their present states (Snapshot) and their whole difference (Diff). Differences
+// are cut at the bounds above; the numbers of lines are exact.
 func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 	var whole strings.Builder
 	var size int
-	before := sha1.New() //nolint:gosec // see above
+	before := sha1.New() //nolint:gosec // names a list of states
 	planned := out.Files
 	out.Files = nil
 	for _, f := range planned {
 		_, _ = fmt.Fprintf(before, "%o %s %s\x00", f.From.Mode, f.From.Blob, f.Path)
+		// Store and read both sides; a failure is the reason why the file stays.
 		if f.Perm == 0 && !f.From.IsAbsent() {
 			f.Perm = r.Files.TightMode(f.Path)
 		}
@@ -170,10 +179,12 @@ func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Reason: err.Error(), State: f.From})
 			continue
 		}
-		f.Others = slices.DeleteFunc(f.Others, func(blob string) bool { // what is no longer stored cannot be copied
+		// Leave out versions of others that are no longer stored: they cannot be copied.
+		f.Others = slices.DeleteFunc(f.Others, func(blob string) bool {
 			_, err := r.Files.Read(ctx, blob, maxStored)
 			return err != nil
 		})
+		// Describe the difference, in both directions.
 		d := linediff.Compare(from, to, linesOfContext)
 		f.Additions, f.Deletions = d.Additions, d.Deletions
 		patch := changes.FormatGit(f.AsChange(), d)

@@ -53,18 +53,22 @@ func (t Target) findPoint(r store.Reader, s *session.Session) (Point, error) {
 	return p, nil
 }
 
-// findPromptPoint returns the point p with the prompt to which its message belongs as its message. If a text or call of
-// the same answer precedes its part, that part is the point. The MessageID of the result is "" without such a prompt.
+// findPromptPoint returns the point of the prompt to which the message or part of p belongs, with the rest of p. If p
+// names a part of an answer that a text or call of the same answer precedes, that part is the point instead. Without a
+// prompt the MessageID of the result is "".
+//
+// It first determines a seq that the prompt is below, then looks for the newest prompt below it.
 func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 	m, part, before := p.MessageID, p.PartID, int64(0)
 	p.MessageID, p.PartID, p.Exclusive = "", "", true
-	if m == "" && s.Revert != nil {
+	if m == "" && s.Revert != nil { // the newest prompt that the staged revert does not take back
 		hidden, ok, err := firstHidden(r, s)
 		if err != nil || !ok {
 			return p, err
 		}
 		before = hidden
 	} else if m != "" {
+		// Find the message, and check that it has the part.
 		found, err := FindMessage(r, s.ID, m)
 		if err != nil || found == nil {
 			return p, err
@@ -82,13 +86,14 @@ func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error)
 				p.MessageID, p.Exclusive = a.ID, false
 				return p, nil
 			}
-			if hasEarlier(a, part) {
+			if hasEarlier(a, part) { // the answer keeps what precedes the part
 				p.MessageID, p.PartID, p.Exclusive = a.ID, part, false
 				return p, nil
 			}
 		}
 		before = found.Meta().Seq + 1
 	}
+	// Find the prompt.
 	prompt, err := newestPrompt(r, s.ID, before)
 	if err == nil && prompt != nil {
 		p.MessageID = prompt.Meta().ID

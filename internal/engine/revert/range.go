@@ -21,6 +21,8 @@ type revertRange struct {
 
 // readRange reads what a revert of the session to the point takes back. An unknown message or part is a *session.Error
 // of code not-found.
+//
+// The range begins in the message of the point or after it (see Point), and ends with the session.
 func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error) {
 	owner, err := store.FindSession(r, id)
 	if err != nil {
@@ -29,6 +31,7 @@ func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	if owner.Import != nil {
 		s.imported = int64(owner.Import.Messages) // they follow the event that creates the session, whose seq is 0
 	}
+	// Find the message of the point.
 	first, ok, err := store.FindMessage(r, id, p.MessageID)
 	if err != nil {
 		return s, err
@@ -36,6 +39,7 @@ func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	if !ok {
 		return s, session.NotFound("message", string(p.MessageID))
 	}
+	// Decide what of this message is taken back: the parts from one on, the whole message, or nothing.
 	s.message, s.after, s.ids = p.MessageID, first.Meta().Seq, map[session.MessageID]bool{}
 	if p.PartID != "" {
 		if s.parts = partsFrom(first, p.PartID); s.parts == nil {
@@ -47,6 +51,7 @@ func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	} else if p.Exclusive {
 		s.after--
 	}
+	// All later messages are taken back whole.
 	s.messages, err = store.ReadMessages(r, id, store.MessageQuery{After: s.after})
 	for _, m := range s.messages {
 		s.ids[m.Meta().ID] = true

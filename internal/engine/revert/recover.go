@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Recovery says what RecoverFiles did.
+// Recovery is the result of RecoverFiles.
 type Recovery struct {
 	MessageID session.MessageID  `json:"messageID"`        // from which the revert took back
 	Files     []session.FilePath `json:"files"`            // that hold what they held before the revert
@@ -70,6 +70,7 @@ func (r Reverter) selectRecoverable(
 func (r Reverter) recoverRevert(
 	ctx context.Context, id session.ID, committed *session.Revert, files []session.RevertedFile,
 ) (*Recovery, error) {
+	// Copy what the files hold now, before any of them changes.
 	out := &Recovery{MessageID: committed.MessageID, Files: []session.FilePath{}}
 	for _, f := range files {
 		if f.To.Blob == "" {
@@ -81,6 +82,7 @@ func (r Reverter) recoverRevert(
 		}
 		out.Copies = append(out.Copies, copied)
 	}
+	// Bring the files back.
 	kept := map[session.FilePath]bool{}
 	out.Kept = r.restoreFiles(ctx, id, files, true)
 	for _, k := range out.Kept {
@@ -91,6 +93,7 @@ func (r Reverter) recoverRevert(
 			out.Files = append(out.Files, f.Path)
 		}
 	}
+	// Name those of the revert that were not as it left them.
 	for _, f := range committed.Files {
 		isRecovered := slices.ContainsFunc(files, func(g session.RevertedFile) bool { return g.Path == f.Path })
 		if !isRecovered && f.From != f.To {

@@ -20,7 +20,7 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 	return err
 }
 
-// completePhase is Resume. It also returns the files that stay as they are. replaced says that another revert follows
+// completePhase is Resume. It also returns the files that stay as they are. replaced reports that another revert follows
 // the one that it clears.
 func (r Reverter) completePhase(
 	ctx context.Context, id session.ID, replaced bool,
@@ -49,10 +49,11 @@ func (r Reverter) completePhase(
 }
 
 // restoreFiles brings the files to their state after the revert or, if back, to that before it. It returns those that
-// stay as they are.
+// stay as they are, each with the reason and a copy of the content that it does not get.
 func (r Reverter) restoreFiles(
 	ctx context.Context, id session.ID, files []session.RevertedFile, back bool,
 ) (kept []session.KeptFile) {
+	// Write the files. What one of them lost because another could not be written returns to it.
 	steps := make([]session.FileChange, len(files))
 	for i, f := range files {
 		if steps[i] = f.AsChange(); back {
@@ -65,6 +66,7 @@ func (r Reverter) restoreFiles(
 		failed = r.Files.Restore(ctx, steps)
 		r.putBack(ctx, steps, failed)
 	}
+	// Report those that were not written.
 	for i, step := range steps {
 		switch err := failed[i]; {
 		case r.Files == nil:
@@ -113,12 +115,22 @@ func explainError(err error) string {
 	return err.Error()
 }
 
-// putBack reverses the steps that removed a content from its path, where another step failed to write it to a path: it
-// may have been the only copy.
+// putBack reverses the steps that removed a content from its path if the step failed that writes this content to another
+// path: it may have been the only copy. A reversed step counts as failed and is added to failed.
+//
+// It handles the failed steps one after the other, with those that it reverses: files that were moved in a chain return
+// one by one.
 func (r Reverter) putBack(ctx context.Context, steps []session.FileChange, failed []error) {
-	for i := range steps {
+	var queue []int // of failed steps
+	for i, err := range failed {
+		if err != nil {
+			queue = append(queue, i)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		i := queue[0]
 		lost := steps[i].After.Blob
-		if failed[i] == nil || lost == "" {
+		if lost == "" {
 			continue
 		}
 		for j, other := range steps {
@@ -130,6 +142,7 @@ func (r Reverter) putBack(ctx context.Context, steps []session.FileChange, faile
 			if err := r.Files.Restore(ctx, []session.FileChange{back})[0]; err != nil {
 				failed[j] = fmt.Errorf("%w; putting it back failed: %w", failed[j], err)
 			}
+			queue = append(queue, j)
 		}
 	}
 }

@@ -34,16 +34,21 @@ type rule func(chain []changes.CallChange, now session.PathState, force bool) fi
 // addFiles adds the files of the changes to those that the revert changes or keeps. The changes are in the order in
 // which they were made; now has what the paths hold, except for paths outside of the worktree. A file that is already
 // as before the changes is in neither list.
+//
+// It groups the changes by path, lets the rule decide on each path alone, and at last looks at the files together
+// (protectMoved).
 func (rule rule) addFiles(
 	out *session.Revert, found []changes.CallChange, now map[session.FilePath]session.PathState, force bool,
 ) {
 	if rule == nil {
 		rule = planFile
 	}
+	// Group the changes by path.
 	chains := map[session.FilePath][]changes.CallChange{}
 	for _, c := range found {
 		chains[c.Path] = append(chains[c.Path], c)
 	}
+	// Plan each file; a protected file that a command changed stays unless it is forced.
 	for _, path := range slices.Sorted(maps.Keys(chains)) {
 		state, known := now[path]
 		if !known {
@@ -65,7 +70,7 @@ func (rule rule) addFiles(
 	protectMoved(out, found, force)
 }
 
-// isGuarded reports whether one of the changes is.
+// isGuarded reports whether one of the changes is Guarded.
 func isGuarded(chain []changes.CallChange) bool {
 	return slices.ContainsFunc(chain, func(c changes.CallChange) bool { return c.Guarded })
 }
@@ -77,10 +82,12 @@ func protectMoved(out *session.Revert, found []changes.CallChange, force bool) {
 	origin := originsOf(found)
 	for again := true; again; {
 		again = false
+		// Collect the contents that the revert writes.
 		returned := map[string]bool{"": true}
 		for _, f := range out.Files {
 			returned[f.To.Blob] = true
 		}
+		// Find a file that loses a moved content which is not among them.
 		for i, f := range out.Files {
 			from := origin[f.From.Blob]
 			if returned[f.From.Blob] || from == "" || from == f.Path || f.Copy != "" {
@@ -130,6 +137,7 @@ func originsOf(found []changes.CallChange) map[string]session.FilePath {
 		}
 	}
 	for len(found) > 0 {
+		// Take the changes of one call together.
 		n := 1
 		for n < len(found) && found[n].Call == found[0].Call {
 			n++
