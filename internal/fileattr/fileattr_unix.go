@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// CopyOwner gives a file the owner and the group of another one, if this process has the right to.
-func CopyOwner(dir *os.Root, name string, like fs.FileInfo) {
-	st, ok := like.Sys().(*syscall.Stat_t)
+// CopyOwner gives the file dir/name, or the link itself, the owner and the group of the file that info describes. It does
+// nothing if this process has no right to.
+func CopyOwner(dir *os.Root, name string, info fs.FileInfo) {
+	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
 		return
 	}

@@ -55,7 +55,12 @@ type Error struct {
 	Message string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
 
 // File is a parsed file.
 type File struct {
@@ -64,9 +69,10 @@ type File struct {
 	BodyLine int    // line on which the body begins
 }
 
-// Read splits a file. Frontmatter that is not valid YAML is read line by line as key, colon and text, because people
-// write it so.
+// Read splits a file and parses its frontmatter. If that is not valid YAML, the text after each key is read as plain
+// text, because people write colons there without quotes. An error is an *Error; the body is returned with it.
 func Read(text []byte) (File, error) {
+	// Split the file; the body keeps the number of its first line.
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	front, body, found := split(text)
 	f := File{Fields: Value{Kind: '{', Line: 1, Column: 1}, Body: strings.TrimSpace(string(body)), BodyLine: 1}
@@ -76,6 +82,7 @@ func Read(text []byte) (File, error) {
 	if !found {
 		return f, nil
 	}
+	// Parse the fields, with quotes added where YAML needs them.
 	if len(front) > maxFields {
 		return f, &Error{1, fmt.Sprintf("the frontmatter is longer than %d bytes", maxFields)}
 	}
@@ -89,7 +96,8 @@ func Read(text []byte) (File, error) {
 	return f, err
 }
 
-// split returns the frontmatter between a first line of --- and the next one.
+// split returns the frontmatter between a first line of --- and the next one, and the text after it. It is not found
+// without both lines.
 func split(text []byte) (front, body []byte, found bool) {
 	first, rest, ok := bytes.Cut(text, []byte("\n"))
 	if !ok || strings.TrimRight(string(first), " \t\r") != "---" {
@@ -113,6 +121,7 @@ const notYAML = "it is not YAML"
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
+// parseFields parses frontmatter as YAML. The result is an object; frontmatter without a value is an empty one.
 func parseFields(front []byte) (Value, error) {
 	empty := Value{Kind: '{', Line: 2, Column: 1}
 	var doc yaml.Node
@@ -139,6 +148,7 @@ func parseFields(front []byte) (Value, error) {
 	return v, nil
 }
 
+// parseValue converts a YAML node and the nodes below it. Anchors, aliases and tags are errors.
 func parseValue(n *yaml.Node, depth int) (Value, error) {
 	v := Value{Line: n.Line + 1, Column: n.Column} // after the line of ---
 	wrong := func(why string) (Value, error) { return v, &Error{v.Line, why} }
@@ -165,6 +175,7 @@ func parseValue(n *yaml.Node, depth int) (Value, error) {
 	}
 }
 
+// parseObject fills in the members of the object v. The last value of a repeated key takes the place of the first one.
 func parseObject(v *Value, n *yaml.Node, depth int) error {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -188,6 +199,7 @@ func parseObject(v *Value, n *yaml.Node, depth int) error {
 	return nil
 }
 
+// parseScalar fills in the scalar v. Dates, and numbers that JSON does not have, are text.
 func parseScalar(v *Value, n *yaml.Node) error {
 	var plain any = n.Value
 	switch n.Tag {

@@ -144,3 +144,12 @@ func FuzzFormat(f *testing.F) {
 		}
 	})
 }
+
+// An error whose line is not known names none.
+func TestUnknownLine(t *testing.T) {
+	t.Parallel()
+	_, err := Read([]byte("---\nname: \x01\n---\n"))
+	if err == nil || strings.Contains(err.Error(), "line") {
+		t.Errorf("got %v, want an error without a line", err)
+	}
+}
