@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Choice is which of the visible messages are summarised.
+// Choice divides the visible messages into those that are summarised and those that stay.
 type Choice struct {
 	Previous *session.Compaction // the newest one, nil if this is the first
 	Head     []session.Message   // summarised
@@ -77,6 +77,7 @@ type Limits struct {
 // them the newest messages that fit, without its prompt. If everything fits, nothing is kept: then the size of the
 // request does not come from its messages, or the user asked for a summary.
 func Select(visible []session.Message, working bool, lim Limits) *Choice {
+	// Separate the newest summary from the messages after it.
 	c := &Choice{}
 	ms := make([]session.Message, 0, len(visible))
 	for _, m := range visible {
@@ -86,6 +87,7 @@ func Select(visible []session.Message, working bool, lim Limits) *Choice {
 			ms = append(ms, m)
 		}
 	}
+	// Find where the tail begins.
 	start := lim.tailStart(ms)
 	if start == 0 {
 		start = len(ms)
@@ -154,13 +156,11 @@ func unansweredStart(ms []session.Message) int {
 
 // newestPrompt returns the newest prompt if it is in the head and none is in the tail.
 func newestPrompt(head, tail []session.Message) *session.User {
-	for i := len(tail) - 1; i >= 0; i-- {
-		if tail[i].Meta().Type == session.TypeUser {
-			return nil
-		}
+	if slices.ContainsFunc(tail, func(m session.Message) bool { return m.Meta().Type == session.TypeUser }) {
+		return nil
 	}
-	for i := len(head) - 1; i >= 0; i-- {
-		if u, ok := head[i].(*session.User); ok {
+	for _, m := range slices.Backward(head) {
+		if u, ok := m.(*session.User); ok {
 			return u
 		}
 	}

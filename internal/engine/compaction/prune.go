@@ -33,6 +33,7 @@ func ListPrunable(ms []session.Message, size func(*session.Tool) int64) (turns [
 				continue
 			}
 			turn := PrunedTurn{MessageID: m.ID}
+			// Take the outputs beyond the protected tokens.
 			for _, t := range slices.Backward(m.Tools()) {
 				if t.Name == "skill" || t.State.Status != session.ToolCompleted || t.Time.Pruned != 0 {
 					continue

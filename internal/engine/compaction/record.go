@@ -1,10 +1,8 @@
 package compaction
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
@@ -18,9 +16,9 @@ const (
 	maxFiles    = 200
 )
 
-// NewRecord returns the facts of the past that the choice hides: what the user asked for, in their words, the files
-// that tools changed, and what is open now. What the record of the previous compaction has stays. The texts of prompts
-// have at most maxBytes.
+// NewRecord returns the facts of the past that the choice hides: the user's prompts, the files that tools, commands and
+// subagents changed, and the open todos and asks. It begins with the prompts and files of the previous compaction's
+// record. The texts of all prompts together have at most maxBytes; the first prompt and the newest ones stay.
 func NewRecord(c *Choice, todos []session.Todo, asks []string, maxBytes int) *session.Record {
 	maxBytes = min(maxBytes, maxRequests)
 	r := &session.Record{Asks: asks}
@@ -28,16 +26,18 @@ func NewRecord(c *Choice, todos []session.Todo, asks []string, maxBytes int) *se
 		r.Requests = slices.Clone(c.Previous.Record.Requests)
 		r.Omitted, r.Files = c.Previous.Record.Omitted, slices.Clone(c.Previous.Record.Files)
 	}
+	// Add what is open now.
 	for _, t := range todos {
 		if t.Status.Open() {
 			r.Todos = append(r.Todos, t)
 		}
 	}
+	// Add the prompts and files of the messages that are summarised.
 	for _, m := range c.Head {
 		switch m := m.(type) {
 		case *session.User:
 			if text := strings.TrimSpace(m.Text); text != "" && (c.Prompt == nil || m.ID != c.Prompt.ID) {
-				r.Requests = append(r.Requests, cutRequest(text, min(maxRequest, maxBytes/3)))
+				r.Requests = append(r.Requests, cutText(text, min(maxRequest, maxBytes/3)))
 			}
 		case *session.Assistant:
 			for _, t := range m.Tools() {
@@ -46,20 +46,10 @@ func NewRecord(c *Choice, todos []session.Todo, asks []string, maxBytes int) *se
 		}
 	}
 	r.Files = mergeFiles(r.Files, c.Changed)
+	// Bound both lists.
 	boundRequests(r, maxBytes)
 	r.Files = r.Files[max(0, len(r.Files)-maxFiles):]
 	return r
-}
-
-func cutRequest(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s … (%d bytes left out)", text[:end], len(text)-end)
 }
 
 // boundRequests drops prompts after the first one, the oldest first, until all texts together are within their limit.

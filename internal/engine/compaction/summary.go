@@ -32,7 +32,8 @@ type Question struct {
 	Instructions string // from the user
 }
 
-// Text returns the question. What it quotes is data for the writer.
+// Text returns the question: the task, the instructions of the user, and the quoted parts, each enclosed so that the
+// writer reads it as data.
 func (q Question) Text() string {
 	var b strings.Builder
 	if q.Previous == "" {
@@ -58,7 +59,8 @@ func (q Question) Text() string {
 	return b.String()
 }
 
-// ProseQuestion returns the question for the summary of a session in prose. What it quotes is data for the writer.
+// ProseQuestion returns the question for the summary of a session in prose. The quoted parts are enclosed, so that the
+// writer reads them as data.
 func ProseQuestion(previous, transcript string) string {
 	const task = "Write the summary of the conversation below"
 	const end = "Do not continue the conversation and do not answer it. Reply with the summary only."
@@ -71,7 +73,7 @@ func ProseQuestion(previous, transcript string) string {
 		earlier + "\n\n" + conversation + "\n\n" + end
 }
 
-// Why a summary is refused.
+// The reasons for which an answer is no summary.
 var (
 	errEmpty    = errors.New("the summary is empty")
 	errToolCall = errors.New("the model called a tool instead of writing a summary")
@@ -80,7 +82,8 @@ var (
 	errCut      = errors.New("the summary reached the model's output limit before its end")
 )
 
-// CheckOutline returns an error if the text has no heading, in whatever language: a refusal in words has none.
+// CheckOutline returns an error if the text has no Markdown heading. The headings are not compared with the outline: a
+// model may translate them, while a refusal in prose has none at all.
 func CheckOutline(text string) error {
 	for line := range strings.Lines(text) {
 		if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 && strings.HasPrefix(line[level:], " ") {

@@ -94,12 +94,15 @@ func describeCall(t *session.Tool) []string {
 	return lines
 }
 
-// cutOutput returns the beginning of a long text, with a note of what is missing.
-func cutOutput(text string) string {
-	if len(text) <= maxOutput {
+// cutOutput returns the text, cut to maxOutput.
+func cutOutput(text string) string { return cutText(text, maxOutput) }
+
+// cutText returns the beginning of a text that is longer than limit, in bytes, with a note of what is missing.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := maxOutput
+	end := limit
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -110,6 +113,7 @@ func cutOutput(text string) string {
 // pieces. At most maxPieces are returned: what is in the middle of a longer transcript is left out, with a note.
 func SplitTranscript(entries []string, maxBytes int) []string {
 	const maxPieces = 8
+	// Fill one piece after the other.
 	var pieces []string
 	var b strings.Builder
 	for _, e := range entries {
@@ -130,12 +134,11 @@ func SplitTranscript(entries []string, maxBytes int) []string {
 	if len(pieces) <= maxPieces {
 		return pieces
 	}
+	// Keep the first piece and the newest ones.
 	note := fmt.Sprintf("[%d parts of the conversation are left out here]", len(pieces)-maxPieces)
-	kept := append(
-		[]string{pieces[0], note + "\n\n" + pieces[len(pieces)-maxPieces+1]},
-		pieces[len(pieces)-maxPieces+2:]...,
-	)
-	return kept
+	newest := pieces[len(pieces)-maxPieces+1:]
+	newest[0] = note + "\n\n" + newest[0]
+	return append([]string{pieces[0]}, newest...)
 }
 
 // divideEntry divides a text into parts of at most maxBytes, and at least one character.

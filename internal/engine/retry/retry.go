@@ -1,5 +1,6 @@
-// Package retry decides whether and when a failed attempt of a turn is repeated, and lets the waits before it be cut
-// short. It is pure but for the jitter of its waits.
+// Package retry decides whether and when a failed attempt of a turn is repeated (State), keeps the waits before it so
+// that they can be cut short (Waits), and restores the count of attempts from the stored events (WorkCount). Its
+// decisions are pure but for the jitter of the waits.
 package retry
 
 import (
@@ -10,21 +11,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Limits bounds the attempts of one turn.
+// Limits bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money and
+// seldom improve.
 type Limits struct {
 	Attempts     int
 	EmptyRepeats int           // retries after empty or malformed answers
 	Time         time.Duration // from the first failure to giving up
 }
 
-// State bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money
-// and seldom improve.
+// State counts the failed attempts of one turn. The zero value is a turn without a failure.
 type State struct {
 	model    *session.ModelRef // of the attempts; another model starts over
 	failures int
-	empty    int
-	once     bool // an answer failed that may be requested once more
-	first    time.Time
+	empty    int       // those whose answer was empty or malformed
+	once     bool      // one failed with an llm.Error.Once, which may be repeated only once
+	first    time.Time // of the failures
 }
 
 // FailureCount returns the number of failed attempts.
@@ -45,8 +46,11 @@ const (
 	maxWait   = 30 * time.Second
 )
 
-// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow.
+// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow. A
+// request that the provider refused and that was changed (llm.Error.Cured) is sent again at once. A wait that the
+// provider names is used as it is, unless it exceeds the limit of time.
 func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
+	// Count the failure, and check the limits of the number of attempts.
 	s.countFailure(e.Class == llm.Empty || e.Class == llm.Malformed)
 	if s.first.IsZero() {
 		s.first = now
@@ -56,6 +60,7 @@ func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duratio
 	if !e.IsRetryable() || isLast || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats {
 		return 0, false
 	}
+	// Find the wait, and check the limit of time.
 	if e.Cured {
 		return 0, true
 	}
@@ -77,5 +82,5 @@ func (s *State) countFailure(isEmpty bool) {
 	}
 }
 
-// Backoff returns the wait after the n-th failure in a row.
+// Backoff returns the wait after the n-th failure in a row; n is at least 1.
 func Backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }

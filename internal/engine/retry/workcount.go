@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// WorkCount folds the stored events of a session into the steps and attempts that its newest work has had.
+// WorkCount counts, from the stored events of a session, the steps and failed attempts of its newest work. The zero
+// value is a session without events.
 type WorkCount struct {
 	Steps int // since the newest input
 
@@ -16,7 +17,8 @@ type WorkCount struct {
 	failed bool  // the work ended with a failure that is not retried
 }
 
-// Open returns the attempts of work that has not ended, and when the next one is made.
+// Open returns the failed attempts of work that has not ended, and when the next attempt is made, in milliseconds; zero
+// values if the work ended with a failure.
 func (p *WorkCount) Open() (state State, next int64) {
 	if p.failed {
 		return State{}, 0
@@ -24,8 +26,9 @@ func (p *WorkCount) Open() (state State, next int64) {
 	return p.state, p.next
 }
 
-// AddEvent counts the next event. isNew reports that it follows the newest input. A steer changes neither the attempts
-// nor the wait.
+// AddEvent counts the next event. isNew reports that it follows the newest input. A completed step and another model end
+// the count of attempts. A prompt ends it only if the work failed before: a prompt that steers open work changes neither
+// the attempts nor the wait. Attempts at summaries do not count.
 func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	switch fact := d.(type) {
 	case *session.StepEnded:

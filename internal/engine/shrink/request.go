@@ -21,7 +21,7 @@ import (
 // compactionAgent is the agent whose prompt and model write summaries.
 const compactionAgent = "compaction"
 
-// Request is the next request of a session, with what it was built from and its size.
+// Request is the next request of a session to its model, with its sources and its size.
 type Request struct {
 	Session *session.Session
 	Scope   *location.Scope
@@ -133,8 +133,8 @@ func (q *Request) describeStall() error {
 		"request a summary (/compact), or start a new session", q.describeProblem("history"), q.Session.Stalled)
 }
 
-// DescribeRejection adds the next step to f, with which the provider rejected the request as too large: a summary, or
-// what to shorten if no summary would help.
+// DescribeRejection returns f, with which the provider rejected the request as too large, with the next step for the
+// user: request a summary, or what to shorten if no summary would help. It sets q.Rejected.
 func (q *Request) DescribeRejection(f *session.Failure) *session.Failure {
 	described := *f
 	q.Rejected = true
@@ -228,7 +228,8 @@ func (q *Request) measureMessages(ms ...session.Message) int64 {
 	return window.MeasureMessages(lowered).EstimateTokens(q.Model.TokensPerByte)
 }
 
-// estimateAfter estimates the tokens of the next request with the compaction, whose epoch is rendered anew.
+// estimateAfter estimates the tokens of the next request after the compaction: the parts that stay, the summary and the
+// messages that stay visible. The system context is rendered anew then, if its sources can be read.
 func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *session.CompactionEnded) int64 {
 	rest := window.RequestSize{Bytes: q.Size.Bytes - window.MeasureMessages(q.Built.Messages).Bytes}
 	shown := []session.Message{session.Begin(end, 0)}
@@ -296,7 +297,7 @@ func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
 	return m, nil
 }
 
-// readRecord returns the facts of the hidden past.
+// readRecord returns the facts of the messages that are summarised, with the asks that are pending now.
 func (q *Request) readRecord(
 	ctx context.Context, s store.Viewer, c *compaction.Choice,
 ) (record *session.Record, err error) {

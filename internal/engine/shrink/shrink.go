@@ -43,9 +43,14 @@ type Cause struct {
 	Request *session.Input // nil: it begins by itself
 }
 
-// Compact replaces the past by a summary and returns its end, nil if there is nothing to summarise. After an error the
-// session is as it was, and has recorded the reason.
+// Compact replaces the past by a summary and returns the event that ends the compaction, nil if there is nothing to
+// summarise. After an error the session is as it was, and has recorded the reason.
+//
+// The compaction begins with an event before the model is asked, so that a restart can close it (AbandonCompaction). Its
+// end is recorded also if ctx has ended. If an automatic compaction gets no summary, it keeps the facts and the tail: the
+// session goes on without the rest.
 func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session.CompactionEnded, error) {
+	// Choose the messages and the writer.
 	working := q.History.NeedsTurn()
 	choice := q.selectMessages()
 	if choice.IsEmpty() {
@@ -55,17 +60,20 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	if err != nil {
 		return nil, errors.Join(err, k.Refuse(ctx, q, why, err))
 	}
+	// Collect the facts that no summary may lose.
 	turns := map[session.MessageID]bool{}
 	for _, m := range choice.Head {
 		turns[m.Meta().ID] = true
 	}
-	if choice.Changed, err = k.ListChanged(ctx, q.Session.ID, q.Scope.Files, turns); err != nil { // a fact less
+	if choice.Changed, err = k.ListChanged(ctx, q.Session.ID, q.Scope.Files, turns); err != nil {
+		// The record lacks these files.
 		k.Journal.Logger.Warn("the files that commands changed are not known", "session", q.Session.ID, "error", err)
 	}
 	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
 		return nil, err
 	}
+	// Record the beginning.
 	start := k.newCompaction(q, why, writer.Ref)
 	if err := k.Journal.AppendFacts(ctx, q.Session.ID, start); err != nil {
 		return nil, err
@@ -73,6 +81,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	if err := fault.PassPoint(ctx, fault.CompactStart); err != nil {
 		return nil, err
 	}
+	// Ask for the summary.
 	request := q.newSummaryRequest(writer, choice, record)
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	request.ReportWait = func(attempts int, e *llm.Error, wait time.Duration) func() {
@@ -90,6 +99,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 		k.Journal.Logger.Warn("the history goes on with its facts, without a summary", "session", q.Session.ID, "error", err)
 		text, err = strings.TrimSpace(request.Previous+fmt.Sprintf(missingSummary, err)), nil
 	}
+	// Record the failure, or the summary with what stays.
 	clean := context.WithoutCancel(ctx)
 	if err != nil {
 		f := &session.CompactionFailed{
@@ -118,8 +128,9 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 const missingSummary = "\n\n(No summary of the later conversation could be written: %v. What was decided and found " +
 	"in it is lost, except for the facts below: look at the files again before you rely on them.)"
 
-// isFinal reports whether no summary can be had: the model writes something else, or its provider refuses the question.
-// What may pass, and what stops the conversation too, is not final.
+// isFinal reports whether another attempt would get no summary either: the model writes something else, or its provider
+// refuses the question. Transient errors are not final, and neither are those that stop the conversation as well, such as
+// a wrong key.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[*summary.UnusableError](err); ok {
 		return true
@@ -136,7 +147,8 @@ func (k *Shrinker) recordRetry(ctx context.Context, id session.ID, r *session.Re
 	return k.ShowRetry(id, r)
 }
 
-// ErrStopped ends work after a compaction on its own, if the configuration says so.
+// ErrStopped is the reason for which work ends after an automatic compaction if the configuration stops it there
+// (compaction.stop).
 var ErrStopped = errors.New("the history was replaced by a summary; prompt the session to go on")
 
 // Refuse records that the compaction cannot begin because of err: its request leaves the inbox.
@@ -158,11 +170,12 @@ func (k *Shrinker) DescribeFailure(err error) *session.Failure {
 	return failure.FromError(err)
 }
 
-// recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, a message to the
-// model says so; stop is what ends it, nil if nothing does.
+// recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, it adds a message that
+// says so to the model. stop is the event that ends the work, nil without one.
 func (k *Shrinker) recordCompaction(
 	ctx context.Context, q *Request, end *session.CompactionEnded, stop *session.Interrupted,
 ) error {
+	// Collect the events: the end of the compaction, the message to the model, the end of the work.
 	since := q.Epoch.BaselineSeq
 	drafts := []eventlog.Draft{{Data: end, Private: &session.Private{
 		Before: &session.Epoch{Baseline: &q.Epoch.Baseline, Snapshot: q.Epoch.Snapshot, Since: &since},
@@ -176,6 +189,7 @@ func (k *Shrinker) recordCompaction(
 	if stop != nil {
 		drafts = append(drafts, eventlog.Draft{Data: stop})
 	}
+	// Commit them together.
 	if err := fault.PassPoint(ctx, fault.CompactPreSwitch); err != nil {
 		return err
 	}
