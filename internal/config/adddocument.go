@@ -49,17 +49,22 @@ func disableAgent(d *document.Document) []*document.Document {
 }
 
 // addDocument parses and checks a document and merges it over the lower layers.
+//
+// The order matters: spellings are normalized before keys are looked up, references are expanded before values are
+// checked, and rules are moved to their lists before the rest is merged, because rules of layers are never merged.
 func (l *loader) addDocument(d *document.Document) error {
+	// Parse the document, in the one form that later steps know.
 	if err := d.Parse(); err != nil {
 		return err
 	}
 	if err := d.NormalizeSpellings(); err != nil {
 		return err
 	}
-	claudeReader{l.addWarning}.convertFile(d)
+	l.newClaudeReader().convertFile(d)
 	if err := l.leaveOutDuplicates(d); err != nil {
 		return err
 	}
+	// Expand references to variables and files.
 	if l.followsReferences(d) {
 		if err := l.substituteReferences(d.Root, ""); err != nil {
 			return err
@@ -68,6 +73,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
 		projectReferences{l, d}.expandTexts(d.Root, "")
 	}
+	// Take the permission rules and the sandbox mode, then remove what the document may not set.
 	if err := l.takeRules(d); err != nil {
 		return err
 	}
@@ -80,6 +86,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
 		projectReferences{l, d}.warnUnexpanded(d.Root, "")
 	}
+	// Check the values.
 	if err := l.resolveShell(d); err != nil {
 		return err
 	}
@@ -89,6 +96,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	if err := checkModelNames(l, d); err != nil {
 		return err
 	}
+	// Merge the document over the lower layers; some lists are joined.
 	low := l.config.root
 	l.config.root = document.MergeNodes(low, d.Root)
 	l.mergePolicies(low, d)
@@ -134,8 +142,8 @@ func (l *loader) mergePolicies(low *document.Node, d *document.Document) {
 
 // followsReferences reports whether {env:NAME} and {file:path} of the document are expanded.
 func (l *loader) followsReferences(d *document.Document) bool {
-	ours := !d.IsProject() || d.Remote != nil && d.Scope == document.ScopeTrusted
-	return ours && d.Part == "" && !l.literal
+	isUsers := !d.IsProject() || d.Remote != nil && d.Scope == document.ScopeTrusted
+	return isUsers && d.Part == "" && !l.literal
 }
 
 // dropUndecodable checks the types of the document's values and removes invalid ones that can be left out; with

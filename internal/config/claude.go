@@ -28,7 +28,23 @@ var claudeKeys = []string{
 
 // claudeReader reads files in the form of Claude Code and reports what it cannot convert.
 type claudeReader struct {
-	addWarning func(at document.Position, kind WarningKind, key, message string)
+	addWarning     func(at document.Position, kind WarningKind, key, message string)
+	resolvePattern func(action, pattern string) string // of the form of Claude Code, in that of cairn's rules
+}
+
+func (l *loader) newClaudeReader() claudeReader {
+	return claudeReader{l.addWarning, l.resolveClaudePattern}
+}
+
+// resolveClaudePattern returns the pattern of a rule for what a pattern of Claude Code matches: "git:*" for commands that
+// begin with git, "./a" and "~/a" for files, "domain:a.b" for addresses. A pattern that matches no resource would allow
+// what it is to deny.
+func (l *loader) resolveClaudePattern(action, pattern string) string {
+	if host, ok := strings.CutPrefix(pattern, "domain:"); ok && action == "webfetch" {
+		return "*" + host + "*"
+	}
+	pattern = strings.ReplaceAll(pattern, ":*", " *")
+	return l.suggestPattern(session.Rule{Action: action, Resource: l.expandResource(action, pattern)})
 }
 
 // convertFile converts the Markdown file of an agent or command from the form of Claude Code. What it cannot convert
@@ -43,7 +59,11 @@ func (r claudeReader) convertFile(d *document.Document) {
 		return
 	}
 	if fields.Get("permissionMode").TextValue() == "plan" {
-		names := &document.Node{Kind: '"', Text: "Edit, Bash", Doc: d, Offset: fields.Get("permissionMode").Offset}
+		names := &document.Node{Kind: '[', Doc: d, Offset: fields.Get("permissionMode").Offset}
+		names.Items = []*document.Node{{Kind: '"', Text: "Edit, Bash"}}
+		if denied := fields.Get("disallowedTools"); denied != nil {
+			names.Items = append(append(names.Items, denied), denied.Items...)
+		}
 		fields.Set("disallowedTools", names)
 	}
 	for _, key := range claudeKeys {
@@ -85,16 +105,19 @@ func (r claudeReader) denyToolNames(list *RuleList, n *document.Node, path strin
 	}
 }
 
-// splitToolNames returns the patterns by action that a text or a list of tools names, and reports unknown tools.
+// splitToolNames returns the patterns by action that a text or a list of tools names, and reports unknown tools. A tool
+// without a pattern has "*".
 func (r claudeReader) splitToolNames(n *document.Node, path string) map[string][]string {
+	// Join the items of a list: each can name several tools, like a text.
 	out := map[string][]string{}
 	text := n.Text
 	for _, item := range n.Items {
 		text += "," + item.Text
 	}
+	// Find the action and the pattern of each tool.
 	var unknown []string
 	for _, m := range toolName.FindAllStringSubmatch(text, -1) {
-		name, pattern := m[1], cmp.Or(strings.ReplaceAll(m[2], ":*", " *"), "*")
+		name, pattern := m[1], cmp.Or(m[2], "*")
 		action := claudeTools[strings.ToLower(name)]
 		if name == "*" {
 			action = "*"
@@ -103,7 +126,7 @@ func (r claudeReader) splitToolNames(n *document.Node, path string) map[string][
 			unknown = append(unknown, name)
 			continue
 		}
-		out[action] = append(out[action], pattern)
+		out[action] = append(out[action], r.resolvePattern(action, pattern))
 	}
 	if len(unknown) > 0 {
 		r.addWarning(n.FindPosition(), WarnIgnored, path,

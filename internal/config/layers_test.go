@@ -153,7 +153,7 @@ func TestPluginsAreMerged(t *testing.T) {
 func TestAllErrorsAreKept(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile: "{\n \"model\": 1,\n \"snapshot\": \"x\",\n \"shell\": \"/bin/zsh\",\n" +
-			" \"permission\": [{\"action\": \"a\"}, {\"action\": \"bash\", \"effect\": \"deny\"}, {\"action\": \"b\", " +
+			" \"permission\": [{\"action\": \"a\"}, {\"action\": 1, \"effect\": \"deny\"}, {\"action\": \"bash\", \"effect\": \"deny\"}, {\"action\": \"b\", " +
 			"\"effect\": \"no\"}]}",
 		"repo/cairn.json":           "{",
 		"repo/.cairn/agent/x.md":    "---\nsteps: no\n---",
@@ -173,7 +173,8 @@ func TestAllErrorsAreKept(t *testing.T) {
 	want := []string{
 		"nowhere.json: no such file or directory; CAIRN_CONFIG names this file",
 		userFile + ":5:17: permission: want rules {action, resource, effect}; action or effect is missing",
-		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
+		userFile + ":5:45: permission.action: want a string, got a number",
+		userFile + ":5:131: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
 		"repo/cairn.json:1:2: invalid JSON (comments and trailing commas are allowed): unexpected end of file",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -182,6 +182,8 @@ func TestClaudeForm(t *testing.T) {
 		"config/agent/l.md":   "---\ntools: [Read, Write]\nmodel: inherit\ncolor: mauve\nmode: sub-agent\n---\nx\n",
 		"config/agent/d.md":   "---\ndisallowedTools: Bash, Write\ntools:\n---\nx\n",
 		"config/agent/all.md": "---\ntools: '*'\n---\nx\n",
+		"config/agent/p.md": "---\npermissionMode: plan\ndisallowedTools: Read(./secret/), WebFetch(domain:example.com), " +
+			"Bash(rm:*)\n---\nx\n",
 		"config/command/c.md": "---\nname: ship\nallowed-tools: Bash(git:*)\n" +
 			"argument-hint: '[x]'\nmodel: opus\n---\nShip.\n",
 	})
@@ -203,7 +205,7 @@ func TestClaudeForm(t *testing.T) {
 		t.Errorf("got %+v", c.Command)
 	}
 	got := map[string]string{}
-	for _, name := range []string{"reviewer", "l", "d"} {
+	for _, name := range []string{"reviewer", "l", "d", "p"} {
 		for _, r := range c.AgentRules(name)[0].Rules {
 			if r.Action == "bash" || r.Action == "edit" || r.Action == "read" || r.Action == "webfetch" {
 				got[name] += fmt.Sprintf("%s %s %s, ", r.Effect, r.Action, r.Resource)
@@ -213,6 +215,7 @@ func TestClaudeForm(t *testing.T) {
 	want := map[string]string{
 		"reviewer": "deny bash *, ask bash git diff *, deny edit *, deny webfetch *, deny bash *, deny edit *, ",
 		"l":        "deny bash *, deny webfetch *, ", "d": "deny bash *, deny edit *, ",
+		"p": "deny bash *, deny bash rm *, deny edit *, deny read secret/*, deny webfetch *example.com*, ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(c.AgentRules("all")) != 0 {
 		t.Error(diff)
@@ -224,7 +227,7 @@ func TestClaudeForm(t *testing.T) {
 	slices.Sort(named)
 	if diff := cmp.Diff([]string{
 		"ignored agent.reviewer.model", "ignored agent.reviewer.tools", "ignored command.ship.model",
-		"unread agent.l.color",
+		"unread agent.l.color", "unused agent.p.permissionMode",
 		"unused agent.reviewer.maxTurns", "unused agent.reviewer.permissionMode", "unused command.ship.allowed-tools",
 		"unused command.ship.argument-hint",
 	}, named); diff != "" {

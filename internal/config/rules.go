@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,23 +13,28 @@ import (
 )
 
 // takePermissions removes the rules from an object's members tools and permission, in that order: the older member
-// tools is the weaker one. It returns nil if there are no rules.
+// tools is the weaker one. path is the key of the agent whose rules they are, "" for those of all. It returns nil if there
+// are no rules.
+//
+// A later rule of a list wins over an earlier one, so the order of the steps decides which member wins.
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
 	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
 	list.Trusted = n.Doc.Scope == document.ScopeTrusted && len(l.config.Unrun) == 0
+	// The tools of cairn's and OpenCode's form, or of Claude Code's.
 	tools := n.RemoveMember("tools")
 	switch isAgent := path != ""; {
 	case tools == nil || tools.Kind == 'n':
 	case isAgent && (tools.Kind == '"' || tools.Kind == '['):
-		claudeReader{l.addWarning}.readToolNames(list, tools, document.JoinKey(path, "tools"))
+		l.newClaudeReader().readToolNames(list, tools, document.JoinKey(path, "tools"))
 	default:
 		if err := l.readToolRules(list, tools, document.JoinKey(path, "tools")); err != nil {
 			return nil, err
 		}
 	}
 	if denied := n.Get("disallowedTools"); path != "" && denied != nil {
-		claudeReader{l.addWarning}.denyToolNames(list, n.RemoveMember("disallowedTools"), path+".disallowedTools")
+		l.newClaudeReader().denyToolNames(list, n.RemoveMember("disallowedTools"), path+".disallowedTools")
 	}
+	// The permissions.
 	if p := n.RemoveMember("permission"); p != nil {
 		if err := l.readRules(list, p, document.JoinKey(path, "permission")); err != nil {
 			return nil, err
@@ -94,7 +100,8 @@ func (l *loader) readActionRules(list *RuleList, m document.Member, path string)
 	}
 }
 
-// readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything.
+// readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything. With Options.All an invalid
+// rule is skipped and its error kept.
 func (l *loader) readRuleList(list *RuleList, n *document.Node, path string) error {
 	for _, item := range n.Items {
 		if item.Kind != '{' {
@@ -104,18 +111,16 @@ func (l *loader) readRuleList(list *RuleList, n *document.Node, path string) err
 			}
 			continue
 		}
-		var act, resource string
-		for key, to := range map[string]*string{"action": &act, "resource": &resource} {
-			v := item.Get(key)
-			if v == nil {
-				*to = "*"
-				continue
+		// Read the action and the resource.
+		act, err := readRuleText(item, path, "action")
+		resource, resourceErr := readRuleText(item, path, "resource")
+		if err = cmp.Or(err, resourceErr); err != nil {
+			if err := l.keepError(err); err != nil {
+				return err
 			}
-			if v.Kind != '"' || v.Text == "" {
-				return l.keepError(v.Doc.NewError(v.Offset, document.JoinKey(path, key), "want a string, got %s", v.DescribeKind()))
-			}
-			*to = v.Text
+			continue
 		}
+		// Read the effect.
 		if item.Get("action") == nil || item.Get("effect") == nil {
 			if err := l.keepError(item.Doc.NewError(item.Offset, path,
 				"want rules {action, resource, effect}; action or effect is missing")); err != nil {
@@ -129,6 +134,18 @@ func (l *loader) readRuleList(list *RuleList, n *document.Node, path string) err
 		}
 	}
 	return nil
+}
+
+// readRuleText returns the text of a rule's member, "*" without one.
+func readRuleText(rule *document.Node, path, key string) (string, error) {
+	v := rule.Get(key)
+	switch {
+	case v == nil:
+		return "*", nil
+	case v.Kind != '"' || v.Text == "":
+		return "", v.Doc.NewError(v.Offset, document.JoinKey(path, key), "want a string, got %s", v.DescribeKind())
+	}
+	return v.Text, nil
 }
 
 // readToolRules reads {tool: true or false}.
@@ -160,7 +177,7 @@ func (l *loader) addRule(list *RuleList, n *document.Node, path string, r sessio
 	switch effect := session.Effect(n.Text); {
 	case n.Kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
 		r.Resource, r.Effect = l.expandResource(r.Action, r.Resource), effect
-		if better := findMatchingPattern(l, r); better != r.Resource {
+		if better := l.suggestPattern(r); better != r.Resource {
 			l.addWarning(n.FindPosition(), WarnUnmatched, path, fmt.Sprintf("has no effect: %q matches no path; write %q",
 				r.Resource, better))
 		}
@@ -205,13 +222,15 @@ func (l *loader) expandResource(act, pattern string) string {
 	return pattern
 }
 
-// findMatchingPattern returns the pattern that matches what the author of the rule may mean if its own matches nothing.
-// Paths in the project are relative to its root, without "." and "..", and a directory has no slash at its end.
-func findMatchingPattern(l *loader, r session.Rule) string {
+// suggestPattern returns the rule's pattern, or a better one if its own matches no path: paths of rules are compared
+// relative to the project's root, without "." and "..", and a directory has no slash at its end. Patterns of rules that
+// are not for files are returned as they are.
+func (l *loader) suggestPattern(r session.Rule) string {
 	isFile := r.Action == "read" || r.Action == "edit" || r.Action == "list"
 	if !isFile && r.Action != "external_directory" {
 		return r.Resource
 	}
+	// Write the path as paths are compared.
 	out := filepath.ToSlash(filepath.Clean(r.Resource))
 	if rel, inside := l.inProject(out); isFile && inside && filepath.IsAbs(out) {
 		out = rel
@@ -220,6 +239,7 @@ func findMatchingPattern(l *loader, r session.Rule) string {
 	if !filepath.IsAbs(out) && (first == ".." || !isFile && !strings.ContainsAny(first, "*?")) {
 		out = filepath.ToSlash(filepath.Join(l.opts.Directory, out))
 	}
+	// A pattern for a directory matches what is in it.
 	switch {
 	case out == r.Resource:
 	case r.Resource == "":
