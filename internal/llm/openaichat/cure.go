@@ -1,17 +1,19 @@
 package openaichat
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
 
-// cure is a change of the requests to a Chat server that refuses a part of them by name.
+// cure is a change of the requests to a Chat server that refuses a part of them by name. It is tried if the text of the
+// refusal contains one of names and one of faults, and the refused request contains field.
 type cure struct {
-	names  []string // the refusal has one of these, in lower case
-	faults []string // and one of these
-	field  string   // the refused request has this text; "" any request
+	names  []string // in lower case
+	faults []string // in lower case
+	field  string   // "" for any request
 	apply  func(d *Dialect)
-	advice string // says what is done, and which setting does it at once
+	advice string // for people: how requests are sent from now on, and the setting with the same effect
 }
 
 // refusedWords are the words with which servers refuse a field that they do not know.
@@ -70,21 +72,22 @@ func listCures() []cure {
 	}
 }
 
-// FindCure returns the bit of the first change that a refusal of the request names and that known does not have,
-// with a text that says what it does; 0 without one. text is the body of the refusal in lower case.
+// FindCure returns the bit of the first cure that fits a refusal of the request and that known does not have, with its
+// advice; 0 without one. text is the message and body of the refusal in lower case. As each cure is returned once for
+// the bits that a caller collects in known, a request is repeated at most as often as there are cures.
 func FindCure(known uint, text string, request []byte) (bit uint, advice string) {
 	has := func(w string) bool { return strings.Contains(text, w) }
 	for i, c := range listCures() {
 		bit := uint(1) << i
 		if known&bit == 0 && slices.ContainsFunc(c.names, has) && slices.ContainsFunc(c.faults, has) &&
-			strings.Contains(string(request), c.field) {
+			bytes.Contains(request, []byte(c.field)) {
 			return bit, c.advice
 		}
 	}
 	return 0, ""
 }
 
-// ApplyCures returns the dialect with the changes of the bits.
+// ApplyCures returns the dialect with the cures of the bits.
 func (d Dialect) ApplyCures(bits uint) Dialect {
 	for i, c := range listCures() {
 		if bits&(1<<i) != 0 {

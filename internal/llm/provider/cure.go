@@ -33,8 +33,8 @@ func (c *Cures) add(key string, bit uint) {
 	c.m[key] |= bit
 }
 
-// cureRefusal looks for a change that the refusal of the request names. If there is one that was not tried, it applies
-// to all further requests of the key, and the refusal says so and may be retried at once.
+// cureRefusal finds a cure for the refusal e of the request that was not tried for the key. If there is one, it applies
+// to all further requests of the key, the message of e names it, and e may be retried at once.
 func (c *Cures) cureRefusal(e *llm.Error, key string, request []byte) {
 	bit, advice := openaichat.FindCure(c.find(key), strings.ToLower(e.Message+"\n"+e.Body), request)
 	if bit == 0 {

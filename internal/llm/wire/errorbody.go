@@ -13,17 +13,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errorBody has the statements of a failed response, from any depth of its body.
+// errorBody has the codes, texts and delays of a failed response, from any depth of its body.
 type errorBody struct {
 	codes     []string // codes and types, lower case
 	texts     []string // all strings, in the form of normalizeText
 	status    int      // a numeric code that is an HTTP status
 	message   string
-	moderated bool
-	isPage    bool          // a web page answered
+	moderated bool          // a member names the input that a moderation flagged
+	isPage    bool          // the body is a web page
 	retry     time.Duration // the delay in a member
 	resetsAt  int64         // in seconds since 1970; 0 unknown
-	perDay    bool          // of Google's quotas one of a day is exhausted, so that its delay is useless
+	perDay    bool          // a daily quota of Google is exhausted; the delay that Google names then is useless
 	wait      time.Duration // the delay that the provider asks for, from a header, a member or a text
 }
 

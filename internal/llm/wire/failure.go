@@ -28,7 +28,11 @@ type Failure struct {
 
 // ClassifyFailure converts a failure to an error whose class is what can be done about it. The table in refusals.go
 // says what the body means; the status decides where the body says nothing.
+//
+// The delay comes before the class, because a quota that ends soon is a rate limit. Texts of the result contain no
+// secret of f.
 func ClassifyFailure(f Failure) *llm.Error {
+	// Read the body, and what headers add to it.
 	w := parseErrorBody(f.Body)
 	if name, _, _ := strings.Cut(f.Header.Get("X-Amzn-Errortype"), ":"); name != "" {
 		w.codes = append(w.codes, strings.ToLower(name))
@@ -36,10 +40,12 @@ func ClassifyFailure(f Failure) *llm.Error {
 	if f.Status == http.StatusOK && w.status > 0 {
 		f.Status = w.status
 	}
+	// Find the delay.
 	if reset := time.Unix(w.resetsAt, 0).Sub(f.Now); w.retry == 0 && reset > 0 && !f.Now.IsZero() {
 		w.retry = min(reset, maxRetryAfter)
 	}
 	w.wait = cmp.Or(parseRetryAfter(f.Header, f.Now), w.retry, findDelay(w.texts))
+	// Find the class, and the sizes that an overflow names.
 	e := &llm.Error{
 		Message:   formatMessage(w, f),
 		Status:    f.Status,
@@ -53,6 +59,7 @@ func ClassifyFailure(f Failure) *llm.Error {
 			e.Requested = sizes.request
 		}
 	}
+	// Let the provider decide about a retry.
 	switch f.Header.Get("X-Should-Retry") { // of OpenAI and Anthropic
 	case "true":
 		if e.Class == llm.InvalidRequest || e.Class == llm.Unknown {
@@ -76,9 +83,10 @@ var transientStatuses = []int{
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly, 498, 499,
 }
 
-// classifyBody returns the class of a failure, and whether the status alone decided it. Sizes and codes of the body
-// come first, then words, then codes that repeat the status, then the status.
+// classifyBody returns the class of a failure, and whether the status alone decided it. It compares the most exact
+// statements first: members and texts with one meaning, codes, words, sizes, codes that repeat the status, the status.
 func (w *errorBody) classifyBody(status int) (class llm.Class, byStatus bool) {
+	// Statements with one meaning.
 	if w.moderated {
 		return llm.ContentFilter, false
 	}
@@ -88,6 +96,7 @@ func (w *errorBody) classifyBody(status int) (class llm.Class, byStatus bool) {
 	if exceedsMinute(w.texts) {
 		return llm.Overflow, false
 	}
+	// Codes, words and sizes.
 	has := func(codes string) bool {
 		known := strings.Fields(codes)
 		return slices.ContainsFunc(w.codes, func(c string) bool { return slices.Contains(known, c) })
@@ -105,6 +114,7 @@ func (w *errorBody) classifyBody(status int) (class llm.Class, byStatus bool) {
 	if findSizes(w.texts).isExceeded() {
 		return llm.Overflow, false
 	}
+	// Codes that repeat the status, and the status.
 	if has(accessDenied) && !hasAny(w.texts, credentialWords) {
 		return llm.Forbidden, false
 	}
@@ -117,7 +127,8 @@ func (w *errorBody) classifyBody(status int) (class llm.Class, byStatus bool) {
 	return class, class == llm.InvalidRequest || class == llm.Unknown || class == llm.Overloaded
 }
 
-// appliesTo reports whether the row's words count in a failure with the status. A period alone is no quota.
+// appliesTo reports whether the row's words count in a failure with the status. The words of a weak quota, such as
+// "daily", count only with the status 429 or beside a word for a limit.
 func (r *refusal) appliesTo(status int, texts []string) bool {
 	if r.weak && status != http.StatusTooManyRequests && !hasAny(texts, []string{"limit", "quota", "限"}) {
 		return false

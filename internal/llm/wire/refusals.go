@@ -13,15 +13,15 @@ type refusal struct {
 	class  llm.Class
 	source string
 	codes  string   // exact codes in lower case, separated by spaces
-	repeat string   // codes that only repeat a status: every word of the body is more exact
+	repeat string   // codes that only repeat a status; they are compared after the words of all rows
 	words  []string // in the form of normalizeText; " … " stands for any text in between
-	weak   bool     // a quota, which a delay of less than shortDelay or a limit per minute turns into a rate limit
+	weak   bool     // the class is Quota, but RateLimit with a delay below shortDelay or a limit per minute
 
-	below500 bool // the words mean nothing in an internal failure
+	below500 bool // the words count with a status below 500 only
 }
 
-// refusals is the table, in the order in which its words are compared: what is unmistakable comes first. Classification
-// tries the codes of all rows, then the words, then the codes that repeat a status.
+// refusals is the table, in the order in which its words are compared: rows whose words have one meaning come first.
+// classifyBody compares the codes of all rows, then their words, then the codes that repeat a status.
 var refusals = []refusal{
 	{
 		class:  llm.InvalidRequest,
@@ -172,7 +172,7 @@ var minuteWords = []string{
 	"频率", "速率", "并发", "过于频繁", "每分钟",
 }
 
-// accessDenied is the code with which Amazon refuses most requests.
+// accessDenied is a code with which Amazon refuses requests for many reasons. Only credentialWords blame the key.
 const accessDenied = "accessdeniedexception"
 
 // credentialWords mean that the key is the reason of an AccessDeniedException.
@@ -188,10 +188,10 @@ func hasAny(texts, words []string) bool {
 	})
 }
 
-// maxGap bounds the text between two words of a pattern: what is further apart belongs to two statements.
+// maxGap bounds the text between two words of a pattern, in bytes: words further apart belong to two statements.
 const maxGap = 100
 
-// occursIn reports whether the pattern occurs in the text.
+// occursIn reports whether the pattern occurs in the text. " … " in it stands for at most maxGap bytes.
 func occursIn(text, pattern string) bool {
 	first, rest, gap := strings.Cut(pattern, " … ")
 	for {

@@ -47,8 +47,8 @@ func FindRejectedMedia(body []byte, message string, req *llm.Request) *llm.Media
 	return nil
 }
 
-// followPath returns the last list element on a path. Between existing members a path may contain the type of a part.
-// ok is false if the path does not match this body: a gateway forwards paths of the body that it built.
+// followPath returns the last list element on a path below v. Between members that exist a path may contain the type of
+// a part. ok is false if the path does not match this body: a gateway forwards paths of the body that it built.
 func followPath(v jsontext.Value, steps []string) (at jsontext.Value, ok bool) {
 	isElement := false // v is an element of a list
 	for i, s := range steps {

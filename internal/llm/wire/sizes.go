@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// requestSizes are the numbers of a refusal that says how large the request is and how large it may be.
+// requestSizes are the numbers of a refusal that names how large the request is and how large it may be.
 type requestSizes struct {
-	limit    int64 // 0: no text says so
-	request  int64 // of the request; 0 unless it is the only other number
-	inTokens bool  // not in bytes or characters, and not of a minute or a day
+	limit    int64 // 0 if the texts name no limit that they exceed
+	request  int64 // size of the request; 0 unless it is the only number beside the limit
+	inTokens bool  // the numbers are tokens of one request: not bytes or characters, and not of a minute or a day
 }
 
-// isExceeded reports whether a text names a limit and more than that.
+// isExceeded reports whether the texts name a limit and a size above it.
 func (s requestSizes) isExceeded() bool { return s.limit > 0 }
 
-// contextWindow returns the context window that the numbers show, 0 for none. A smaller window than leastWindow is not
-// believed in: cairn cannot work in it.
+// contextWindow returns the context window that the numbers show, 0 for none. It is at least leastWindow, because cairn
+// cannot work in a smaller one.
 func (s requestSizes) contextWindow() int64 {
 	const leastWindow = 4096
 	if s.limit == 0 || !s.inTokens {
@@ -43,6 +43,7 @@ var (
 
 const number = `\b(\d{1,3}(?:,\d{3})+|\d{4,9}|\d{1,4}k)\b`
 
+// parseSize returns the value of a match of number, such as 8,192 or 128k.
 func parseSize(s string) int64 {
 	digits, isThousands := strings.CutSuffix(strings.ReplaceAll(s, ",", ""), "k")
 	n, _ := strconv.ParseInt(digits, 10, 64) // at most nine digits
@@ -61,9 +62,13 @@ func exceedsMinute(texts []string) bool {
 	})
 }
 
-// findSizes returns the sizes that the texts name: the one that the words call the limit, else the smaller one of two,
-// if the others together exceed it; the largest if several are. Sizes of answers, tools and files do not count.
+// findSizes returns the sizes that the texts name. The limit is the number that the words call so, else the smaller one
+// of two numbers; it counts if the other numbers together exceed it. Of several limits the largest one counts. Sizes of
+// answers, tools and files do not count.
+//
+// Texts without a word for a prompt or tokens have no sizes: their numbers can be anything.
 func findSizes(texts []string) (s requestSizes) {
+	// Check that the texts are about the prompt.
 	text := strings.Join(texts, "\n")
 	all := []string{text}
 	isContext := hasAny(all, []string{"context", "prompt", "n ctx", "input tokens", "input length"})
@@ -74,6 +79,7 @@ func findSizes(texts []string) (s requestSizes) {
 	if !isContext && (isOther || !hasAny(all, []string{"token", "input", "max length"})) {
 		return s
 	}
+	// Collect the numbers, each once, and those that are called a limit.
 	var sizes []int64
 	sum := int64(0)
 	for _, m := range sizeNumber().FindAllStringSubmatch(text, 32) {
@@ -89,6 +95,7 @@ func findSizes(texts []string) (s requestSizes) {
 	if len(sizes) == 2 && len(limits) == 0 {
 		limits = append(limits, slices.Min(sizes))
 	}
+	// Choose the limit, and find the size of the request.
 	for _, limit := range limits {
 		if sum-limit > limit {
 			s.limit = max(s.limit, limit)

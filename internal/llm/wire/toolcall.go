@@ -67,12 +67,17 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 // maxRepeatDepth bounds the objects in objects in which dropRepeatedNames looks for repeated names.
 const maxRepeatDepth = 64
 
-// dropRepeatedNames returns v, a valid value, with the last value of each name, as JSON.parse reads it.
+// dropRepeatedNames returns the valid value v with only the last value of each repeated name, as JSON.parse reads it. A
+// value keeps the place of the first one of its name.
+//
+// It reads members or items one by one; for an item, the name is nil.
 func dropRepeatedNames(v jsontext.Value, depth int) jsontext.Value {
+	// Leave what has no repeated name, or is nested too deeply, as it is.
 	kind := v.Kind()
 	if kind != '{' && kind != '[' || depth > maxRepeatDepth || v.IsValid(jsontext.AllowInvalidUTF8(true)) {
 		return v
 	}
+	// Read the members or items.
 	dec := jsontext.NewDecoder(bytes.NewReader(v), Foreign)
 	_, err := dec.ReadToken()
 	isObject := kind == '{'
@@ -126,9 +131,11 @@ var trailingMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\s|[}\]]|</[\w:.-]+>|<[|｜][^<>\s]*[|｜]>|\[/[A-Z_]+\]|` + "```" + `)*$`)
 })
 
-// repairArguments returns the object of an argument text that a server damaged in a way with one possible repair: it
-// stands several times, behind {}, before closing marks, or once more with each piece. nil if there is no such repair.
+// repairArguments returns the object of an argument text that a server damaged in a way with one possible repair: the
+// text repeats the object, has {} before it or closing marks after it, or has each piece of a stream with all pieces
+// before it. It is nil if there is no such repair.
 func repairArguments(v jsontext.Value) jsontext.Value {
+	// Read objects until the text is no JSON any more. All of them must be equal, or {}.
 	var found, canonical jsontext.Value
 	end := int64(0)
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
@@ -152,13 +159,15 @@ func repairArguments(v jsontext.Value) jsontext.Value {
 			return nil
 		}
 	}
+	// Only closing marks may follow.
 	if found != nil && trailingMarks().Match(v[end:]) {
 		return found
 	}
 	return findRepeated(v)
 }
 
-// findRepeated returns the object at the end of a text whose pieces before it are each a beginning of it.
+// findRepeated returns the object at the end of a text if all text before it consists of beginnings of that object. It
+// tries the first maxStarts positions at which the object can begin.
 func findRepeated(v jsontext.Value) jsontext.Value {
 	const maxStarts = 256
 	for from, n := 1, 0; n < maxStarts && from < len(v); n++ {
