@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// strangerTimeout bounds the life of a connection without an authenticated request. A wrong guess waits
-// at most half of it.
+// strangerTimeout bounds the life of a connection without an authenticated request. It is at least twice the delay of
+// the answer to a wrong password.
 const strangerTimeout = 10 * time.Second
 
 // connectionPool bounds the open connections of a listener. A connection is a stranger until one of its requests is
-// authenticated. Strangers are counted apart, live for strangerTimeout, and the oldest one makes room for the next: so
-// they take no connection from callers that are known. Strangers of this machine, which may be the user's and wait to
-// be identified, are counted apart from the others, so that a burst of them closes none.
+// authenticated, then it is known. Strangers are counted apart from known connections and live for strangerTimeout; if
+// there are too many, the oldest one is closed. So they take no connection from callers that are known. Strangers from
+// this machine are counted apart from remote ones: they may be the user's and wait to be identified.
 type connectionPool struct {
-	limit int // of known connections, and of local strangers; of remote strangers a quarter, at least one
+	limit int // of known connections, and of local strangers; remote strangers have a quarter of it, at least one
 
 	mu            sync.Mutex // guards the rest
 	known         int
@@ -50,18 +50,20 @@ func (p *connectionPool) add(c net.Conn) *limitedConn {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		conn.strangers, limit = &p.remote, max(p.limit/4, 1)
 	}
+	// Refuse the connection if known ones use all.
 	p.mu.Lock()
 	if p.known >= p.limit {
 		p.mu.Unlock()
 		return nil
 	}
+	// Add it, in place of the oldest stranger if there are too many.
 	var oldest *limitedConn
 	if conn.strangers.Len() >= limit {
 		oldest = conn.strangers.Front().Value.(*limitedConn)
-		conn.strangers.Remove(oldest.place)
-		oldest.place = nil
+		conn.strangers.Remove(oldest.element)
+		oldest.element = nil
 	}
-	conn.place = conn.strangers.PushBack(conn)
+	conn.element = conn.strangers.PushBack(conn)
 	conn.expiry = time.AfterFunc(strangerTimeout, func() { conn.closeStranger() })
 	p.mu.Unlock()
 	if oldest != nil {
@@ -74,13 +76,13 @@ func (p *connectionPool) add(c net.Conn) *limitedConn {
 type limitedConn struct {
 	net.Conn
 	pool      *connectionPool
-	strangers *list.List    // of the pool, for a connection from here
+	strangers *list.List    // the list of the pool that the connection is in while it is a stranger
 	expiry    *time.Timer   // closes a stranger
-	place     *list.Element // among the strangers; nil of a known connection; pool.mu guards it
+	element   *list.Element // of strangers; nil if the connection is known or closed; pool.mu guards it
 	known     bool          // pool.mu guards it
 }
 
-// makeKnown counts the connection among those of known callers. It reports false if they use all.
+// makeKnown counts the connection as known. It reports false if known connections use all, or if it was closed.
 func (c *limitedConn) makeKnown() bool {
 	p := c.pool
 	p.mu.Lock()
@@ -88,17 +90,17 @@ func (c *limitedConn) makeKnown() bool {
 	switch {
 	case c.known:
 		return true
-	case p.known >= p.limit || c.place == nil: // closed in the meantime
+	case p.known >= p.limit || c.element == nil: // closed in the meantime
 		return false
 	}
 	c.expiry.Stop()
-	c.strangers.Remove(c.place)
-	c.place, c.known = nil, true
+	c.strangers.Remove(c.element)
+	c.element, c.known = nil, true
 	p.known++
 	return true
 }
 
-// suspendExpiry keeps a stranger open until the returned function gives it its time again.
+// suspendExpiry stops the time of a stranger. resume starts it again, with the whole strangerTimeout.
 func (c *limitedConn) suspendExpiry() (resume func()) {
 	p := c.pool
 	p.mu.Lock()
@@ -107,7 +109,7 @@ func (c *limitedConn) suspendExpiry() (resume func()) {
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if c.place != nil {
+		if c.element != nil {
 			c.expiry.Reset(strangerTimeout)
 		}
 	}
@@ -125,14 +127,14 @@ func (c *limitedConn) closeStranger() {
 	}
 }
 
-// Close closes the connection and gives its place to another one.
+// Close closes the connection and removes it from the pool.
 func (c *limitedConn) Close() error {
 	p := c.pool
 	p.mu.Lock()
 	c.expiry.Stop()
-	if c.place != nil {
-		c.strangers.Remove(c.place)
-		c.place = nil
+	if c.element != nil {
+		c.strangers.Remove(c.element)
+		c.element = nil
 	}
 	if c.known {
 		p.known--

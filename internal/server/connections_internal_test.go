@@ -24,7 +24,7 @@ func TestStrangerIsIdentified(t *testing.T) {
 			time.Sleep(2 * strangerTimeout) // of the bubble
 			synctest.Wait()
 			pool.mu.Lock()
-			open := c.place != nil
+			open := c.element != nil
 			pool.mu.Unlock()
 			if open != suspended {
 				t.Errorf("suspended: %v, open: %v", suspended, open)

@@ -52,9 +52,9 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if req.Context().Err() != nil {
 				return // the client has disconnected
 			}
-			untrusted, ok := errors.AsType[*session.Error](err) // of DialOwner
-			if said := httpio.BodyError(err); said != nil {
-				err = said
+			untrusted, ok := errors.AsType[*session.Error](err)   // of DialOwner
+			if bodyErr := httpio.BodyError(err); bodyErr != nil { // of the client's request
+				err = bodyErr
 			} else if ok {
 				err = untrusted
 			} else {
@@ -72,24 +72,29 @@ var errOwner = errors.New("another process owns the data now")
 
 // JoinOwner asks the owner at the socket to resume what earlier processes left unfinished, which a command that became
 // the owner does not do by itself. It returns the owner's process id in this process's namespace, 0 if it is unknown.
-// It is an error if the owner does not answer.
+// It is an error if the owner does not answer within ownerPatience. Every answer counts: an owner of an earlier version
+// answers 404.
 func JoinOwner(ctx context.Context, socket string) (pid int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
-	t := &http.Transport{DisableKeepAlives: true}
-	t.DialContext = func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
-		conn, pid, err = DialOwner(ctx, socket)
-		return conn, err
+	// Connect here, not in a goroutine of the transport, which can outlive the request and would set pid then.
+	conn, pid, err := DialOwner(ctx, socket)
+	if err != nil {
+		return pid, err
 	}
+	defer conn.Close()
+	t := &http.Transport{DisableKeepAlives: true}
+	t.DialContext = func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+	// Send the request.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/session/recover", nil)
 	if err != nil {
-		return 0, err
+		return pid, err
 	}
 	resp, err := t.RoundTrip(req)
 	if err != nil {
 		return pid, err
 	}
-	return pid, resp.Body.Close() // also an owner of an earlier version, which answers 404
+	return pid, resp.Body.Close()
 }
 
 // DialOwner connects to the socket of the owner of the data and returns the pid of the process that listens there. It
