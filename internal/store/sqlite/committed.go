@@ -77,12 +77,14 @@ func bootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// find returns a *store.Damage if c lacks events of the record. lost is how many positions a power cut took before they
-// were synced. A nil record, and one of another store, says nothing.
-func (r *commitRecord) find(c dbConn, dir string) (lost int64, err error) {
+// findMissing returns a *store.Damage if c lacks events that must be there: those up to the newest commit while the
+// system has not restarted since, else those up to the newest sync. lost is the number of positions after these that a
+// power cut took. A nil record, and one of another store, proves nothing: then no event is missing.
+func (r *commitRecord) findMissing(c dbConn, dir string) (lost int64, err error) {
 	if r == nil {
 		return 0, nil
 	}
+	// Compare the newest event with the one that the record names.
 	id, err := metaValue(c, "store-id")
 	if err != nil || id != r.store {
 		return 0, err
@@ -105,8 +107,8 @@ func (r *commitRecord) find(c dbConn, dir string) (lost int64, err error) {
 	)}
 }
 
-// findUnchecked returns why it cannot be checked whether c lacks events, "" if it can: the log has frames, and the
-// record that a store has then is missing.
+// findUnchecked returns why findMissing cannot tell whether c lacks events, "" if it can: the log has frames, and the
+// record that a store has then (recordKey) is missing or torn.
 func (r *commitRecord) findUnchecked(c dbConn, dir string) (string, error) {
 	kept, err := metaValue(c, recordKey)
 	log, lerr := os.Lstat(filepath.Join(dir, dbName+logSuffix))
@@ -126,8 +128,8 @@ func rememberRecord(c dbConn) error {
 	return setMeta(c, recordKey, "1")
 }
 
-// commitFile writes the commitRecord of an open store. A nil commitFile writes nothing. Failures are ignored: an older
-// record only shows less.
+// commitFile writes the commitRecord of an open store. A nil commitFile writes nothing. Failures of a write are
+// ignored: an older record names fewer events, so that fewer missing ones are noticed.
 type commitFile struct {
 	path   string
 	file   *os.File // nil if it cannot be written

@@ -220,7 +220,7 @@ func (h *home) checkAfterCrash(
 		return "", newUnavailable("open %s: %w", h.path, err)
 	}
 	defer c.Close()
-	lost, err := before.find(c, h.dir)
+	lost, err := before.findMissing(c, h.dir)
 	if err == nil {
 		unchecked, err = before.findUnchecked(c, h.dir)
 	}

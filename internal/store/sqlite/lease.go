@@ -23,10 +23,10 @@ const leaseName = "lease"
 // maxLease bounds what is read of a lease file.
 const maxLease = 16 << 10
 
-// ErrHeld says that another process owns the folder. Errors that are ErrHeld are a *Held too.
+// ErrHeld means that another process owns the folder. An error that is ErrHeld is a *HeldError.
 var ErrHeld = errors.New("another process owns the data folder")
 
-// Owner says who owns a data folder and where to reach it.
+// Owner describes the process that owns a data folder, as the lease file names it.
 type Owner struct {
 	PID       int            `json:"pid"`
 	Addresses []string       `json:"addresses"` // URLs; empty while the owner starts or does not serve
@@ -35,8 +35,8 @@ type Owner struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
-// HeldError is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken
-// over after a crash may for a moment still show its predecessor.
+// HeldError is an ErrHeld with the owner of the lease. Owner is zero if the lease file does not name one yet. If a
+// process has just taken over after a crash, the file may for a moment still name the process before it.
 type HeldError struct {
 	Dir   string
 	Owner Owner
@@ -77,6 +77,7 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
+	// Lock the file.
 	f, err := os.OpenFile(filepath.Join(dir, leaseName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return nil, newUnavailable("open lease: %w", err)
@@ -91,6 +92,7 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 		_ = f.Close()
 		return nil, err
 	}
+	// Write the owner into it.
 	o.PID, o.Started = os.Getpid(), time.Now().UnixMilli()
 	l := &Lease{path: f.Name(), f: f, owner: o}
 	l.file, err = f.Stat()
@@ -116,7 +118,7 @@ func (l *Lease) Update(addresses ...string) error {
 }
 
 // Check returns an ErrLeaseLost if the file of the lease was removed or replaced: another process can lock the file
-// that is there now. Without a lease it is an error too.
+// that is there now. A nil Lease is an error, too.
 func (l *Lease) Check() error {
 	if l == nil {
 		return errors.New("this process has no lease")
@@ -131,8 +133,8 @@ func (l *Lease) Check() error {
 // leaseCheckInterval is the interval of WatchLoss. The writer checks the lease with each commit.
 const leaseCheckInterval = time.Second
 
-// WatchLoss calls lost once with the ErrLeaseLost of Check, or returns when ctx ends. Without a lease it returns at
-// once.
+// WatchLoss checks the lease every leaseCheckInterval. It calls lost with the first error and returns; without an error
+// it returns when ctx ends. With a nil Lease it returns at once.
 func (l *Lease) WatchLoss(ctx context.Context, lost func(error)) {
 	if l == nil {
 		return

@@ -57,7 +57,7 @@ func Salvage(
 	s := &salvage{
 		from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{},
 	}
-	if _, err := record.find(conn, src.dir); errors.Is(err, store.ErrDamaged) {
+	if _, err := record.findMissing(conn, src.dir); errors.Is(err, store.ErrDamaged) {
 		s.addLoss(Loss{FromSeq: -1, Detail: err.Error()})
 	}
 	err = s.run(ctx)

@@ -52,7 +52,7 @@ func (h *home) openComplete(record *commitRecord) (dbConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := record.find(conn, h.dir); err != nil {
+	if _, err := record.findMissing(conn, h.dir); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}

@@ -89,17 +89,21 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 }
 
+// openWritable opens the database for writing. It checks what a crash may have damaged before a connection can write,
+// and starts the writer last.
 func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	unclean, err := h.prepare()
 	if err != nil {
 		return nil, err
 	}
+	// Check the database after an unclean end.
 	before, unchecked := readCommitRecord(h.dir), ""
 	if unclean || before != nil {
 		if unchecked, err = h.checkAfterCrash(ctx, before, cfg.Logger); err != nil {
 			return nil, err
 		}
 	}
+	// Open it, and migrate it.
 	conn, err := h.openWriter()
 	if err != nil {
 		return nil, newUnavailable("open %s: %w", h.path, err)
@@ -120,8 +124,9 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 		_ = conn.Close()
 		return nil, newUnavailable("read %s: %w", h.path, err)
 	}
+	// Begin the record of commits, and start the writer.
 	commits := newCommitFile(h.dir, id, newest, before)
-	_ = rememberRecord(conn) // a full disk; a missing record is not noticed then
+	_ = rememberRecord(conn) // fails on a full disk: then a missing record is not noticed
 	w := newWriter(conn, at.guardOpen(h.openWriter), at)
 	w.commits = commits
 	s := start(w, at.guardOpen(h.openReader))
@@ -136,6 +141,8 @@ func start(w *writer, openReader func() (dbConn, error)) *Store {
 	return s
 }
 
+// openReadOnly opens the database for reading only. why becomes the reason of DegradedError, unless events are missing:
+// then that is the reason.
 func openReadOnly(h *home, why error) (*Store, error) {
 	record := readCommitRecord(h.dir) // before the rows: a process that owns the folder may commit meanwhile
 	open, err := h.findReader()
@@ -155,7 +162,7 @@ func openReadOnly(h *home, why error) (*Store, error) {
 	if err == nil {
 		s.unchecked, err = record.findUnchecked(conn, h.dir)
 	}
-	if _, lost := record.find(conn, h.dir); errors.Is(lost, store.ErrDamaged) && err == nil {
+	if _, lost := record.findMissing(conn, h.dir); errors.Is(lost, store.ErrDamaged) && err == nil {
 		s.degraded = readOnly(lost)
 	}
 	s.pool.releaseConn(conn)

@@ -103,7 +103,8 @@ func (w *writer) run() {
 		w.checkpoint()
 	}
 	clean = true
-	// Without the lease, the record may be that of another owner.
+	// Empty the record before SQLite removes the log. After the loss of the lease the record stays: the next owner may
+	// have written it. If it cannot be emptied, the connection stays open, so that the log stays, too.
 	if w.conn != nil && (w.identity.checkLease() != nil || w.commits.empty() == nil) {
 		_ = w.conn.Close()
 	}
@@ -132,8 +133,10 @@ func (w *writer) nextWaiting() *op {
 	}
 }
 
-// serve runs a batch that starts with first, including ops that arrive while it runs.
+// serve runs a batch that starts with first, including ops that arrive while it runs. The first ops decide whether the
+// batch is synced. An op that arrives later and demands a sync which the batch does not make begins the next batch.
 func (w *writer) serve(first *op) {
+	// Take the ops that wait now, and decide whether to sync.
 	w.batch = batch{ops: w.batch.ops[:0], size: 1}
 	taken := []*op{first}
 	for o := w.nextWaiting(); o != nil; o = w.nextWaiting() {
@@ -143,6 +146,7 @@ func (w *writer) serve(first *op) {
 	for _, o := range taken {
 		w.batch.sync = w.batch.sync || o.durable
 	}
+	// Run them, then those that arrived meanwhile.
 	if err := w.ensureConn(); err != nil {
 		for _, o := range taken {
 			o.answer <- err
@@ -259,7 +263,7 @@ func (w *writer) rollback(nested bool, err error) error {
 	return err
 }
 
-// undoOp answers o with err, and everybody else in the batch with a failure.
+// undoOp answers o with err, and the other ops of the batch with a failure: they ran in the same transaction.
 func (w *writer) undoOp(o *op, err error) {
 	w.batch.at = nil
 	o.answer <- err
@@ -278,7 +282,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// drop gives the connection up; the next batch opens another.
+// drop closes the connection; the next batch opens another.
 func (w *writer) drop() {
 	_ = w.conn.Close()
 	w.conn = nil
@@ -292,7 +296,9 @@ func (w *writer) abandonOp() {
 	}
 }
 
-// commit commits the batch and answers its transactions.
+// commit commits the batch and answers its transactions. The lease is checked under SQLite's write lock, right before
+// the commit. If the files or the lease were lost right after it, the ops are answered as uncertain: the commit may be
+// in a file that has no name any more.
 func (w *writer) commit() {
 	if !w.batch.begun {
 		return
@@ -302,6 +308,7 @@ func (w *writer) commit() {
 		w.fail(newUnavailable("commit: %w", err))
 		return
 	}
+	// Commit, and record it.
 	if err := w.identity.checkLease(); err != nil {
 		w.fail(err)
 		return
@@ -313,6 +320,7 @@ func (w *writer) commit() {
 	w.batch.begun = false
 	w.commits.recordCommit(w.batch.last, w.batch.sync)
 	w.estimatePages()
+	// Answer the ops.
 	unknown := w.identity.check() // the files may have been removed meanwhile
 	if unknown == nil {
 		unknown = fault.PassPoint(ctx, fault.StorePostCommit)
