@@ -36,9 +36,9 @@ func (l *loader) newClaudeReader() claudeReader {
 	return claudeReader{l.addWarning, l.resolveClaudePattern}
 }
 
-// resolveClaudePattern returns the pattern of a rule for what a pattern of Claude Code matches: "git:*" for commands that
-// begin with git, "./a" and "~/a" for files, "domain:a.b" for addresses. A pattern that matches no resource would allow
-// what it is to deny.
+// resolveClaudePattern returns the pattern of a rule for what a pattern of Claude Code matches: "git:*" for commands
+// that begin with git, "./a" and "~/a" for files, "domain:a.b" for addresses. A pattern that matches no resource would
+// allow what it is to deny.
 func (l *loader) resolveClaudePattern(action, pattern string) string {
 	if host, ok := strings.CutPrefix(pattern, "domain:"); ok && action == "webfetch" {
 		return "*" + host + "*"

@@ -13,8 +13,8 @@ import (
 )
 
 // takePermissions removes the rules from an object's members tools and permission, in that order: the older member
-// tools is the weaker one. path is the key of the agent whose rules they are, "" for those of all. It returns nil if there
-// are no rules.
+// tools is the weaker one. path is the key of the agent whose rules they are, "" for those of all. It returns nil if
+// there are no rules.
 //
 // A later rule of a list wins over an earlier one, so the order of the steps decides which member wins.
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
@@ -100,8 +100,8 @@ func (l *loader) readActionRules(list *RuleList, m document.Member, path string)
 	}
 }
 
-// readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything. With Options.All an invalid
-// rule is skipped and its error kept.
+// readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything. With Options.All an
+// invalid rule is skipped and its error kept.
 func (l *loader) readRuleList(list *RuleList, n *document.Node, path string) error {
 	for _, item := range n.Items {
 		if item.Kind != '{' {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// CopyOwner gives the file dir/name, or the link itself, the owner and the group of the file that info describes. It does
-// nothing if this process has no right to.
+// CopyOwner gives the file dir/name, or the link itself, the owner and the group of the file that info describes. It
+// does nothing if this process has no right to.
 func CopyOwner(dir *os.Root, name string, info fs.FileInfo) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {

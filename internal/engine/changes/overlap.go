@@ -122,8 +122,8 @@ func (c *command) keepsFile(change CallChange, selected func(CallChange) bool) b
 }
 
 // skipTransient corrects the change c of a command that began or ended while another selected command ran that left the
-// file as it found it. If c began or ended with a state that the file had only during that other command, the state that
-// the other command left takes its place.
+// file as it found it. If c began or ended with a state that the file had only during that other command, the state
+// that the other command left takes its place.
 func (l *Ledger) skipTransient(c *CallChange, selected func(CallChange) bool) {
 	if c.isInstant() {
 		return

@@ -55,8 +55,8 @@ type watch struct {
 	announced []recentWrite
 }
 
-// startWatch begins a watch. A capture shows what changed, not which of several commands changed it, so each watch notes
-// the sessions of the others that run at the same time.
+// startWatch begins a watch. A capture shows what changed, not which of several commands changed it, so each watch
+// notes the sessions of the others that run at the same time.
 func (s *watches) startWatch(root string, id session.ID) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()

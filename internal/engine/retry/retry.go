@@ -46,8 +46,8 @@ const (
 	maxWait   = 30 * time.Second
 )
 
-// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow. A
-// request that the provider refused and that was changed (llm.Error.Cured) is sent again at once. A wait that the
+// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow.
+// A request that the provider refused and that was changed (llm.Error.Cured) is sent again at once. A wait that the
 // provider names is used as it is, unless it exceeds the limit of time.
 func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
 	// Count the failure, and check the limits of the number of attempts.

@@ -26,9 +26,9 @@ func (p *WorkCount) Open() (state State, next int64) {
 	return p.state, p.next
 }
 
-// AddEvent counts the next event. isNew reports that it follows the newest input. A completed step and another model end
-// the count of attempts. A prompt ends it only if the work failed before: a prompt that steers open work changes neither
-// the attempts nor the wait. Attempts at summaries do not count.
+// AddEvent counts the next event. isNew reports that it follows the newest input. A completed step and another model
+// end the count of attempts. A prompt ends it only if the work failed before: a prompt that steers open work changes
+// neither the attempts nor the wait. Attempts at summaries do not count.
 func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	switch fact := d.(type) {
 	case *session.StepEnded:
@@ -64,8 +64,8 @@ func DescribeError(e *llm.Error) session.RetryError {
 	}
 }
 
-// hasClass reports whether the attempt failed with an error of the class. Events from before RetryError.Class have it as
-// the end of their text only.
+// hasClass reports whether the attempt failed with an error of the class. Events from before RetryError.Class have it
+// as the end of their text only.
 func hasClass(e session.RetryError, c llm.Class) bool {
 	if e.Class != "" {
 		return e.Class == string(c)

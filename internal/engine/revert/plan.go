@@ -68,8 +68,8 @@ func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Po
 	return p, taken, err
 }
 
-// planRange plans the revert of the range, whose point is p. The plan names what cannot be restored, too: files that stay
-// (Kept), and calls some of whose changes are not known (Unknown).
+// planRange plans the revert of the range, whose point is p. The plan names what cannot be restored, too: files that
+// stay (Kept), and calls some of whose changes are not known (Unknown).
 func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken revertRange) (*session.Revert, error) {
 	out := &session.Revert{
 		MessageID: p.MessageID, PartID: p.PartID, Exclusive: p.Exclusive, FilesOnly: !p.Messages,
@@ -160,8 +160,8 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 // describeFiles stores the contents that the revert replaces, and fills in the differences. A file whose contents
 // cannot be stored or read becomes one that stays as it is.
 //
-// Beside the files it computes a name for their present states (Snapshot) and their whole difference (Diff). Differences
-// are cut at the bounds above; the numbers of lines are exact.
+// Beside the files it computes a name for their present states (Snapshot) and their whole difference (Diff).
+// Differences are cut at the bounds above; the numbers of lines are exact.
 func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 	var whole strings.Builder
 	var size int

@@ -41,7 +41,8 @@ func TestPutBackChain(t *testing.T) {
 		held := heldFiles{blobs: map[session.FilePath]string{paths[1]: "second", paths[2]: ""}}
 		slices.SortFunc(steps, func(a, b session.FileChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 		failed := make([]error, len(steps))
-		failed[slices.IndexFunc(steps, func(s session.FileChange) bool { return s.Path == paths[0] })] = errors.New("no space")
+		last := slices.IndexFunc(steps, func(s session.FileChange) bool { return s.Path == paths[0] })
+		failed[last] = errors.New("no space")
 		Reverter{Files: held}.putBack(t.Context(), steps, failed)
 		want := map[session.FilePath]string{paths[1]: "first", paths[2]: "second"}
 		if diff := cmp.Diff(want, held.blobs); diff != "" {

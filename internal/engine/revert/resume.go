@@ -20,8 +20,8 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 	return err
 }
 
-// completePhase is Resume. It also returns the files that stay as they are. replaced reports that another revert follows
-// the one that it clears.
+// completePhase is Resume. It also returns the files that stay as they are. replaced reports that another revert
+// follows the one that it clears.
 func (r Reverter) completePhase(
 	ctx context.Context, id session.ID, replaced bool,
 ) (kept []session.KeptFile, err error) {
@@ -115,8 +115,8 @@ func explainError(err error) string {
 	return err.Error()
 }
 
-// putBack reverses the steps that removed a content from its path if the step failed that writes this content to another
-// path: it may have been the only copy. A reversed step counts as failed and is added to failed.
+// putBack reverses the steps that removed a content from its path if the step failed that writes this content to
+// another path: it may have been the only copy. A reversed step counts as failed and is added to failed.
 //
 // It handles the failed steps one after the other, with those that it reverses: files that were moved in a chain return
 // one by one.

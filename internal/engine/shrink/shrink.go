@@ -46,9 +46,9 @@ type Cause struct {
 // Compact replaces the past by a summary and returns the event that ends the compaction, nil if there is nothing to
 // summarise. After an error the session is as it was, and has recorded the reason.
 //
-// The compaction begins with an event before the model is asked, so that a restart can close it (AbandonCompaction). Its
-// end is recorded also if ctx has ended. If an automatic compaction gets no summary, it keeps the facts and the tail: the
-// session goes on without the rest.
+// The compaction begins with an event before the model is asked, so that a restart can close it (AbandonCompaction).
+// Its end is recorded also if ctx has ended. If an automatic compaction gets no summary, it keeps the facts and the
+// tail: the session goes on without the rest.
 func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session.CompactionEnded, error) {
 	// Choose the messages and the writer.
 	working := q.History.NeedsTurn()
@@ -129,8 +129,8 @@ const missingSummary = "\n\n(No summary of the later conversation could be writt
 	"in it is lost, except for the facts below: look at the files again before you rely on them.)"
 
 // isFinal reports whether another attempt would get no summary either: the model writes something else, or its provider
-// refuses the question. Transient errors are not final, and neither are those that stop the conversation as well, such as
-// a wrong key.
+// refuses the question. Transient errors are not final, and neither are those that stop the conversation as well, such
+// as a wrong key.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[*summary.UnusableError](err); ok {
 		return true
@@ -170,8 +170,8 @@ func (k *Shrinker) DescribeFailure(err error) *session.Failure {
 	return failure.FromError(err)
 }
 
-// recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, it adds a message that
-// says so to the model. stop is the event that ends the work, nil without one.
+// recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, it adds a message
+// that says so to the model. stop is the event that ends the work, nil without one.
 func (k *Shrinker) recordCompaction(
 	ctx context.Context, q *Request, end *session.CompactionEnded, stop *session.Interrupted,
 ) error {
