@@ -26,7 +26,7 @@ func isDriver(name string) bool { return slices.Contains(strings.Fields(drivers)
 func checkDrivers(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sortedPackages() {
-		if p.Name == "host" || isIn(p.Name, testRoom) || driverUsers[p.Name] != "" {
+		if p.Name == "host" || isIn(p.Name, testLayer) || driverUsers[p.Name] != "" {
 			continue
 		}
 		imports := t.importEdges(p, false)

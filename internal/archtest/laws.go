@@ -8,7 +8,7 @@ import (
 
 // checkViews is law 3: v1 and v2 do not know each other, not even in tests, and the engine knows neither.
 func checkViews(t *Tree) []Finding {
-	stranger := map[string][]string{
+	forbidden := map[string][]string{
 		"server/v1": {"server/v2"},
 		"server/v2": {"server/v1", "opencode"},
 		"engine":    {"server/v1", "server/v2", "opencode", "api"},
@@ -19,7 +19,7 @@ func checkViews(t *Tree) []Finding {
 		if inEngine(name) {
 			name = "engine"
 		}
-		for _, to := range stranger[name] {
+		for _, to := range forbidden[name] {
 			for _, test := range []bool{false, true} {
 				if file := t.importEdges(p, test)[to]; file != "" {
 					out = append(out, newFinding(file,
@@ -147,16 +147,16 @@ func isStd(importPath string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// checkTestRoom: what exists to test the others is imported by tests only.
-func checkTestRoom(t *Tree) []Finding {
+// checkTestLayer checks that the layer test is imported by tests only.
+func checkTestLayer(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sortedPackages() {
-		if isIn(p.Name, testRoom) {
+		if isIn(p.Name, testLayer) {
 			continue
 		}
 		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			if isIn(to, testRoom) {
+			if isIn(to, testLayer) {
 				out = append(out, newFinding(imports[to], "%s imports %s, which is for tests only", p.Name, to))
 			}
 		}

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// room is a set of packages: those in the folders, and below them.
-type room struct{ name, folders string }
+// layer is a set of packages: those in the folders, and below them.
+type layer struct{ name, folders string }
 
-// testRoom holds what only tests import. It may import everything.
-const testRoom = "test"
+// testLayer holds what only tests import. It may import everything.
+const testLayer = "test"
 
-// rooms lists the folders below internal/ from bottom to top. A package imports packages of its own room and of rooms
-// below it. The most exact folder decides: store/storetest is of the test room, though store is of record.
-var rooms = []room{
+// layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of layers
+// below it. The longest matching folder decides: store/storetest is in the layer test, although store is in record.
+var layers = []layer{
 	{"leaves", "checkout fault fileattr frontmatter linediff proctable spelling statefile"},
 	{"session", "session"},
 	{"llm", "llm"},
@@ -32,14 +32,14 @@ var rooms = []room{
 	{"faces", "cli tui"},
 	{"host", "host"},
 	{"main", "main"},
-	{testRoom, "archtest crashtest store/storetest llm/llmtest server/contracttest tool/tooltest sandbox/sandboxtest ./bench"},
+	{testLayer, "archtest crashtest store/storetest llm/llmtest server/contracttest tool/tooltest sandbox/sandboxtest ./bench"},
 }
 
-// findRoom returns the position of the package's room in rooms, -1 without one.
-func findRoom(name string) int {
+// findLayer returns the position of the package's layer in layers, -1 without one.
+func findLayer(name string) int {
 	for folder := name; folder != "." && folder != "/"; folder = path.Dir(folder) {
-		for i, r := range rooms {
-			if slices.Contains(strings.Fields(r.folders), folder) {
+		for i, l := range layers {
+			if slices.Contains(strings.Fields(l.folders), folder) {
 				return i
 			}
 		}
@@ -47,43 +47,43 @@ func findRoom(name string) int {
 	return -1
 }
 
-// isIn reports whether the package is of the named room.
-func isIn(name, room string) bool {
-	i := findRoom(name)
-	return i >= 0 && rooms[i].name == room
+// isIn reports whether the package is in the named layer.
+func isIn(name, layer string) bool {
+	i := findLayer(name)
+	return i >= 0 && layers[i].name == layer
 }
 
-// checkOrder is law 1: imports point down. A test looks at its own room, at those below, at drivers, and at what is for
-// tests; a test of what clients use may start a host.
+// checkOrder is law 1: imports point down. The exceptions for tests are those of mayTestImport.
 func checkOrder(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sortedPackages() {
 		if p.isTestOnly() {
 			continue
 		}
-		from := findRoom(p.Name)
+		from := findLayer(p.Name)
 		if from < 0 {
-			out = append(out, newFinding(p.Name, "is in no room; list its folder in rooms (internal/archtest/order.go)"))
+			out = append(out, newFinding(p.Name, "is in no layer; list its folder in layers (internal/archtest/order.go)"))
 			continue
 		}
 		for _, inTest := range []bool{false, true} {
 			imports := t.importEdges(p, inTest)
 			for _, to := range sortedKeys(imports) {
-				at := findRoom(to)
-				if at <= from || inTest && mayTestImport(p.Name, to) { // -1 is reported where that package stands
+				at := findLayer(to)
+				if at <= from || inTest && mayTestImport(p.Name, to) { // a package without a layer is its own finding
 					continue
 				}
 				out = append(out, newFinding(imports[to],
 					"%s (%s) imports %s (%s): imports point down; declare the one or two methods you need as an interface "+
-						"where you stand", p.Name, rooms[from].name, to, rooms[at].name))
+						"where you stand", p.Name, layers[from].name, to, layers[at].name))
 			}
 		}
 	}
 	return out
 }
 
-// mayTestImport reports whether a test of the package from may import a package of a room above it.
+// mayTestImport reports whether a test of the package from may import a package of a layer above it: a driver, what only
+// tests import, and, for packages that serve clients, a host.
 func mayTestImport(from, to string) bool {
-	servesClients := findRoom(from) > findRoom("opencode")
-	return isIn(to, testRoom) || isDriver(to) || servesClients && (to == "host" || to == "cli") // cli has host's options
+	servesClients := findLayer(from) > findLayer("opencode")
+	return isIn(to, testLayer) || isDriver(to) || servesClients && (to == "host" || to == "cli") // cli has host's options
 }

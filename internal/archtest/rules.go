@@ -15,7 +15,7 @@ func Rules() []Rule {
 		{"append", checkAppend},
 		{"locations", checkLocations},
 		{"words", checkWords},
-		{"tests", checkTestRoom},
+		{"tests", checkTestLayer},
 		{"bans", checkBans},
 		{"shapes", checkShapes},
 		{"sizes", checkSizes},
