@@ -12,8 +12,9 @@ type layer struct{ name, folders string }
 // testLayer holds what only tests import. It may import everything.
 const testLayer = "test"
 
-// layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of layers
-// below it. The longest matching folder decides: store/storetest is in the layer test, although store is in record.
+// layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of
+// layers below it. The longest matching folder decides: store/storetest is in the layer test, although store is in
+// record.
 var layers = []layer{
 	{"leaves", "checkout fault fileattr frontmatter linediff proctable spelling statefile"},
 	{"session", "session"},
@@ -81,8 +82,8 @@ func checkOrder(t *Tree) []Finding {
 	return out
 }
 
-// mayTestImport reports whether a test of the package from may import a package of a layer above it: a driver, what only
-// tests import, and, for packages that serve clients, a host.
+// mayTestImport reports whether a test of the package from may import a package of a layer above it: a driver, what
+// only tests import, and, for packages that serve clients, a host.
 func mayTestImport(from, to string) bool {
 	servesClients := findLayer(from) > findLayer("opencode")
 	return isIn(to, testLayer) || isDriver(to) || servesClients && (to == "host" || to == "cli") // cli has host's options

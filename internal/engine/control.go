@@ -26,23 +26,20 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 }
 
 // interruptBelow interrupts the sessions below the session that are still at work. A call of the tool task stops its
-// subagent itself, unless the interrupt came while recovery resumed both.
+// subagent itself, unless the interrupt came while recovery resumed both. A session that cannot be interrupted keeps no
+// other one at work; sessions that are deleted meanwhile are no error.
 func (e *Engine) interruptBelow(ctx context.Context, id session.ID) error {
+	var failed error
 	for _, active := range e.coordinator.listActive() {
 		s, err := e.journal.ReadSession(ctx, active)
-		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) { // it was deleted
-			continue
+		if err == nil && s.ParentID == id {
+			err = e.Interrupt(ctx, active)
 		}
-		if err != nil {
-			return err
-		}
-		if s.ParentID == id {
-			if err := e.Interrupt(ctx, active); err != nil {
-				return err
-			}
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			failed = errors.Join(failed, err)
 		}
 	}
-	return nil
+	return failed
 }
 
 // Wait returns when the session is idle and has no task in the background. How its work ended is recorded in the
@@ -132,9 +129,11 @@ func (s scheduler) EndTasks(ctx context.Context, id session.ID, since int64) err
 	return nil
 }
 
-// EndLeftOpen implements command.Scheduler. It ends the work as an interrupt does, so that no later process resumes it.
+// EndLeftOpen implements command.Scheduler. It ends work that an earlier process left open, as an interrupt does, so
+// that no later process resumes it: first the session's jobs and turn, then its child sessions.
 func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	ctx = context.WithoutCancel(ctx)
+	// Find what is unfinished.
 	var isUnfinished bool
 	var children []session.ID
 	err := s.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
@@ -144,6 +143,7 @@ func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	if err != nil || !isUnfinished {
 		return err
 	}
+	// End the jobs, then the turn, with a drain whose context has ended.
 	if err := s.engine.Jobs.EndOrphans(ctx, id); err != nil {
 		return err
 	}
@@ -153,7 +153,8 @@ func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	if err := d.exit(stopped, cause.ErrInterrupted); err != nil && !errors.Is(err, cause.ErrInterrupted) {
 		return err
 	}
-	for _, child := range children { // those that are not idle work in this process
+	// End the work of child sessions. Those that are not idle work in this process and stay as they are.
+	for _, child := range children {
 		_, err := s.RunIdle(ctx, child, func(ctx context.Context) error { return s.EndLeftOpen(ctx, child) })
 		if err != nil {
 			return err

@@ -47,9 +47,10 @@ func (e *Engine) RepairStore(ctx context.Context) (done []Repair, err error) {
 	return done, nil
 }
 
-// repairSession returns what it repaired, "" without a need. A parent that is missing but was not deleted may be lost
-// through damage, and its child is kept.
+// repairSession repairs a session and returns what it did, "" for nothing. deleted reports that the parent was deleted.
+// A parent that is missing but was not deleted may be lost through damage: its child is kept.
 func (e *Engine) repairSession(ctx context.Context, s *session.Session, deleted bool) (detail string, err error) {
+	// Find what needs a repair.
 	isOrphan := false
 	var removed []removedTurn
 	err = e.journal.Store.View(ctx, func(r store.Reader) (err error) {
@@ -61,6 +62,7 @@ func (e *Engine) repairSession(ctx context.Context, s *session.Session, deleted 
 		removed, err = findRemovedTurns(r, s.ID)
 		return err
 	})
+	// Delete an orphan, or end the removed turns.
 	switch {
 	case err != nil:
 		return "", err
@@ -88,8 +90,10 @@ type removedTurn struct {
 	replies []eventlog.Draft // to its pending asks
 }
 
-// findRemovedTurns returns the session's open turns that a revert removed.
+// findRemovedTurns returns the session's open turns that a revert removed, oldest first. Their messages exist in the
+// events only, so it builds all turns from these and selects those that are open and no message of the history.
 func findRemovedTurns(r store.Reader, id session.ID) (out []removedTurn, err error) {
+	// Without a revert there are none.
 	reverts, err := r.Events(id, -1, 1, session.KindRevertCommitted)
 	if err != nil || len(reverts) == 0 {
 		return nil, err
@@ -98,6 +102,7 @@ func findRemovedTurns(r store.Reader, id session.ID) (out []removedTurn, err err
 	if err != nil {
 		return nil, err
 	}
+	// Build the turns from the events.
 	open := map[session.MessageID]*session.Assistant{}
 	var order []session.MessageID
 	for _, e := range events {
@@ -108,6 +113,7 @@ func findRemovedTurns(r store.Reader, id session.ID) (out []removedTurn, err err
 			a.Apply(e.Data)
 		}
 	}
+	// Select those that are open and removed, with the replies to their asks.
 	asks, err := r.Asks(store.AskQuery{SessionID: id, Pending: true})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ func (w *DiskWorktree) Restore(ctx context.Context, steps []session.FileChange) 
 // restoreFile makes one change. A file in the state After, and a directory where nothing is to be, stay as they are; a
 // directory without files makes way for a file.
 func (w *DiskWorktree) restoreFile(root *os.Root, s session.FileChange) error {
+	// Decide by what the path holds now.
 	now, err := readState(root, string(s.Path))
 	switch {
 	case err != nil:
@@ -57,6 +58,7 @@ func (w *DiskWorktree) restoreFile(root *os.Root, s session.FileChange) error {
 	case s.After.Blob == "" && !s.After.IsAbsent() || s.After.Mode == session.ModeSubmodule:
 		return fmt.Errorf("%s cannot be restored: it was neither a file nor a link", s.Path)
 	}
+	// Remove the file, or make way for it and write it.
 	dir, err := openDirectory(root, path.Dir(string(s.Path)), !s.After.IsAbsent())
 	if err != nil {
 		return err
@@ -145,6 +147,7 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// Choose the permissions: those of s, else those of the file that is replaced, else the default ones.
 	perm, replaces := fs.FileMode(0o666), false
 	if s.After.Mode == session.ModeExecutable {
 		perm = 0o777
@@ -160,6 +163,7 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	if s.After.Mode == session.ModeLink {
 		perm, replaces = fs.ModeSymlink, false
 	}
+	// Write the temporary file, and rename it if the path is still in the state Before.
 	if err := writeFile(root, temp, content, perm|0o200); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
@@ -176,7 +180,7 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	return nil
 }
 
-// removeEmpty removes a directory and the empty directories in it. errDirectory: there is a file.
+// removeEmpty removes a directory and the empty directories in it. If one of them has a file, it is errDirectory.
 func removeEmpty(root *os.Root, name string) error {
 	entries, err := fs.ReadDir(root.FS(), name)
 	if err != nil {

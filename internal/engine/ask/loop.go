@@ -97,10 +97,10 @@ func CountRepeats(name string, input jsontext.Value, earlier iter.Seq[EarlierCal
 	return n, inTurn
 }
 
-// countCycles counts how often the first of the calls, newest first, was made before at the end of the same cycle of
-// period calls.
+// countCycles counts the earlier calls that end the same cycle of period calls as the first one; calls are ordered
+// newest first. It stops at a call, or a result, that differs from the one a period later.
 func countCycles(calls []EarlierCall, period int) (n, inTurn int) {
-	results := make([]string, period) // of the newest call with a result at each place of the cycle
+	results := make([]string, period) // of the newest call with a result at each index of the cycle
 	for i, c := range calls {
 		if i >= period {
 			later := calls[i-period]
@@ -108,12 +108,12 @@ func countCycles(calls []EarlierCall, period int) (n, inTurn int) {
 				return n, inTurn
 			}
 		}
-		place := i % period
-		if c.Result != "" && results[place] != "" && c.Result != results[place] {
+		index := i % period
+		if c.Result != "" && results[index] != "" && c.Result != results[index] {
 			return n, inTurn
 		}
-		results[place] = cmp.Or(results[place], c.Result)
-		if i > 0 && place == 0 {
+		results[index] = cmp.Or(results[index], c.Result)
+		if i > 0 && index == 0 {
 			n++
 			if c.InTurn {
 				inTurn++

@@ -20,6 +20,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := c.checkOpen(); err != nil {
 		return nil, err
 	}
+	// Complete and check the prompt.
 	if err := c.readFiles(ctx, &r); err != nil {
 		return nil, err
 	}
@@ -42,6 +43,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := fault.PassPoint(ctx, fault.AdmitBegin); err != nil {
 		return nil, err
 	}
+	// Commit it.
 	var in *session.Input
 	err := c.withoutHalfRevert(ctx, r.SessionID, func() (err error) {
 		in, err = commitAdmission(ctx, c, r)
@@ -53,6 +55,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := fault.PassPoint(ctx, fault.AdmitPostCommit); err != nil {
 		return nil, err
 	}
+	// Wake the session.
 	if r.NoReply && in.PromotedSeq == nil {
 		c.scheduler.Wake(r.SessionID, false) // the work that it was admitted beside may have ended
 	}
@@ -85,6 +88,7 @@ func commitAdmission(ctx context.Context, c *Commands, r PromptRequest) (in *ses
 func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest, promote bool) (*session.Input, error) {
 	var earlier *session.Input
 	events, err := c.journal.Log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		// Return the receipt of an earlier admission, or check that the prompt can be admitted.
 		earlier = nil
 		in, ok, err := store.FindInput(tx, r.ID)
 		if err != nil {
@@ -100,6 +104,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest, promote bo
 		if err := c.checkInboxRoom(tx, r.SessionID); err != nil {
 			return nil, err
 		}
+		// Commit a staged revert, then admit the prompt.
 		drafts, err := commitReverted(tx, r.SessionID)
 		if err != nil {
 			return nil, err
@@ -118,6 +123,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest, promote bo
 	if err != nil || earlier != nil {
 		return earlier, err
 	}
+	// The receipt has the seqs of the committed events.
 	in := r.newInput()
 	if promote {
 		in.PromotedSeq = &events[len(events)-1].Seq

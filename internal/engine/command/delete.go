@@ -23,6 +23,7 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
+	// Read what remains of the session: a tombstone.
 	last, err := c.journal.ReadSession(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
@@ -31,6 +32,7 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if last != nil {
 		remains, shared = last.Tombstone(), last.Fork != nil
 	}
+	// Stop it, delete its children, then delete it, until no new child is found.
 	var outputs []string
 	err = errHasChildren
 	for round := 0; round < maxDeletionRounds && errors.Is(err, errHasChildren); round++ {
@@ -48,6 +50,7 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err := fault.PassPoint(ctx, fault.DeletePostCommit); err != nil {
 		return err
 	}
+	// Remove its files, and what this process knows of it.
 	if !shared { // else the host removes them when they are old
 		c.removeOutputs(id, outputs)
 	}

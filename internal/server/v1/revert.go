@@ -13,9 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// listDiffs lists what the answers to a prompt changed, as it was recorded with the prompt; without a prompt what the
-// session changed until now. As in OpenCode an unknown session or
-// message changed nothing.
+// listDiffs lists what the answers to a prompt changed; without a prompt, what the session changed until now. As in
+// OpenCode, an unknown session or message changed nothing.
 func (h sessionHandlers) listDiffs(ctx context.Context, in struct {
 	sessionIn
 	MessageID session.MessageID `query:"messageID"`

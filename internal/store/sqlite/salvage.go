@@ -226,22 +226,24 @@ func (s *salvage) addLoss(l Loss) {
 
 // copySession copies the events up to the first gap, in transactions of a few hundred.
 func (s *salvage) copySession(ctx context.Context, id session.ID) error {
-	places := s.found[id]
-	slices.SortFunc(places, func(a, b eventPosition) int { return int(min(max(a.seq-b.seq, -1), 1)) })
+	// Find the events before the first gap.
+	positions := s.found[id]
+	slices.SortFunc(positions, func(a, b eventPosition) int { return int(min(max(a.seq-b.seq, -1), 1)) })
 	whole, first := 0, int64(0)
-	if places[0].creates {
-		first = places[0].seq
+	if positions[0].creates {
+		first = positions[0].seq
 	}
-	for whole < len(places) && places[whole].seq == first+int64(whole) {
+	for whole < len(positions) && positions[whole].seq == first+int64(whole) {
 		whole++
 	}
-	if whole < len(places) {
+	if whole < len(positions) {
 		s.addLoss(Loss{
-			SessionID: id, FromSeq: first + int64(whole), Readable: len(places) - whole, Detail: "an event is missing",
+			SessionID: id, FromSeq: first + int64(whole), Readable: len(positions) - whole, Detail: "an event is missing",
 		})
 	}
+	// Copy them, up to the first one that cannot be copied.
 	kept := 0
-	for page := range slices.Chunk(places[:whole], 256) {
+	for page := range slices.Chunk(positions[:whole], 256) {
 		n, why, err := s.copyPage(ctx, page)
 		if err != nil {
 			return fmt.Errorf("salvage session %s: %w", id, err)

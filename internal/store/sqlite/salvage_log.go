@@ -19,11 +19,14 @@ const (
 // rejoinLog removes the broken frames from a log, so that SQLite reads those behind them, too. A frame is whole if its
 // checksum continues the one that is stored in the frame before. A page whose newest frame is removed is as an older
 // frame, or the database, has it.
+//
+// The checksums of a log form a chain, so the remaining frames get new ones, under a new header with the same salt.
 func rejoinLog(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) < logHeaderSize+frameHeaderSize {
 		return err
 	}
+	// Read the header; each value that cannot be right is replaced.
 	size := int(binary.BigEndian.Uint32(b[8:]))
 	if size < 512 || size > 65536 || size&(size-1) != 0 {
 		size = pageSize
@@ -37,12 +40,14 @@ func rejoinLog(path string) error {
 	if s := (logSum{}); s.add(order, b[:24]) != readSum(b[24:]) { // the header is broken: the first frame has the salt
 		salt = frames[8:16]
 	}
+	// Write a new header.
 	out := binary.BigEndian.AppendUint32(nil, logMagic)
 	out = binary.BigEndian.AppendUint32(out, logVersion)
 	out = binary.BigEndian.AppendUint32(out, uint32(size))
 	out = append(append(out, b[12:16]...), salt...)
 	sum := logSum{}.add(binary.LittleEndian, out)
 	out = sum.append(out)
+	// Copy the whole frames.
 	stored := readSum(b[24:])
 	for ; len(frames) >= frameHeaderSize+size; frames = frames[frameHeaderSize+size:] {
 		head, page := frames[:frameHeaderSize], frames[frameHeaderSize:frameHeaderSize+size]

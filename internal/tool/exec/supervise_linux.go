@@ -44,14 +44,14 @@ func startSupervisor(program []string, isolated bool) (*supervisorProcess, error
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "supervisor"), os.NewFile(uintptr(pair[1]), "supervisor")
-	defer func() { _, _ = ours.Close(), theirs.Close() }() // conn and the supervisor have copies
-	conn, err := net.FileConn(ours)
+	serverEnd, supervisorEnd := os.NewFile(uintptr(pair[0]), "supervisor"), os.NewFile(uintptr(pair[1]), "supervisor")
+	defer func() { _, _ = serverEnd.Close(), supervisorEnd.Close() }() // conn and the supervisor have copies
+	conn, err := net.FileConn(serverEnd)
 	if err != nil {
 		return nil, err
 	}
 	s.conn, s.from = conn.(*net.UnixConn), jsontext.NewDecoder(conn)
-	s.cmd.ExtraFiles = []*os.File{theirs}
+	s.cmd.ExtraFiles = []*os.File{supervisorEnd}
 	if err := s.cmd.Start(); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -132,6 +132,7 @@ func receiveOrder(socket *os.File) (o supervisorOrder, fds []int, err error) {
 // by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes of a
 // tool, whatever their environment. It guards protected files until it ends, also after the end of the server.
 func RunSupervisor() int {
+	// Wait for the order, and prepare this process for it.
 	s := &supervisor{socket: os.NewFile(socketFD, "socket")}
 	_ = unix.CloseRange(socketFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)   // also what the server inherited
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
@@ -148,6 +149,7 @@ func RunSupervisor() int {
 		s.sendReport(supervisorReport{Error: err.Error()})
 		return 125
 	}
+	// Accept it, and start the command when the server says so.
 	s.sendReport(supervisorReport{Accepted: true})
 	if n, _ := s.socket.Read(make([]byte, 1)); n == 0 { // the server gave up, and starts the command elsewhere
 		return 0
@@ -161,6 +163,7 @@ func RunSupervisor() int {
 		fmt.Fprintln(os.Stderr, workpath.FileErrorCause(err))
 		return 127
 	}
+	// Stay until the command and what it left behind has ended.
 	ended, gone := make(chan int, 1), make(chan struct{})
 	go reapChildren(pid, ended, gone)
 	return s.superviseCommand(ended, gone)
@@ -261,6 +264,7 @@ func (s *supervisor) prepareProcess(fds []int) error {
 // waitCommand waits for the end of the command and returns its exit code. If the server writes to the socket or ends,
 // or the command exceeds its limit of processes, it ends all descendants; itself is false then.
 func (s *supervisor) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
+	// Wait for the command, the server, or the limit of processes.
 	done := make(chan struct{})
 	defer close(done)
 	called := make(chan struct{})
@@ -278,6 +282,7 @@ func (s *supervisor) waitCommand(ended <-chan int, gone <-chan struct{}) (code i
 		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; "+
 			"the limit is %d\n", n, s.Processes)
 	}
+	// All descendants were ended: the command too, unless it ended at the same time.
 	select {
 	case code := <-ended:
 		return code, false
@@ -401,10 +406,10 @@ func endDescendants(grace time.Duration, gone <-chan struct{}) {
 // listDescendants returns the live descendants of a process.
 func listDescendants(of int) []int {
 	table := proctable.List()
-	ours := addDescendants(table, map[int]bool{of: true})
+	descendants := addDescendants(table, map[int]bool{of: true})
 	var alive []int
 	for _, q := range table {
-		if q.PID != of && ours[q.PID] && !q.Dead {
+		if q.PID != of && descendants[q.PID] && !q.Dead {
 			alive = append(alive, q.PID)
 		}
 	}
