@@ -50,10 +50,14 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 	beside, isNear := theirs.listBeside(c)
 	wrote := l.tree[other] && isNear
 	for _, w := range theirs.Changes {
-		if w.isInstant() && c.contains(w.start) {
+		switch {
+		case !w.isInstant():
+		case c.contains(w.start):
 			if wrote = true; w.Path == c.Path && !isSelected(w.Call, w.Origin) {
 				return true
 			}
+		case l.tree[other] && w.start < c.start: // a write of the same work that was made as the command began
+			wrote = true
 		}
 	}
 	return len(beside) == 0 && !wrote || slices.ContainsFunc(beside, func(ran *command) bool {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -46,6 +47,37 @@ func TestLateChangeOfCallBeside(t *testing.T) {
 		}
 		if diff := cmp.Diff([]bool{c.want}, late); diff != "" {
 			t.Errorf("%s: the changes are late -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// RV-11: a change by a command is not shared with another session of the work that only wrote files just before the
+// command began.
+func TestWriteBeforeCommandOfTheSameWork(t *testing.T) {
+	change := func(path session.FilePath) []session.FileChange {
+		return []session.FileChange{{Path: path, After: session.PathState{Blob: "new", Mode: session.ModeFile}}}
+	}
+	for name, c := range map[string]struct {
+		inTree bool
+		want   []session.ID
+	}{
+		"of the same work":   {true, nil},
+		"of another session": {false, []session.ID{"ses_b"}},
+	} {
+		writer, ledger := NewLedger(), NewLedger()
+		writer.AddEvent("ses_b", 1, &session.FilesWriting{CallID: "write", Files: change("written")})
+		ledger.AddEvent("ses_a", 2, &session.TreeCaptured{CallID: "command"})
+		ledger.AddEvent("ses_a", 3, &session.TreeChanged{
+			CallID: "command", Files: change("f"), Beside: []session.ID{"ses_b"},
+		})
+		ledger.beside = map[session.ID]*Ledger{"ses_b": writer}
+		ledger.tree = map[session.ID]bool{"ses_a": true, "ses_b": c.inTree}
+		found := ledger.SelectChanges(func(CallChange) bool { return true })
+		if len(found) != 1 {
+			t.Fatalf("%s: the changes are %+v", name, found)
+		}
+		if diff := cmp.Diff(c.want, found[0].Beside, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: the sessions beside are -want +got:\n%s", name, diff)
 		}
 	}
 }
