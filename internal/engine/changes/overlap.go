@@ -99,6 +99,7 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 		joined := &out[i]
 		joined.By, joined.Beside = AddIDs(joined.By, c.By), AddIDs(joined.Beside, c.Beside)
 		joined.Failed, joined.Guarded = joined.Failed && c.Failed, joined.Guarded || c.Guarded
+		joined.Perm = cmp.Or(joined.Perm, c.Perm)
 		switch {
 		case c.After == joined.After: // one of the two saw it when the work had not ended
 			joined.Late = joined.Late && c.Late

@@ -81,3 +81,23 @@ func TestWriteBeforeCommandOfTheSameWork(t *testing.T) {
 		}
 	}
 }
+
+// RV-13: a file that two commands changed at the same time has the permissions that either of them found.
+func TestPermissionsOfJoinedChanges(t *testing.T) {
+	before := session.PathState{Blob: "old", Mode: session.ModeFile}
+	edited := session.FileChange{Path: "f", Before: before, After: session.PathState{Blob: "new", Mode: session.ModeFile}}
+	removed := session.FileChange{Path: "f", Before: before, Perm: 0o600}
+	ledger := NewLedger()
+	for i, e := range []session.EventData{
+		&session.TreeCaptured{CallID: "edit"},
+		&session.TreeCaptured{CallID: "remove"},
+		&session.TreeChanged{CallID: "edit", Files: []session.FileChange{edited}},
+		&session.TreeChanged{CallID: "remove", Files: []session.FileChange{removed}},
+	} {
+		ledger.AddEvent("ses_a", int64(i+1), e)
+	}
+	found := ledger.SelectChanges(func(CallChange) bool { return true })
+	if len(found) != 1 || found[0].FileChange != removed {
+		t.Errorf("the changes are %+v, want %+v", found, removed)
+	}
+}
