@@ -102,7 +102,7 @@ func SessionOf(s *session.Session) Session {
 		}
 	}
 	if r := s.Revert; r != nil && !r.FilesOnly {
-		v.Revert = &Revert{r.MessageID, r.PartID, r.Snapshot, r.Diff}
+		v.Revert = &Revert{cmp.Or(r.RequestID, r.MessageID), r.PartID, r.Snapshot, r.Diff}
 	}
 	return v
 }

@@ -22,6 +22,9 @@ type Revert struct {
 	Phase   RevertPhase `json:"phase,omitzero"`
 	// FilesOnly keeps the messages: they are neither hidden nor removed.
 	FilesOnly bool `json:"filesOnly,omitzero"`
+	// RequestID is the RequestID of the compaction that MessageID names, "" if it names another message. V1 shows a
+	// compaction as two messages, the first one under this id.
+	RequestID MessageID `json:"requestID,omitzero"`
 }
 
 // RevertPhase says what is under way with a revert. A process that finds a phase other than RevertDone at its start

@@ -52,10 +52,14 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 	beside, isNear := theirs.listBeside(c)
 	wrote := l.tree[other] && isNear
 	for _, w := range theirs.Changes {
-		if w.isInstant() && c.contains(w.start) {
+		switch {
+		case !w.isInstant():
+		case c.contains(w.start):
 			if wrote = true; w.Path == c.Path && !isSelected(w.Call, w.Origin) {
 				return true
 			}
+		case l.tree[other] && w.start < c.start: // a write of the same work that was made as the command began
+			wrote = true
 		}
 	}
 	// A command that overlaps: it changed the file, what it changed is not known, or it did not run within the time of
@@ -101,6 +105,7 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 		joined := &out[i]
 		joined.By, joined.Beside = AddIDs(joined.By, c.By), AddIDs(joined.Beside, c.Beside)
 		joined.Failed, joined.Guarded = joined.Failed && c.Failed, joined.Guarded || c.Guarded
+		joined.Perm = cmp.Or(joined.Perm, c.Perm)
 		switch {
 		case c.After == joined.After: // one of the two saw it when the work had not ended
 			joined.Late = joined.Late && c.Late

@@ -73,6 +73,7 @@ func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Po
 func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken revertRange) (*session.Revert, error) {
 	out := &session.Revert{
 		MessageID: p.MessageID, PartID: p.PartID, Exclusive: p.Exclusive, FilesOnly: !p.Messages,
+		RequestID: p.requestID,
 	}
 	if !p.Files {
 		return out, nil

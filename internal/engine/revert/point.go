@@ -15,11 +15,15 @@ type Point struct {
 	Messages  bool           // take back messages
 	Files     bool           // restore files
 	Force     bool           // restore files that are not as the session left them, too
+
+	requestID session.MessageID // as in session.Revert
 }
 
 // pointOf returns the point of a staged revert.
 func pointOf(staged *session.Revert) Point {
-	return Point{MessageID: staged.MessageID, PartID: staged.PartID, Exclusive: staged.Exclusive}
+	return Point{
+		MessageID: staged.MessageID, PartID: staged.PartID, Exclusive: staged.Exclusive, requestID: staged.RequestID,
+	}
 }
 
 // Target is a point as a client names it. Its Exclusive is ignored.
@@ -72,6 +76,10 @@ func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error)
 		found, err := FindMessage(r, s.ID, m)
 		if err != nil || found == nil {
 			return p, err
+		}
+		if c, ok := found.(*session.Compaction); ok { // a summary answers no prompt: it is taken back alone
+			p.MessageID, p.requestID = c.ID, c.RequestID
+			return p, nil
 		}
 		a, isTurn := found.(*session.Assistant)
 		if !isTurn && part != "" && !hasPromptPart(found, part) {
@@ -131,7 +139,7 @@ func firstHidden(r store.Reader, s *session.Session) (seq int64, ok bool, err er
 }
 
 // FindMessage returns the message with the id, nil without one. The id can be that of the answer under which V1 shows
-// the output of a command of the user.
+// the output of a command of the user, or that of the prompt under which it shows the request for a summary.
 func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Message, error) {
 	found, ok, err := store.FindMessage(r, id, m)
 	if err != nil || ok {
@@ -143,7 +151,14 @@ func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Me
 			return sh, nil
 		}
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	c, ok, err := store.FindCompaction(r, id, m)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return c, nil
 }
 
 // newestPrompt returns the newest prompt, or command of the user, with a seq below before; 0 is no bound. It is nil

@@ -228,3 +228,35 @@ func TestLateChanges(t *testing.T) {
 		t.Errorf("a forced revert changes %v", changed)
 	}
 }
+
+// RV-3: a revert in place of another one names the files that the reversal of that one left as they are, also if it has
+// nothing to do with them itself.
+func TestReplacedRevertNamesWhatStays(t *testing.T) {
+	m := newModel(t, 1)
+	for _, name := range []string{"first", "second"} {
+		turn, _, _ := m.beginTurn("ses_a")
+		done, err := turn.WatchTree(m.ctx)
+		m.check(err)
+		m.write(name, entry{0, "of the session"})
+		done()
+		m.check(m.recorder.AwaitSession(m.ctx, "ses_a"))
+	}
+	stage := func(prompt session.MessageID) *session.Revert {
+		t.Helper()
+		staged, err := m.reverter().StageRevert(m.ctx, "ses_a", revert.Target{Point: revert.Point{
+			MessageID: prompt, Exclusive: true, Messages: true, Files: true,
+		}})
+		m.check(err)
+		return staged
+	}
+	prompts := m.prompts[len(m.prompts)-2:]
+	stage(prompts[0])
+	m.write("first", entry{0, "of the user"})
+	staged := stage(prompts[1])
+	if len(staged.Files) != 1 || staged.Files[0].Path != "second" {
+		t.Errorf("the revert changes %v", staged.Files)
+	}
+	if len(staged.Kept) != 1 || staged.Kept[0].Path != "first" || staged.Kept[0].Copy == "" {
+		t.Errorf("these files stay: %+v", staged.Kept)
+	}
+}

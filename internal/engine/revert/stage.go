@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // StageRevert stages the revert to the target and returns it as it is staged: with the files that were restored. A
-// staged revert is cleared first. An unknown target is a *session.Error of code not-found and changes nothing.
+// staged revert is cleared first; the files that this leaves as they are, are in Kept of the result as well. An unknown
+// target is a *session.Error of code not-found and changes nothing.
 func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*session.Revert, error) {
 	// Complete what is half done, and find the target before anything changes.
 	if err := r.Resume(ctx, id); err != nil {
@@ -24,7 +26,8 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.clear(ctx, id, true); err != nil {
+	kept, err := r.clear(ctx, id, true)
+	if err != nil {
 		return nil, err
 	}
 	planned, err := r.planRange(ctx, id, p, taken)
@@ -41,7 +44,22 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	case err != nil:
 		return nil, err
 	}
-	return s.Revert, nil
+	return nameNotBroughtBack(s.Revert, kept), nil
+}
+
+// nameNotBroughtBack adds the files that the reversal of the replaced revert left as they are to those that stay,
+// except for files that the new revert has itself. It returns the revert.
+func nameNotBroughtBack(staged *session.Revert, kept []session.KeptFile) *session.Revert {
+	for _, k := range kept {
+		inFiles := slices.ContainsFunc(staged.Files, func(f session.RevertedFile) bool { return f.Path == k.Path })
+		inKept := slices.ContainsFunc(staged.Kept, func(f session.KeptFile) bool { return f.Path == k.Path })
+		if !inFiles && !inKept {
+			// It is no conflict: to force the new revert would not change the file.
+			k.Conflict, k.Reason = false, "the revert before this one was not wholly reversed: "+k.Reason
+			staged.Kept = append(staged.Kept, k)
+		}
+	}
+	return staged
 }
 
 // stagePlan stages a planned revert: it makes the copies, pins the contents, stores the plan, and restores the files.

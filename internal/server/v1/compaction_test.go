@@ -433,3 +433,44 @@ func TestFailedSummary(t *testing.T) {
 		t.Errorf("after the interruption there are %s", got)
 	}
 }
+
+// A terminal interface undoes and redoes one message with the role user at a time: the request for a summary is one of
+// them. A fork before the request does not have the summary.
+func TestRevertAndForkAtSummary(t *testing.T) {
+	w, _, id := compactionWorld(t)
+	at := "/session/" + id
+	if a := w.ask(t, http.MethodPost, at+"/summarize", summarizeBody); a.status != 200 {
+		t.Fatalf("%v", a)
+	}
+	ms := get[[]shownMessage](t, w, at+"/message")
+	body := func(m shownMessage) string { return `{"messageID":"` + m.Info.ID + `"}` }
+	for _, step := range []struct{ to, shown int }{{4, 4}, {2, 2}, {0, 0}, {2, 2}, {4, 4}, {5, 4}} {
+		a := w.ask(t, http.MethodPost, at+"/revert", body(ms[step.to]))
+		if a.status != 200 || !strings.Contains(a.body, `"revert":{"messageID":"`+ms[step.shown].Info.ID) {
+			t.Errorf("the revert to message %d is %v", step.to, a)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, at+"/unrevert", ""); a.status != 200 || strings.Contains(a.body, `"revert"`) {
+		t.Errorf("%v", a)
+	}
+	if got := kinds(get[[]shownMessage](t, w, at+"/message")); got != "papaRS" {
+		t.Errorf("after the reversal there are %s", got)
+	}
+	var fork struct {
+		ID string `json:"id"`
+	}
+	a := w.ask(t, http.MethodPost, at+"/fork", body(ms[4]))
+	if err := json.Unmarshal([]byte(a.body), &fork); err != nil || a.status != 200 {
+		t.Fatalf("%v, %v", a, err)
+	}
+	if got := kinds(get[[]shownMessage](t, w, "/session/"+fork.ID+"/message")); got != "papa" {
+		t.Errorf("the fork has %s", got)
+	}
+	if a := w.ask(t, http.MethodPost, at+"/revert", body(ms[4])); a.status != 200 {
+		t.Errorf("%v", a)
+	}
+	w.ask(t, http.MethodPost, at+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"go on"}]}`)
+	if got := kinds(get[[]shownMessage](t, w, at+"/message")); got != "papap" {
+		t.Errorf("after the next prompt there are %s", got)
+	}
+}
