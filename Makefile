@@ -22,7 +22,7 @@ LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
-SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/crashtest ./internal/tool/exec ./internal/engine
+SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/store/sqlite
 LONG_PACKAGES := ./internal/shell ./internal/store/sqlite $(SLOW) ./internal/tool/search ./internal/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
@@ -97,7 +97,7 @@ lint: # go vet and more; the list, argued, is tools/lint/main.go
 	@go test -C tools ./lint >/dev/null && go build -C tools -o ../bin/lint ./lint && go vet -vettool=bin/lint $(PKG) && echo "lint: ok"
 
 archtest:
-	@go test ./internal/archtest
+	@go test ./internal/test/archtest
 
 generated:
 	@tools/generated

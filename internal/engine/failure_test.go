@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 // A commit that fails while the model answers is recorded as the store's failure, and the request is not repeated.

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 // prove folds the whole log into an empty store and compares every projection byte for byte, and then holds the store

@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 )
 
 // TestMain is also the process that a test kills: it owns the home of childHome, prompts once and waits.

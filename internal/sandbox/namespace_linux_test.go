@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
+	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 )
 
 // protectedCell is a repository in a writable directory, with a file and a directory that are read-only.

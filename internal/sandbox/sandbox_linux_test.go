@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
+	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 )
 
 // TestMain also runs the process that confines itself.

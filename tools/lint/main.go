@@ -9,7 +9,7 @@
 //   - sqlclosecheck, rowserrcheck: for database/sql, which archtest bans.
 //   - nolintlint: there is no nolint here; staticcheck reports lint:ignore directives that match nothing.
 //   - gochecksumtype: sealed interfaces have a test that feeds every kind to every switch.
-//   - depguard, funlen, containedctx, gochecknoinits: internal/archtest, with the reasons beside the exceptions.
+//   - depguard, funlen, containedctx, gochecknoinits: internal/test/archtest, with the reasons beside the exceptions.
 //   - golangci-lint itself: minutes of compilation to run a handful of analyzers that need seconds.
 package main
 

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 // bench is a session in a store of its own, and the time of its clock.

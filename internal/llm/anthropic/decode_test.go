@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 var lines = llmtest.JoinLines

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 // What conversations are made of.

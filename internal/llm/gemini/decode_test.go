@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 var lines = llmtest.JoinLines

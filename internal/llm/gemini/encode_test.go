@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 // What conversations are made of.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 var update = flag.Bool("update", false, "write the golden event files")

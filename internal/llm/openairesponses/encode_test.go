@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 // What conversations are made of.

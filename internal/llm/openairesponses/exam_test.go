@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 func TestExam(t *testing.T) {

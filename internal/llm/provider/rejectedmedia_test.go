@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/test/llmtest"
 )
 
 // pictures is a conversation with images A and B next to a text, C in a tool result, then A again and D, and a document

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 var (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 var update = flag.Bool("update", false, "write the document of the contract")

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 // nowhere is a backend without checkouts.

@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 

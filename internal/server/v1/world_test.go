@@ -20,7 +20,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/host"
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 // TestMain lets the test program be its own supervisor of commands, as cairn is.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 const documentFile = "../../../openapi/v2.json"

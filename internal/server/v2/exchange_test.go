@@ -25,7 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 var update = flag.Bool("update", false, "write what the exchanges answered")

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 // answers does something as soon as its stream says that it stands.

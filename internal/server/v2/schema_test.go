@@ -3,7 +3,7 @@ package v2_test
 import (
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 // loadContract reads the part of OpenCode's own OpenAPI document that this package serves.

@@ -21,8 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/store"
-	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 )
 
 func open(t *testing.T, dir string) *Store {

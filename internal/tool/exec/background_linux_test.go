@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 )
 
 // backgroundScripts leave a process behind after the call, also without the call's variable. %s is the time to sleep.

@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // A command asks before it runs for everything it reaches, by resolved paths: directories outside, files that it reads,

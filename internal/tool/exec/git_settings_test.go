@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // A folder of a repository that is a bare repository, with a program for git to run in its configuration, runs nothing.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
-	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
+	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 )
 
 // A command with too many processes is ended with all of them and says so. The scripts stop by themselves at 511

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
-	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // newProtectedBench returns a Location whose protected names are .git/config, .git/hooks, .envrc, .vscode and

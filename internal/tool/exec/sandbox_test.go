@@ -10,10 +10,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/protected"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // withSandbox runs commands in a sandbox around the Location.

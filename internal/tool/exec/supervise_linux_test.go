@@ -11,9 +11,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // listSupervisors returns the supervisors below this process.

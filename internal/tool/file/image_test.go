@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool/file"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // encodeNoise returns a PNG that does not compress.

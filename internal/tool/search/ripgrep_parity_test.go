@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 )
 
 // newWildTree returns a tree with every kind of ignore rule, encoding and line end.

@@ -19,7 +19,7 @@ var (
 // TestNothingIsLeftOut checks the Makefile: what make test leaves out, make crash runs. The tests of LONG are in
 // LONG_PACKAGES only, and the packages of SINGLE start no goroutines.
 func TestNothingIsLeftOut(t *testing.T) {
-	text, err := os.ReadFile("../../Makefile")
+	text, err := os.ReadFile("../../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestNothingIsLeftOut(t *testing.T) {
 	long, packages := regexp.MustCompile("^("+values["LONG"]+")$"), strings.Fields(values["LONG_PACKAGES"])
 	single := strings.Fields(values["SINGLE"])
 	found := 0
-	err = filepath.WalkDir("../../internal", func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir("../../../internal", func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
@@ -38,7 +38,7 @@ func TestNothingIsLeftOut(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")
+		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../../")
 		for _, m := range testFunction.FindAllStringSubmatch(string(source), -1) {
 			if !long.MatchString(m[1]) {
 				continue

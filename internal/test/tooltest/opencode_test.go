@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/skill"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 )
 

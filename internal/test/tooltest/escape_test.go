@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+	"github.com/cairn-dev/cairn/internal/test/tooltest"
 )
 
 const canary = "canary-1f3a9c"

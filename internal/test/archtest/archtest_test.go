@@ -9,11 +9,11 @@ import (
 
 // TestHouse checks the tree against every rule.
 func TestHouse(t *testing.T) {
-	tree, err := Load(os.DirFS("../.."))
+	tree, err := Load(os.DirFS("../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree.Packages["archtest"] == nil {
+	if tree.Packages["test/archtest"] == nil {
 		t.Fatal("the tree does not contain this package; Load looks in the wrong place")
 	}
 	for _, rule := range Rules() {
@@ -27,7 +27,7 @@ func TestHouse(t *testing.T) {
 
 // TestReport prints what is for readers to judge: sizes of packages and types, and the imports within the engine.
 func TestReport(t *testing.T) {
-	tree, err := Load(os.DirFS("../.."))
+	tree, err := Load(os.DirFS("../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestReport(t *testing.T) {
 func TestPinnedTogether(t *testing.T) {
 	run := func(args ...string) string {
 		cmd := exec.Command("go", append([]string{"list", "-m", "-f"}, args...)...)
-		cmd.Dir = "../.."
+		cmd.Dir = "../../.."
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
@@ -63,11 +63,11 @@ func TestPinnedTogether(t *testing.T) {
 
 // TestLinked looks at what the binary links. It needs the module cache, not the network.
 func TestLinked(t *testing.T) {
-	if _, err := os.Stat("../../main.go"); err != nil {
+	if _, err := os.Stat("../../../main.go"); err != nil {
 		t.Skip("there is no main.go yet")
 	}
 	cmd := exec.Command("go", "list", "-deps", ".")
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/server/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
 
 const theirs = `{"paths":{

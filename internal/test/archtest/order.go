@@ -33,7 +33,7 @@ var layers = []layer{
 	{"faces", "cli tui"},
 	{"host", "host"},
 	{"main", "main"},
-	{testLayer, "archtest crashtest store/storetest llm/llmtest server/contracttest tool/tooltest sandbox/sandboxtest ./bench"},
+	{testLayer, "test ./bench"},
 }
 
 // findLayer returns the position of the package's layer in layers, -1 without one.
@@ -63,7 +63,7 @@ func checkOrder(t *Tree) []Finding {
 		}
 		from := findLayer(p.Name)
 		if from < 0 {
-			out = append(out, newFinding(p.Name, "is in no layer; list its folder in layers (internal/archtest/order.go)"))
+			out = append(out, newFinding(p.Name, "is in no layer; list its folder in layers (internal/test/archtest/order.go)"))
 			continue
 		}
 		for _, inTest := range []bool{false, true} {
