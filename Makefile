@@ -94,7 +94,7 @@ staticcheck:
 	@$(TOOL) staticcheck $(PKG) && echo "staticcheck: ok"
 
 lint: # go vet and more; the list, argued, is tools/lint/main.go
-	@go test -C tools ./lint >/dev/null && go build -C tools -o ../bin/lint ./lint && go vet -vettool=bin/lint $(PKG) && echo "lint: ok"
+	@go test -C tools ./lint >/dev/null && go build -C tools -o ../bin/lint ./lint && go vet -vettool=bin/lint $(PKG) && go vet -C bench . && echo "lint: ok"
 
 archtest:
 	@go test ./internal/test/archtest

@@ -15,8 +15,7 @@ const drivers = `
 
 // driverUsers lists which packages besides host import drivers, each with its reason.
 var driverUsers = map[string]string{
-	"models":  "it connects a provider's row with the credentials and settings of the user",
-	"./bench": "it measures the store beside bare SQLite",
+	"models": "it connects a provider's row with the credentials and settings of the user",
 }
 
 func isDriver(name string) bool { return slices.Contains(strings.Fields(drivers), name) }

@@ -33,7 +33,7 @@ var layers = []layer{
 	{"faces", "cli tui"},
 	{"host", "host"},
 	{"main", "main"},
-	{testLayer, "test ./bench"},
+	{testLayer, "test"},
 }
 
 // findLayer returns the position of the package's layer in layers, -1 without one.
