@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -61,7 +61,7 @@ func (t *turn) learnWindow(e *llm.Error) {
 }
 
 // correctWindow returns the model with the window that its provider named in tokens, 0 if it named none.
-func correctWindow(m *location.Model, tokens int64) *location.Model {
+func correctWindow(m *scope.Model, tokens int64) *scope.Model {
 	if tokens == 0 {
 		return m
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -28,14 +28,14 @@ func newSmallWindow(t *testing.T, answer func(*llm.Request) string) *world {
 	t.Helper()
 	w := newWorld(t, script.Script{})
 	m := w.models["test/one"]
-	m.Window = window.Limits{Context: 4000, Output: 1000}
+	m.Window = scope.Limits{Context: 4000, Output: 1000}
 	m.Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 		return func(yield func(llm.Event, error) bool) {
 			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextDelta{ID: "t", Delta: answer(req)}, nil) &&
 				yield(llm.TextEnd{ID: "t"}, nil) && yield(llm.Finish{Reason: llm.FinishStop}, nil)
 		}
 	})
-	w.compaction = location.CompactionSettings{Auto: true, Turns: -1, Keep: 300}
+	w.compaction = scope.CompactionSettings{Auto: true, Turns: -1, Keep: 300}
 	if _, err := w.engine.Commands.CreateSession(
 		t.Context(), command.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}},
 	); err != nil {
@@ -152,7 +152,7 @@ func TestOverflowForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var requests, summaries atomic.Int64
 		w := newSmallWindow(t, func(req *llm.Request) string { return "fine" })
-		w.models["test/one"].Window = window.Limits{}
+		w.models["test/one"].Window = scope.Limits{}
 		sendPrompt(t, w, strings.Repeat("word ", 200))
 		w.models["test/one"].Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 			return func(yield func(llm.Event, error) bool) {
@@ -217,16 +217,16 @@ func TestWindowSmallerThanKnown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newSmallWindow(t, nil)
 			m := w.models["test/one"]
-			m.Window, w.compaction.Keep = window.Limits{Context: known}, 0
+			m.Window, w.compaction.Keep = scope.Limits{Context: known}, 0
 			var refused, reported []int64 // sizes in tokens
-			w.report = func(_ session.ModelRef, _ window.RequestSize, tokens int64) {
+			w.report = func(_ session.ModelRef, _ scope.RequestSize, tokens int64) {
 				if tokens > 0 { // the answers of this model have no usage
 					reported = append(reported, tokens)
 				}
 			}
 			m.Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 				return func(yield func(llm.Event, error) bool) {
-					if size := window.MeasureRequest(req).EstimateTokens(0); size > 17_000 {
+					if size := scope.MeasureRequest(req).EstimateTokens(0); size > 17_000 {
 						yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long", Requested: size})
 						refused = append(refused, size)
 						return
@@ -374,14 +374,14 @@ func TestOldOutputsAreHidden(t *testing.T) {
 	output := strings.Repeat("word word ", 4800)
 	for _, c := range []struct {
 		name   string
-		prune  location.Prune
+		prune  scope.Prune
 		change bool // another model answers the last prompt
 		hidden int  // outputs in the last request
 	}{
-		{"same prefix", location.PruneFree, false, 0},
-		{"another model", location.PruneFree, true, 4},
-		{"never", location.PruneNever, true, 0},
-		{"whenever work ends", location.PruneEager, false, 2},
+		{"same prefix", scope.PruneFree, false, 0},
+		{"another model", scope.PruneFree, true, 4},
+		{"never", scope.PruneNever, true, 0},
+		{"whenever work ends", scope.PruneEager, false, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -402,7 +402,7 @@ func TestOldOutputsAreHidden(t *testing.T) {
 					}
 				})
 				for _, id := range []string{"test/one", "test/two"} {
-					w.models[id].Client, w.models[id].Window = client, window.Limits{}
+					w.models[id].Client, w.models[id].Window = client, scope.Limits{}
 				}
 				w.compaction.Prune = c.prune
 				for n := range 8 {

@@ -38,7 +38,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/subagent"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
@@ -54,7 +54,7 @@ type Config struct {
 	Store     store.Store
 	Log       *eventlog.Log
 	IDs       *session.IDs
-	Locations location.Scopes
+	Locations scope.Scopes
 	Outputs   Outputs // nil keeps no output of tools
 	Limits    Limits
 	Logger    *slog.Logger

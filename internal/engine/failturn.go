@@ -6,7 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -18,13 +18,13 @@ import (
 
 // emptyInput is the input of a turn whose request cannot be built.
 func emptyInput(s *session.Session) *turnInput {
-	return &turnInput{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
+	return &turnInput{session: s, scope: &scope.Scope{}, agent: session.Agent{ID: s.Agent}}
 }
 
 // failWithoutRequest ends a turn for which no request could be sent, so that its prompt has an answer.
 func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending) error {
 	if in.model == nil {
-		in.model = &location.Model{Ref: selectedModel(in)}
+		in.model = &scope.Model{Ref: selectedModel(in)}
 	}
 	if in.prompt == "" {
 		v, err := d.readBoundary(context.WithoutCancel(ctx), "")
@@ -106,6 +106,6 @@ func (d *drain) refuseCompaction(ctx context.Context, in *turnInput, why error) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	q := &shrink.Request{Session: in.session, Agent: in.agent, Model: &location.Model{Ref: selectedModel(in)}}
+	q := &shrink.Request{Session: in.session, Agent: in.agent, Model: &scope.Model{Ref: selectedModel(in)}}
 	return d.engine.shrinker.Refuse(ctx, q, shrink.Cause{Request: in.compaction}, why)
 }

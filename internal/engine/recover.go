@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -93,8 +93,8 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		v.session.RemoveGrants()
 	}
 	in := &turnInput{
-		session: v.session, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent},
-		model: &location.Model{Ref: a.Model}, history: h,
+		session: v.session, scope: &scope.Scope{}, agent: session.Agent{ID: a.Agent},
+		model: &scope.Model{Ref: a.Model}, history: h,
 	}
 	if a.Subtasks {
 		in.subtasks = findSubtasks(h, a)

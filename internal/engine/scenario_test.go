@@ -19,8 +19,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -207,9 +207,9 @@ func (p *player) agent(name string, options []string) session.Agent {
 
 func (p *player) window(f []string) {
 	for _, m := range p.w.models {
-		m.Window = window.Limits{Context: int64(p.number(f[0])), Output: int64(p.number(f[1]))}
+		m.Window = scope.Limits{Context: int64(p.number(f[0])), Output: int64(p.number(f[1]))}
 	}
-	c := location.CompactionSettings{Auto: true, Turns: -1}
+	c := scope.CompactionSettings{Auto: true, Turns: -1}
 	for _, o := range f[2:] {
 		switch k, v, _ := strings.Cut(o, "="); k {
 		case "keep":
@@ -221,7 +221,7 @@ func (p *player) window(f []string) {
 		case "manual":
 			c.Auto = false
 		case "eager":
-			c.Prune = location.PruneEager
+			c.Prune = scope.PruneEager
 		default:
 			p.t.Fatalf("window: %q", o)
 		}

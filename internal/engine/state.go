@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/slot"
@@ -37,7 +37,7 @@ type Engine struct {
 	Jobs     *job.Registry     // background jobs
 
 	journal   *journal.Journal
-	locations location.Scopes
+	locations scope.Scopes
 	limits    Limits
 	logger    *slog.Logger
 
@@ -92,11 +92,11 @@ var (
 // turnInput is the state that one turn samples at its boundary. Later changes take effect at the next turn.
 type turnInput struct {
 	session  *session.Session
-	scope    *location.Scope
+	scope    *scope.Scope
 	sources  systemcontext.Context
 	agent    session.Agent
 	rights   []permission.Layer // permission rules, lowest precedence first
-	model    *location.Model
+	model    *scope.Model
 	epoch    *store.Epoch
 	history  *history.History
 	cached   *sessioncache.Entry
@@ -129,7 +129,7 @@ func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
 	}
 	asking := *in.session
 	asking.Open = false
-	in.session, in.rights = &asking, location.RemoveOpenRules(in.rights)
+	in.session, in.rights = &asking, scope.RemoveOpenRules(in.rights)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -77,7 +77,7 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 
 // writeSummary lets the model write the summary and records it, or what the failed requests used.
 func (e *Engine) writeSummary(
-	ctx context.Context, w *newWork, m *location.Model, scope *location.Scope,
+	ctx context.Context, w *newWork, m *scope.Model, scope *scope.Scope,
 ) (*session.ProseSummary, error) {
 	text, used, failure := e.shrinker.Summaries.WriteProse(ctx, summary.Request{
 		SessionID: w.session.ID, Model: m, System: scope.Agents[summaryAgent].System, Transcript: w.transcript,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -34,7 +34,7 @@ func entitling(t *testing.T, say titler) (*world, *[]*llm.Request) {
 	w.agents[titleAgent] = session.Agent{ID: titleAgent, Hidden: true, System: "You name."}
 	ref := session.ModelRef{ID: "small", ProviderID: "test"}
 	w.small = &ref
-	w.models[ref.String()] = &location.Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(
+	w.models[ref.String()] = &scope.Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(
 		ctx context.Context, req *llm.Request,
 	) iter.Seq2[llm.Event, error] {
 		asked = append(asked, req)

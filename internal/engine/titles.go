@@ -3,7 +3,7 @@ package engine
 import (
 	"cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -15,7 +15,7 @@ const titleAgent = "title"
 
 // titleModel returns the model that generates the session's title. It is nil if the session has a name or is another
 // session's child, or if the location has no model or agent for titles.
-func (d *drain) titleModel(in *turnInput) *location.Model {
+func (d *drain) titleModel(in *turnInput) *scope.Model {
 	if !in.session.IsUntitled() {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (d *drain) titleModel(in *turnInput) *location.Model {
 // startTitle generates the session's title concurrently with the turn, unless that is under way. Nothing waits for it.
 // It starts before the turn's request, so that the title is mostly there when the answer comes, and after the boundary,
 // because a blocked context sends nothing.
-func (d *drain) startTitle(in *turnInput, m *location.Model, first *session.User) {
+func (d *drain) startTitle(in *turnInput, m *scope.Model, first *session.User) {
 	prompt := *first
 	prompt.Text, prompt.Subtasks = cmp.Or(prompt.Text, session.JoinSubtasks(prompt.Subtasks)), nil
 	d.engine.titles.Start(title.Request{

@@ -7,9 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/projection"
@@ -28,19 +28,19 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	}
 	in := emptyInput(v.session)
 	in.compaction = v.compaction
-	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
+	loc, release, err := d.engine.locations.Scope(ctx, v.session.Location)
 	if err != nil {
 		return false, d.failLocation(ctx, next, in, err)
 	}
 	defer release()
-	in.scope, in.agent = scope, scope.FindAgent(v.session.Agent)
-	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
+	in.scope, in.agent = loc, loc.FindAgent(v.session.Agent)
+	if in.rights, err = d.engine.Asks.CollectRules(ctx, loc, v.session, in.agent); err != nil {
 		return false, d.failLocation(ctx, next, in, err)
 	}
-	if in.sources, err = scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
+	if in.sources, err = loc.Context(ctx, scope.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
 		return false, d.failLocation(ctx, next, in, err)
 	}
-	d.summarize = scope.Summaries && in.session.ParentID == ""
+	d.summarize = loc.Summaries && in.session.ParentID == ""
 	titles, sampled := d.titleModel(in), selectionOf(v.pending)
 	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
 		mode: next, titlePrompt: titles == nil && in.session.IsUntitled(), sampled: &sampled,
@@ -57,9 +57,9 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && v.firstPrompt != nil {
 		d.startTitle(in, titles, v.firstPrompt)
 	}
-	in.model, err = scope.ResolveModel(in.session.Model, in.agent)
+	in.model, err = loc.ResolveModel(in.session.Model, in.agent)
 	if err != nil && in.compaction != nil && in.compaction.Compaction.Model != nil { // which stands in for a lost one
-		in.model, err = scope.ResolveModel(in.compaction.Compaction.Model, in.agent)
+		in.model, err = loc.ResolveModel(in.compaction.Compaction.Model, in.agent)
 	}
 	if err != nil {
 		return false, d.failModel(ctx, in, err)
@@ -81,7 +81,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if again, err := d.fitWindow(ctx, in); again || err != nil {
 		return again, err
 	}
-	if more, err = d.runAttempt(ctx, in); more || err != nil || scope.Compaction.Prune != location.PruneEager {
+	if more, err = d.runAttempt(ctx, in); more || err != nil || loc.Compaction.Prune != scope.PruneEager {
 		return more, err
 	}
 	return false, d.hideOutputsAfterWork(ctx, in)

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -38,7 +38,7 @@ type world struct {
 
 	mu         sync.Mutex // guards the rest
 	agents     map[string]session.Agent
-	models     map[string]*location.Model
+	models     map[string]*scope.Model
 	planPath   string                         // of all sessions
 	small      *session.ModelRef              // for titles and summaries; nil: none
 	summaries  bool                           // of sessions, by themselves
@@ -53,8 +53,8 @@ type world struct {
 	gates      map[string]chan struct{}
 	effects    map[string]int // by token
 
-	compaction location.CompactionSettings
-	report     func(m session.ModelRef, size window.RequestSize, tokens int64) // nil: usage is not taken
+	compaction scope.CompactionSettings
+	report     func(m session.ModelRef, size scope.RequestSize, tokens int64) // nil: usage is not taken
 
 	*process
 }
@@ -77,7 +77,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 	w := &world{
 		store: storetest.NewMemory(), player: script.New(s),
 		agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary, System: "You build."}},
-		models:  map[string]*location.Model{},
+		models:  map[string]*scope.Model{},
 		gates:   map[string]chan struct{}{},
 		effects: map[string]int{},
 		tools:   tool.NewRegistry(tool.Config{}),
@@ -97,11 +97,11 @@ func newWorld(t testing.TB, s script.Script) *world {
 		w.gates[name] = make(chan struct{})
 	}
 	for _, id := range []string{"one", "two"} {
-		w.models["test/"+id] = &location.Model{
+		w.models["test/"+id] = &scope.Model{
 			Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price,
 		}
 	}
-	w.models["test/dear"] = &location.Model{
+	w.models["test/dear"] = &scope.Model{
 		Ref: session.ModelRef{ID: "dear", ProviderID: "test"}, Client: w.player, APIName: "dear", Unpriced: true,
 		Cost: func(llm.Usage) (session.USD, bool) { return 0, false },
 	}
@@ -156,8 +156,8 @@ func (w *world) close(t testing.TB) {
 	}
 }
 
-// Scope implements location.Scopes.
-func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
+// Scope implements scope.Scopes.
+func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken != nil {
@@ -167,7 +167,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	for name, a := range w.agents {
 		agents[name] = a
 	}
-	s := &location.Scope{
+	s := &scope.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
@@ -188,8 +188,8 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	return s, func() {}, nil
 }
 
-// Resolve implements location.Models.
-func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
+// Resolve implements scope.Models.
+func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m, ok := w.models[ref.String()]
@@ -200,12 +200,12 @@ func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model,
 	return &c, nil
 }
 
-// Default implements location.Models.
+// Default implements scope.Models.
 func (w *world) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "one", ProviderID: "test"}, nil
 }
 
-func (w *world) context(_ context.Context, in location.ContextInput) (systemcontext.Context, error) {
+func (w *world) context(_ context.Context, in scope.ContextInput) (systemcontext.Context, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var c systemcontext.Context

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -75,7 +75,7 @@ type locationSetup struct {
 	config  *config.Config
 	project project.Project
 	agents  *agent.Set
-	scope   *location.Scope
+	scope   *scope.Scope
 	skills  *skill.Cache
 	plans   string // the directory of plans outside of repositories
 	// instructions find the instruction files.
@@ -91,7 +91,7 @@ const (
 )
 
 // Scope implements location.Locations.
-func (l *locationCache) Scope(ctx context.Context, at session.Location) (*location.Scope, func(), error) {
+func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.Scope, func(), error) {
 	s, err := l.acquireSlot(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
@@ -285,13 +285,13 @@ func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) to
 }
 
 // newScope returns what the engine uses of a setup.
-func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Registry) *location.Scope {
+func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Registry) *scope.Scope {
 	agents := map[string]session.Agent{}
 	for _, a := range p.agents.List() {
 		agents[a.ID] = a
 	}
 	defaultAgent, _ := p.agents.Default()
-	return &location.Scope{
+	return &scope.Scope{
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
 		Summaries:        p.config.Summaries,
@@ -306,7 +306,7 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		PlanPath: func(s *session.Session) string {
 			return instruction.PlanPath(s, p.project.Worktree, p.plans)
 		},
-		Context: func(ctx context.Context, in location.ContextInput) (systemcontext.Context, error) {
+		Context: func(ctx context.Context, in scope.ContextInput) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
 				return nil, err
@@ -318,24 +318,24 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 }
 
 // compactionSettings returns the engine's form of the settings.
-func compactionSettings(c config.Compaction) location.CompactionSettings {
-	out := location.CompactionSettings{
+func compactionSettings(c config.Compaction) scope.CompactionSettings {
+	out := scope.CompactionSettings{
 		Auto: c.Auto, Stop: !c.Continue, Reserved: int64(c.Buffer), Keep: int64(c.Keep.Tokens), Turns: -1,
 	}
 	if c.TailTurns != nil {
 		out.Turns = int64(*c.TailTurns)
 	}
 	if c.Prune != nil {
-		out.Prune = location.PruneNever
+		out.Prune = scope.PruneNever
 		if *c.Prune {
-			out.Prune = location.PruneEager
+			out.Prune = scope.PruneEager
 		}
 	}
 	return out
 }
 
 // turnSources returns the sources that depend on the session and its turn.
-func turnSources(ctx context.Context, p *locationSetup, in location.ContextInput) systemcontext.Context {
+func turnSources(ctx context.Context, p *locationSetup, in scope.ContextInput) systemcontext.Context {
 	plan := instruction.PlanPath(in.Session, p.project.Worktree, p.plans)
 	zone := cmp.Or(in.Session.Timezone, session.TimeZone(p.config.Timezone))
 	return slices.Concat(

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/snapshot"
@@ -50,7 +50,7 @@ func newSnapshots(data string, logger *slog.Logger) *snapshots {
 
 // findWorktree returns the worktree of a directory, the same for every call. A session below the top of a repository
 // captures all of it, unless that takes long.
-func (s *snapshots) findWorktree(p project.Project) location.Worktree {
+func (s *snapshots) findWorktree(p project.Project) scope.Worktree {
 	root, scope := p.Worktree, p.Subpath
 	if root == "" {
 		root = p.Directory

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -39,14 +39,14 @@ func (c *calibration) FindRatio(m session.ModelRef) float64 {
 }
 
 // Add takes the usage of one request into the average.
-func (c *calibration) Add(m session.ModelRef, size window.RequestSize, tokens int64) {
+func (c *calibration) Add(m session.ModelRef, size scope.RequestSize, tokens int64) {
 	if size.Bytes < calibratedBytes || size.Media > 0 || size.Dense > size.Bytes/20 || tokens <= 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	key, ratio := m.String(), window.ClampRatio(float64(tokens)/float64(size.Bytes))
+	key, ratio := m.String(), scope.ClampRatio(float64(tokens)/float64(size.Bytes))
 	if before := c.ratios[key]; before > 0 {
 		ratio = before + (ratio-before)*newShare
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -14,12 +14,12 @@ func TestCalibration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cache", "tokens-per-byte.json")
 	one, two := session.ModelRef{ProviderID: "p", ID: "one"}, session.ModelRef{ProviderID: "p", ID: "two"}
 	c := &calibration{path: path}
-	c.Add(one, window.RequestSize{Bytes: 10_000}, 4000)
-	c.Add(one, window.RequestSize{Bytes: 100}, 5000)
-	c.Add(one, window.RequestSize{Bytes: 10_000, Media: 1600}, 9000)
-	c.Add(one, window.RequestSize{Bytes: 10_000}, 2000)
+	c.Add(one, scope.RequestSize{Bytes: 10_000}, 4000)
+	c.Add(one, scope.RequestSize{Bytes: 100}, 5000)
+	c.Add(one, scope.RequestSize{Bytes: 10_000, Media: 1600}, 9000)
+	c.Add(one, scope.RequestSize{Bytes: 10_000}, 2000)
 	for range 20 {
-		c.Add(two, window.RequestSize{Bytes: 10_000}, 1_000_000)
+		c.Add(two, scope.RequestSize{Bytes: 10_000}, 1_000_000)
 	}
 	for _, c := range []*calibration{c, {path: path}} {
 		if got := c.FindRatio(one); math.Abs(got-0.34) > 0.001 {

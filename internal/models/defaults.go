@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Default implements location.Models: the configured model, else the newest usable one, else the offline guide. A
+// Default implements scope.Models: the configured model, else the newest usable one, else the offline guide. A
 // configured name without a provider is an error with the models of that name.
 func (m *Set) Default() (session.ModelRef, error) {
 	if name := m.Config.Model.BareName(); name != "" {

@@ -6,7 +6,7 @@
 //
 //	lookup.go        what is known of a model, and why it cannot be used
 //	defaults.go      which model is used if none is named
-//	resolve.go       a model reference -> a client, options and limits (location.Models)
+//	resolve.go       a model reference -> a client, options and limits (scope.Models)
 //	endpoint.go      a provider -> address, protocol and credential
 //	settings.go      the options of a provider that change its endpoint
 //	tokens.go        short-lived tokens, shared by locations and processes
@@ -32,7 +32,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -80,7 +80,7 @@ func NewPool(o Options) *Pool {
 	}
 }
 
-// Set is the catalog of models for one configuration. It implements location.Models and never changes.
+// Set is the catalog of models for one configuration. It implements scope.Models and never changes.
 type Set struct {
 	Config  *config.Config
 	Catalog *catalog.Catalog
@@ -91,7 +91,7 @@ type Set struct {
 }
 
 // ReportUsage takes what a provider reported of a request, so that estimates of later ones are better.
-func (m *Set) ReportUsage(ref session.ModelRef, size window.RequestSize, tokens int64) {
+func (m *Set) ReportUsage(ref session.ModelRef, size scope.RequestSize, tokens int64) {
 	m.pool.calibration.Add(ref, size, tokens)
 }
 

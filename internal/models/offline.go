@@ -3,8 +3,8 @@ package models
 import (
 	"path/filepath"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,17 +17,17 @@ const ScriptVariable = "CAIRN_SCRIPT"
 func (m *Set) HasScript() bool { return m.pool.getenv(ScriptVariable) != "" }
 
 // offlineModel returns a model of the provider "cairn", which needs no network.
-func (t *Pool) offlineModel(ref session.ModelRef) (*location.Model, error) {
+func (t *Pool) offlineModel(ref session.ModelRef) (*scope.Model, error) {
 	switch ref.ID {
 	case guide.ModelID:
-		return &location.Model{Ref: ref, Client: guide.Model{}, APIName: ref.ID}, nil
+		return &scope.Model{Ref: ref, Client: guide.Model{}, APIName: ref.ID}, nil
 	case script.ScriptModel:
 		player, err := t.scriptPlayer()
 		if err != nil {
 			return nil, err
 		}
-		limits := window.Limits{Context: player.ContextWindow()}
-		return &location.Model{Ref: ref, Client: player, APIName: ref.ID, Window: limits}, nil
+		limits := scope.Limits{Context: player.ContextWindow()}
+		return &scope.Model{Ref: ref, Client: player, APIName: ref.ID, Window: limits}, nil
 	default:
 		offered := []string{script.ProviderID + "/" + guide.ModelID, script.ProviderID + "/" + script.ScriptModel}
 		return nil, session.NotFound("model", ref.String(), offered...).At("model")

@@ -9,16 +9,16 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/catalog"
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Resolve implements location.Models.
-func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, error) {
+// Resolve implements scope.Models.
+func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, error) {
 	if ref.ProviderID == script.ProviderID {
 		model, err := m.pool.offlineModel(ref)
 		if err == nil && ref.Variant != "" && ref.Variant != "default" {
@@ -57,11 +57,11 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
 	limited := m.pool.requests.limitRequests(client, ref.ProviderID, int(m.Config.Limits.Requests))
-	return &location.Model{
+	return &scope.Model{
 		Ref: ref, Client: limited, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.Config.ProviderClocks(ref.ProviderID),
-		Window: window.Limits{
+		Window: scope.Limits{
 			Context: model.Limit.Context, Input: model.Limit.Input,
 			Output: model.Limit.Output,
 		},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -39,7 +39,7 @@ func ask(t *testing.T, content, name string, env map[string]string) (*overheard,
 }
 
 // sendHello sends a prompt to a model.
-func sendHello(t *testing.T, resolved *location.Model) {
+func sendHello(t *testing.T, resolved *scope.Model) {
 	t.Helper()
 	req := &llm.Request{
 		Model: resolved.APIName, Generate: resolved.Generate, Options: resolved.Options, Body: resolved.Body,

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -132,15 +132,15 @@ func (unchecked) Head(string) string { return "" }
 // nowhere is a place with one agent and no model.
 type nowhere struct{}
 
-func (nowhere) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
-	return &location.Scope{
+func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
+	return &scope.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
-		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
-func (nowhere) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
+func (nowhere) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
 	return nil, session.NotFound("model", ref.String())
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// TightMode implements location.Worktree.
+// TightMode implements scope.Worktree.
 func (w *DiskWorktree) TightMode(p session.FilePath) uint32 {
 	info, err := os.Lstat(filepath.Join(w.root, filepath.FromSlash(string(p))))
 	if err != nil {
@@ -18,7 +18,7 @@ func (w *DiskWorktree) TightMode(p session.FilePath) uint32 {
 	return readTight(info)
 }
 
-// ChangedSince implements location.Worktree. The removal of a file changes its directory.
+// ChangedSince implements scope.Worktree. The removal of a file changes its directory.
 func (w *DiskWorktree) ChangedSince(p session.FilePath, at time.Time) bool {
 	name := filepath.Join(w.root, filepath.FromSlash(string(p)))
 	for {

@@ -14,7 +14,7 @@ import (
 // maxBase bounds the name of a copy, in bytes: it is written under a longer one first, and file systems allow 255.
 const maxBase = 200
 
-// CopyBlob implements location.Worktree. The copy of a link is a file with its target. A content of a path is copied
+// CopyBlob implements scope.Worktree. The copy of a link is a file with its target. A content of a path is copied
 // once.
 func (w *DiskWorktree) CopyBlob(_ context.Context, p session.FilePath, blob string) (string, error) {
 	content, err := w.options.Blobs.Read(blob, MaxBlob)

@@ -18,7 +18,7 @@ import (
 // errDirectory is the error of Restore where a directory with other files is in the way. Force does not help.
 var errDirectory = errors.New("a directory with other files is there; move them away first")
 
-// Restore implements location.Worktree. Files are removed before others are written, as a directory of the same name
+// Restore implements scope.Worktree. Files are removed before others are written, as a directory of the same name
 // may follow. Directories that become empty stay.
 func (w *DiskWorktree) Restore(ctx context.Context, steps []session.FileChange) []error {
 	out := make([]error, len(steps))

@@ -24,7 +24,7 @@ import (
 // captureAge is the age up to which a capture can be compared.
 const captureAge = time.Hour
 
-// DiskWorktree is a worktree on disk. It implements location.Worktree, whose comments are the contracts of its methods.
+// DiskWorktree is a worktree on disk. It implements scope.Worktree, whose comments are the contracts of its methods.
 // Safe for concurrent use; one process must not open the same Options.Dir twice.
 type DiskWorktree struct {
 	options Options
@@ -51,10 +51,10 @@ func Open(o Options) *DiskWorktree {
 	return w
 }
 
-// Root implements location.Worktree.
+// Root implements scope.Worktree.
 func (w *DiskWorktree) Root() string { return w.root }
 
-// CaptureTree implements location.Worktree.
+// CaptureTree implements scope.Worktree.
 func (w *DiskWorktree) CaptureTree(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +71,7 @@ func (w *DiskWorktree) CaptureTree(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Compare implements location.Worktree.
+// Compare implements scope.Worktree.
 func (w *DiskWorktree) Compare(
 	ctx context.Context, from, to string, limit int,
 ) (found []session.FileChange, omitted []session.FilePath, err error) {
@@ -102,7 +102,7 @@ func (w *DiskWorktree) Compare(
 	return found, omitted, nil
 }
 
-// ReadStates implements location.Worktree. The state of a directory is that of no file.
+// ReadStates implements scope.Worktree. The state of a directory is that of no file.
 func (w *DiskWorktree) ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error) {
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *DiskWorktree) ReadStates(ctx context.Context, paths []session.FilePath)
 	return out, nil
 }
 
-// Save implements location.Worktree.
+// Save implements scope.Worktree.
 func (w *DiskWorktree) Save(_ context.Context, p session.FilePath) (session.PathState, error) {
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *DiskWorktree) Save(_ context.Context, p session.FilePath) (session.Path
 	return saveFile(root, w.options.Blobs, string(p))
 }
 
-// Put implements location.Worktree.
+// Put implements scope.Worktree.
 func (w *DiskWorktree) Put(_ context.Context, content []byte, mode uint32) (session.PathState, error) {
 	blob, err := w.options.Blobs.Put(content)
 	if err != nil {
@@ -143,12 +143,12 @@ func (w *DiskWorktree) Put(_ context.Context, content []byte, mode uint32) (sess
 	return session.PathState{Blob: blob, Mode: mode}, nil
 }
 
-// Read implements location.Worktree.
+// Read implements scope.Worktree.
 func (w *DiskWorktree) Read(_ context.Context, blob string, limit int64) ([]byte, error) {
 	return w.options.Blobs.Read(blob, limit)
 }
 
-// PinBlobs implements location.Worktree.
+// PinBlobs implements scope.Worktree.
 func (w *DiskWorktree) PinBlobs(_ context.Context, id session.ID, blobs []string) error {
 	return w.options.Blobs.PinBlobs(string(id), blobs)
 }

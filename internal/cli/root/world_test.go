@@ -17,7 +17,7 @@ import (
 	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -268,8 +268,8 @@ type scopes struct {
 	tools *tool.Registry
 }
 
-func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
-	return &location.Scope{
+func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
+	return &scope.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
 		Agents: map[string]session.Agent{
 			"build": {ID: "build", Mode: session.ModePrimary},
@@ -284,22 +284,22 @@ func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, f
 				}, {Action: "edit", Resource: "*", Effect: session.Ask},
 			}}}
 		},
-		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
-// Resolve implements location.Models.
-func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
+// Resolve implements scope.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
 	if ref.ProviderID != "mock" || ref.ID != "main" {
 		return nil, session.NotFound("model", ref.String(), "mock/main")
 	}
-	return &location.Model{
+	return &scope.Model{
 		Ref: ref, Client: s.player, APIName: ref.ID,
 		Cost: func(u llm.Usage) (session.USD, bool) { return session.USD(u.Input) * session.Dollar / 1_000_000, true },
 	}, nil
 }
 
-// Default implements location.Models.
+// Default implements scope.Models.
 func (scopes) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
 }

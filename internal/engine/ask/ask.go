@@ -14,7 +14,7 @@ import (
 	"crypto/rand"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -29,7 +29,7 @@ const (
 // Config of an Asks. All fields are required.
 type Config struct {
 	Journal   *journal.Journal
-	Locations location.Scopes
+	Locations scope.Scopes
 	// CheckOpen returns an error once the process accepts no new work.
 	CheckOpen func() error
 	// Resume makes a session continue what an earlier process left open.
@@ -39,7 +39,7 @@ type Config struct {
 // Asks holds the asks that calls of this process wait for, and replies to them. Safe for concurrent use.
 type Asks struct {
 	journal   *journal.Journal
-	locations location.Scopes
+	locations scope.Scopes
 	checkOpen func() error
 	resume    func(session.ID)
 	process   string // identifies this process as the holder of approvals that end with it

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -14,7 +14,7 @@ import (
 // configured for a parent session. A command that no person has approved is confined even if no mode is set; an
 // approval during the call changes the result, so a call reads it again after its asks.
 func (a *Asks) ChooseConfinement(
-	ctx context.Context, by Asker, scope *location.Scope, s *session.Session,
+	ctx context.Context, by Asker, loc *scope.Scope, s *session.Session,
 ) (tool.Confinement, error) {
 	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
 	if err != nil {
@@ -25,11 +25,11 @@ func (a *Asks) ChooseConfinement(
 		return tool.Confinement{}, err
 	}
 	byPerson := by.Call != nil && by.Call.approved.Load()
-	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), tight, byPerson)
+	c := loc.ChooseConfinement(loc.FindAgent(by.Agent), tight, byPerson)
 	c.Attended = c.IfPossible && !s.Open && (by.Policy.Kind == PolicyInteractive || by.Policy.Kind == PolicyWait)
 	c.Outside = by.Call != nil && by.Call.outside.Load()
 	c.Unread = by.Call != nil && by.Call.unread.Load()
-	c.AllowsEdit = location.AllowEdits(by.Layers, saved)
+	c.AllowsEdit = scope.AllowEdits(by.Layers, saved)
 	if isCall := by.Call != nil; isCall && (planning || by.Agent == session.AgentPlan) {
 		// What a command writes is not known before it runs, and approvals of commands say nothing of files.
 		c.ReadOnly, c.IfPossible, c.Attended = true, false, false
@@ -42,7 +42,7 @@ func (a *Asks) ChooseConfinement(
 // agents that these have now, and whether one of these plans. A session whose parent is gone has no more modes to
 // follow: its rules deny everything.
 func TightenSandbox(
-	ctx context.Context, j *journal.Journal, l location.Scopes, s *session.Session,
+	ctx context.Context, j *journal.Journal, l scope.Scopes, s *session.Session,
 ) (_ *session.Session, planning bool, _ error) {
 	out := *s
 	for depth, id := 0, s.ParentID; id != "" && depth < maxAncestors; depth++ {

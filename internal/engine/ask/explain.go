@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -90,7 +90,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 }
 
 // listRequests returns what a call would ask for.
-func listRequests(s *location.Scope, action, resource string) (out []tool.Request) {
+func listRequests(s *scope.Scope, action, resource string) (out []tool.Request) {
 	if s.Requests != nil {
 		out = s.Requests(action, resource)
 	}

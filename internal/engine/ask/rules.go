@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -17,7 +17,7 @@ const maxAncestors = 32
 // rules of the parent sessions are ceilings: a child session may never do what a parent may not. If a parent cannot
 // be found, everything is denied.
 func (a *Asks) CollectRules(
-	ctx context.Context, scope *location.Scope, s *session.Session, agent session.Agent,
+	ctx context.Context, scope *scope.Scope, s *session.Session, agent session.Agent,
 ) ([]permission.Layer, error) {
 	layers := scope.RulesFor(agent, s)
 	for depth, parent := 0, s.ParentID; parent != ""; depth++ {

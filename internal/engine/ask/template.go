@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -69,7 +69,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 	return agent.ID == session.AgentPlan, nil
 }
 
-func listTemplateRequests(scope *location.Scope, q TemplateRequest) (out []tool.Request) {
+func listTemplateRequests(scope *scope.Scope, q TemplateRequest) (out []tool.Request) {
 	for _, line := range q.Lines {
 		out = append(out, listRequests(scope, permission.Shell, line)...)
 	}

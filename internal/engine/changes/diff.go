@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/linediff"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -28,7 +28,7 @@ type Limits struct{ File, All int }
 
 // ReadSides returns the contents before and after a change, nil where there is no file. It is not ok if a content is no
 // longer stored, or larger than linediff.MaxText, or if files is nil.
-func ReadSides(ctx context.Context, files location.Worktree, c session.FileChange) (before, after []byte, ok bool) {
+func ReadSides(ctx context.Context, files scope.Worktree, c session.FileChange) (before, after []byte, ok bool) {
 	ok = files != nil
 	read := func(s session.PathState) []byte {
 		if !ok || s.IsAbsent() || s.Mode == session.ModeSubmodule {
@@ -44,7 +44,7 @@ func ReadSides(ctx context.Context, files location.Worktree, c session.FileChang
 
 // DescribeFiles returns the changes with the numbers of lines and, within the limits, the patches.
 func (f DiffFormat) DescribeFiles(
-	ctx context.Context, files location.Worktree, changes []session.FileChange,
+	ctx context.Context, files scope.Worktree, changes []session.FileChange,
 ) []session.ChangedFile {
 	around, limits := -1, Limits{cmp.Or(f.Limits.File, maxPatch), cmp.Or(f.Limits.All, maxPatches)}
 	if f.Context != nil {
@@ -106,7 +106,7 @@ func FormatGit(c session.FileChange, d linediff.Diff) string {
 // CountChanges returns the number of lines and files of the selected changes, and those of each file for the first
 // maxDiffs.
 func (l *Ledger) CountChanges(
-	ctx context.Context, files location.Worktree, selected func(CallChange) bool,
+	ctx context.Context, files scope.Worktree, selected func(CallChange) bool,
 ) (total session.Changes, each []session.ChangedFile) {
 	for _, c := range l.SumChanges(selected) {
 		n := l.countLines(ctx, files, c)
@@ -123,7 +123,7 @@ func (l *Ledger) CountChanges(
 }
 
 // countLines returns the lines that a change adds and removes, none if they cannot be read. It stores them in l.counts.
-func (l *Ledger) countLines(ctx context.Context, files location.Worktree, c session.FileChange) lines {
+func (l *Ledger) countLines(ctx context.Context, files scope.Worktree, c session.FileChange) lines {
 	key := [2]string{c.Before.Blob, c.After.Blob}
 	if n, ok := l.counts[key]; ok {
 		return n

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"path"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/linediff"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -14,7 +14,7 @@ import (
 // ListRecords returns the files that commands and subagents changed in the turns, as they left them. Those that file
 // tools changed are named by the results of the calls.
 func (r *ChangeRecorder) ListRecords(
-	ctx context.Context, id session.ID, files location.Worktree, turns map[session.MessageID]bool,
+	ctx context.Context, id session.ID, files scope.Worktree, turns map[session.MessageID]bool,
 ) (out []session.FileRecord, err error) {
 	if files == nil {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -16,7 +16,7 @@ import (
 // records nothing; ForCall must not be called on it.
 type Step struct {
 	recorder *ChangeRecorder
-	files    location.Worktree
+	files    scope.Worktree
 	session  session.ID
 	prompt   session.MessageID
 
@@ -27,7 +27,7 @@ type Step struct {
 }
 
 // NewStep returns a step of the session that answers the prompt. It is nil if files is nil: snapshots are disabled.
-func (r *ChangeRecorder) NewStep(files location.Worktree, id session.ID, prompt session.MessageID) *Step {
+func (r *ChangeRecorder) NewStep(files scope.Worktree, id session.ID, prompt session.MessageID) *Step {
 	if files == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -15,7 +15,7 @@ func (r *ChangeRecorder) UpdateDiff(
 	ctx context.Context,
 	id session.ID,
 	prompt session.MessageID,
-	files location.Worktree,
+	files scope.Worktree,
 ) {
 	ctx = context.WithoutCancel(ctx)
 	r.StartTask(id, func() {
@@ -31,7 +31,7 @@ func (r *ChangeRecorder) UpdateDiff(
 
 // updateParent updates the diff of the session for whose task the session works on the prompt, if it does.
 func (r *ChangeRecorder) updateParent(
-	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
+	ctx context.Context, id session.ID, prompt session.MessageID, files scope.Worktree,
 ) error {
 	s, err := r.journal.ReadSession(ctx, id)
 	if err != nil || s.ParentID == "" {
@@ -53,7 +53,7 @@ func (r *ChangeRecorder) updateParent(
 
 // DiffQuery selects changes of a session and the form of their patches.
 type DiffQuery struct {
-	Files    location.Worktree // of the session; nil: the files have no lines
+	Files    scope.Worktree // of the session; nil: the files have no lines
 	Format   DiffFormat
 	Selected func(CallChange) bool
 }
@@ -103,7 +103,7 @@ func (r *ChangeRecorder) CompareSessions(
 
 // CountChanges returns the numbers of lines and files of the selected changes. It waits like ReadDiff.
 func (r *ChangeRecorder) CountChanges(
-	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,
+	ctx context.Context, id session.ID, selected func(CallChange) bool, files scope.Worktree,
 ) (session.Changes, error) {
 	if err := r.awaitTree(ctx, id); err != nil {
 		return session.Changes{}, err
@@ -117,7 +117,7 @@ func (r *ChangeRecorder) CountChanges(
 // are stored as they are. It reports whether it appended them. A command of the user stores the totals only, so only
 // these are compared.
 func (r *ChangeRecorder) recordDiff(
-	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
+	ctx context.Context, id session.ID, prompt session.MessageID, files scope.Worktree,
 ) (differs bool, err error) {
 	// Compute the diff and the totals.
 	fact := &session.DiffUpdated{MessageID: prompt}

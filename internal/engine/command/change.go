@@ -11,13 +11,13 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // SwitchAgent selects the agent of the next turn. Selecting the same agent again commits no event (AD-12).
 func (c *Commands) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
-	return c.selectNext(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+	return c.selectNext(ctx, id, func(s *session.Session, scope *scope.Scope) (session.EventData, error) {
 		if err := scope.CheckSelection(agent, nil); err != nil || s.Agent == agent {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func (c *Commands) SwitchAgent(ctx context.Context, id session.ID, agent string)
 
 // SwitchModel selects the model of the next turn.
 func (c *Commands) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
-	return c.selectNext(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+	return c.selectNext(ctx, id, func(s *session.Session, scope *scope.Scope) (session.EventData, error) {
 		if err := scope.CheckSelection("", &m); err != nil || (s.Model != nil && s.Model.Equal(m)) {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (c *Commands) SwitchModel(ctx context.Context, id session.ID, m session.Mod
 // selectNext commits the selection that decide returns after checking it against the session's location; nil is no
 // change. A turn that waits for its next attempt is attempted at once.
 func (c *Commands) selectNext(
-	ctx context.Context, id session.ID, decide func(*session.Session, *location.Scope) (session.EventData, error),
+	ctx context.Context, id session.ID, decide func(*session.Session, *scope.Scope) (session.EventData, error),
 ) error {
 	if err := c.checkOpen(); err != nil {
 		return err

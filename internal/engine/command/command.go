@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -60,7 +60,7 @@ type Limits struct {
 // Config of a Commands. All fields but Outputs are required.
 type Config struct {
 	Journal   *journal.Journal
-	Locations location.Scopes
+	Locations scope.Scopes
 	Scheduler Scheduler
 	Outputs   OutputRemover
 	Changes   *changes.ChangeRecorder
@@ -74,7 +74,7 @@ type Config struct {
 // Commands executes commands. Safe for concurrent use.
 type Commands struct {
 	journal   *journal.Journal
-	locations location.Scopes
+	locations scope.Scopes
 	scheduler Scheduler
 	outputs   OutputRemover // may be nil
 	changes   *changes.ChangeRecorder

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -99,7 +99,7 @@ func collectLimits(r store.Reader, child *session.Session) (limits []session.Rul
 
 // shareFiles pins the contents that a revert of the fork restores, and sets the numbers of its changes in info.
 func (c *Commands) shareFiles(
-	ctx context.Context, scope *location.Scope, copied *fork.Copy, info *session.Session,
+	ctx context.Context, scope *scope.Scope, copied *fork.Copy, info *session.Session,
 ) error {
 	if scope.Files == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -108,7 +108,7 @@ func checkMessages(ms []jsontext.Value) error {
 }
 
 // draftPiece returns the events for the part of the request that is not stored yet.
-func draftPiece(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
+func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
 	s, ok, err := tx.Session(r.Session.ID)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog
 }
 
 // draftImported returns the event that creates the session.
-func draftImported(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
+func draftImported(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
 	if err := checkUnspent(tx, r.Session.ID); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func checkUnused(tx store.Tx, m session.MessageID) error {
 
 // buildImported returns the session as it is created: in the location of this machine, and hidden until its import is
 // complete.
-func buildImported(s session.Session, scope *location.Scope) session.Session {
+func buildImported(s session.Session, scope *scope.Scope) session.Session {
 	t := s.Time
 	out := session.Session{
 		ID: s.ID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -48,7 +48,7 @@ func (r *CreateRequest) authorize(ctx context.Context) error {
 }
 
 // buildSession returns the session that the request describes.
-func (r *CreateRequest) buildSession(scope *location.Scope, version string, now time.Time) (*session.Session, error) {
+func (r *CreateRequest) buildSession(scope *scope.Scope, version string, now time.Time) (*session.Session, error) {
 	info := &session.Session{
 		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -246,7 +246,7 @@ func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session
 
 // resolveSelection checks the agent and the model of the prompt. If Named, those that are open become what the
 // location would use: its default agent, and the model of the agent, else of the session, else the default.
-func (r *PromptRequest) resolveSelection(scope *location.Scope, s *session.Session) error {
+func (r *PromptRequest) resolveSelection(scope *scope.Scope, s *session.Session) error {
 	p := &r.Prompt
 	if err := scope.CheckSelection(p.Agent, p.Model); err != nil || !r.Named {
 		return err
@@ -285,7 +285,7 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 	)
 }
 
-func checkMentions(scope *location.Scope, mentions []session.AgentMention) error {
+func checkMentions(scope *scope.Scope, mentions []session.AgentMention) error {
 	for i, a := range mentions {
 		if _, ok := scope.Agents[a.Name]; !ok {
 			nearest := scope.AgentNames(session.Agent.IsMentionable)

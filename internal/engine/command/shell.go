@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -100,7 +100,7 @@ func (c *Commands) checkShell(r *ShellRequest) error {
 
 // startShell returns the event that starts the command.
 func (c *Commands) startShell(
-	r ShellRequest, s *session.Session, scope *location.Scope,
+	r ShellRequest, s *session.Session, scope *scope.Scope,
 ) (*session.ShellStarted, error) {
 	as := session.ShellAs{
 		AnswerID: c.journal.NewMessageID(), NoteID: c.journal.NewPartID(), PartID: c.journal.NewPartID(),
@@ -123,7 +123,7 @@ func (c *Commands) startShell(
 
 // runShell records the command, which is the last of the facts, runs it, and records what it printed.
 func (c *Commands) runShell(
-	ctx context.Context, s *session.Session, scope *location.Scope, facts []session.EventData,
+	ctx context.Context, s *session.Session, scope *scope.Scope, facts []session.EventData,
 ) (*session.Shell, error) {
 	id := s.ID
 	if s.Revert != nil && s.Revert.Phase != session.RevertDone {
@@ -177,9 +177,9 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 // runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed and how it ended.
 // It is confined as the commands of the model are.
 func (c *Commands) runBash(
-	ctx context.Context, in *session.Session, scope *location.Scope, sh *session.Shell, step *changes.Step,
+	ctx context.Context, in *session.Session, loc *scope.Scope, sh *session.Shell, step *changes.Step,
 ) (string, session.ShellEnd) {
-	id, agent := in.ID, scope.FindAgent(sh.Agent)
+	id, agent := in.ID, loc.FindAgent(sh.Agent)
 	if !c.tools.TryAcquire(1) {
 		if err := c.tools.Acquire(ctx, 1); err != nil {
 			return MarkAborted("", err), session.ShellEnd{Stopped: true}
@@ -198,18 +198,18 @@ func (c *Commands) runBash(
 	if step != nil {
 		files = step.ForCall(sh.ID, sh.PartID, sh.CallID)
 	}
-	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
+	s := loc.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
 		Files: files,
 		Confine: func(ctx context.Context) (tool.Confinement, error) {
-			layers := scope.RulesFor(agent, in)
+			layers := loc.RulesFor(agent, in)
 			tight, _, err := ask.TightenSandbox(ctx, c.journal, c.locations, in)
 			if err != nil {
 				return tool.Confinement{}, err
 			}
-			c := scope.ChooseConfinement(agent, tight, true) // a person typed it
-			c.AllowsEdit = location.AllowEdits(layers, nil)
+			c := loc.ChooseConfinement(agent, tight, true) // a person typed it
+			c.AllowsEdit = scope.AllowEdits(layers, nil)
 			return c, nil
 		},
 	})

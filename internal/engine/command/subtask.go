@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -48,7 +48,7 @@ func fillSubtasks(p *session.Prompt, agent string) {
 }
 
 // checkSubtasks refuses subtasks whose agent, model or files do not exist.
-func checkSubtasks(scope *location.Scope, subtasks []session.Subtask) error {
+func checkSubtasks(scope *scope.Scope, subtasks []session.Subtask) error {
 	for i, t := range subtasks {
 		at := fmt.Sprintf("prompt.subtasks[%d]", i)
 		if _, ok := scope.Agents[t.Agent]; !ok {

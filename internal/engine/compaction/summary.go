@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -103,7 +103,7 @@ type SummaryAnswer struct {
 // CheckSummary returns an error if the answer cannot replace a head of headTokens tokens.
 func CheckSummary(a SummaryAnswer, headTokens int64, tokensPerByte float64) error {
 	text := strings.TrimSpace(a.Text)
-	size := window.RequestSize{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
+	size := scope.RequestSize{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
 	const small = 100 // tokens: a summary of a few sentences is accepted whatever it replaces
 	switch {
 	case a.Finish == llm.FinishContentFilter:

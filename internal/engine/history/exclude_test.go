@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -16,7 +16,7 @@ func dataOf(mime, data string) string {
 }
 
 // inputOf returns the input of a request for the messages, with a baseline that covers nothing.
-func inputOf(m *location.Model, ms ...session.Message) *Input {
+func inputOf(m *scope.Model, ms ...session.Message) *Input {
 	h := New()
 	h.ExtendMessages(ms)
 	return &Input{Session: &session.Session{}, BaselineSeq: -1, Model: m, History: h}
@@ -130,7 +130,7 @@ func TestRejectedContent(t *testing.T) {
 	document := &session.User{Text: "x", Files: []session.File{{URI: dataOf("application/pdf", "%PDF-1.4")}}}
 	document.Seq = 1
 	for _, tt := range tests {
-		model := &location.Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true, Documents: true}
+		model := &scope.Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true, Documents: true}
 		in := inputOf(model, image, thought)
 		if tt.want == session.ContentDocuments {
 			in = inputOf(model, document, image, thought)
@@ -156,7 +156,7 @@ func TestRejectedContent(t *testing.T) {
 func TestTooManyRejectedParts(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
-	in := inputOf(&location.Model{Images: true}, image)
+	in := inputOf(&scope.Model{Images: true}, image)
 	e := &llm.Error{
 		Class: llm.InvalidRequest, Status: 400, Message: "invalid image",
 		RejectedMedia: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)},
@@ -231,7 +231,7 @@ func TestRejectedHostedContent(t *testing.T) {
 		},
 	} {
 		tt.turn.Seq = 3
-		in := inputOf(&location.Model{Ref: ref}, tt.turn)
+		in := inputOf(&scope.Model{Ref: ref}, tt.turn)
 		e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: tt.message}
 		out := in.RejectedContent(e)
 		if (out == nil) != (tt.want == "") || out != nil && *out != (session.Exclusion{Kind: tt.want, Through: 3}) {

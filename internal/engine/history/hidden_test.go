@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -38,7 +38,7 @@ func TestHiddenPrompt(t *testing.T) {
 	if err != nil || o.missed != 1 || h.promptSystem() != "Pirate." || h.PromptSeq() != 4 || h.AnswerSeq() != 8 {
 		t.Errorf("%v %+v %q, prompt %d, answer %d", err, o, h.promptSystem(), h.PromptSeq(), h.AnswerSeq())
 	}
-	in := &Input{Session: &session.Session{}, BaselineSeq: -1, Model: &location.Model{}, History: h}
+	in := &Input{Session: &session.Session{}, BaselineSeq: -1, Model: &scope.Model{}, History: h}
 	lowered := in.lowerMessages()
 	last, _ := lowered[len(lowered)-1].Parts[0].(llm.Text)
 	if !strings.Contains(last.Text, "must be a number") {

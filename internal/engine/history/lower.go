@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -17,13 +17,13 @@ import (
 // lowers to a conversation in which every local call is followed by exactly one result before anything else, call ids
 // are unique, and opaque provider data goes only to the model that produced it (LO-1 to LO-8). A note takes the place
 // of excluded files.
-func Lower(ms []session.Message, m *location.Model, excluded ...session.Exclusion) []llm.Message {
+func Lower(ms []session.Message, m *scope.Model, excluded ...session.Exclusion) []llm.Message {
 	return newMessageLowerer(m, excluded).lowerAll(ms)
 }
 
 // messageLowerer lowers the messages of one history, in their order.
 type messageLowerer struct {
-	model    *location.Model
+	model    *scope.Model
 	excluded []session.Exclusion
 	seq      int64           // of the current message
 	format   *session.Format // of the newest prompt
@@ -31,7 +31,7 @@ type messageLowerer struct {
 	used     map[string]int // call ids, with how often each was requested
 }
 
-func newMessageLowerer(m *location.Model, excluded []session.Exclusion) *messageLowerer {
+func newMessageLowerer(m *scope.Model, excluded []session.Exclusion) *messageLowerer {
 	return &messageLowerer{model: m, excluded: excluded, used: map[string]int{}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -88,7 +88,7 @@ func checkPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
 func TestLowerIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := randomLog(t)
-		model := &location.Model{
+		model := &scope.Model{
 			Ref:    session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "asked"), ProviderID: "p"},
 			Images: rapid.Bool().Draw(t, "images"), Documents: rapid.Bool().Draw(t, "documents"),
 		}
@@ -120,7 +120,7 @@ func foldEvent(ms []session.Message, d session.EventData, seq int64) []session.M
 }
 
 // checkOpaque checks that opaque data goes only to the model that produced it, and only from turns that ended well.
-func checkOpaque(ms []session.Message, out []llm.Message, model *location.Model) error {
+func checkOpaque(ms []session.Message, out []llm.Message, model *scope.Model) error {
 	allowed := map[string]bool{}
 	for _, m := range ms {
 		if a, ok := m.(*session.Assistant); ok && a.Model.ID == model.Ref.ID && a.Error == nil {
@@ -340,7 +340,7 @@ func BenchmarkLower(b *testing.B) {
 		}
 		ms = append(ms, a)
 	}
-	model := &location.Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
+	model := &scope.Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		Lower(ms, model)
@@ -362,7 +362,7 @@ func TestLowerHostedResult(t *testing.T) {
 			[]session.Message{
 				&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}},
 			},
-			&location.Model{Ref: asked},
+			&scope.Model{Ref: asked},
 		)
 		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
 			llm.ToolCall{
@@ -389,7 +389,7 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 	}
 	agents := []session.AgentMention{{Name: "explore"}}
 	prompt := &session.User{Text: "x", Files: files, Agents: agents}
-	got := Lower([]session.Message{prompt}, &location.Model{Images: true})
+	got := Lower([]session.Message{prompt}, &scope.Model{Images: true})
 	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
 		llm.Text{
 			Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n" +
@@ -417,7 +417,7 @@ func TestTurnsOfThoughtsOnly(t *testing.T) {
 	got := Lower([]session.Message{
 		&session.User{Text: "a"}, turn(""), &session.User{Text: "b"}, turn("stop", &session.Text{Text: "c"}),
 		turn(session.FinishPaused),
-	}, &location.Model{})
+	}, &scope.Model{})
 	want := []llm.Message{
 		{Role: llm.RoleUser, Parts: TextParts("a")},
 		{Role: llm.RoleUser, Parts: TextParts("b")},
@@ -449,7 +449,7 @@ func TestPrunedOutputs(t *testing.T) {
 			call.Name, call.Time = "read", session.ToolTime{Ran: 1, Completed: 2, Pruned: 3}
 			call.State.Status = stdcmp.Or(call.State.Status, session.ToolCompleted)
 			call.State.Content = session.TextContent("the old output")
-			out := Lower([]session.Message{&session.Assistant{Content: []session.Content{&call}}}, &location.Model{})
+			out := Lower([]session.Message{&session.Assistant{Content: []session.Content{&call}}}, &scope.Model{})
 			r, _ := out[1].Parts[0].(llm.ToolResult)
 			text, _ := r.Content[0].(llm.Text)
 			if !strings.Contains(text.Text, c.want) || name != "failed" && len(r.Content) != 1 {

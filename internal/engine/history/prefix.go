@@ -3,7 +3,7 @@ package history
 import (
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -103,7 +103,7 @@ func (in *Input) ChangesPrefix() bool {
 
 // ReportedUsage returns what the provider reported of the newest request to the model whose messages are all still
 // shown; nil without one.
-func (h *History) ReportedUsage(m session.ModelRef) *window.UsageReport {
+func (h *History) ReportedUsage(m session.ModelRef) *scope.UsageReport {
 	for _, message := range slices.Backward(h.messages) {
 		a, ok := message.(*session.Assistant)
 		if !ok || a.Prefix == nil || a.Tokens == nil || a.Prefix.Bytes == 0 {
@@ -116,7 +116,7 @@ func (h *History) ReportedUsage(m session.ModelRef) *window.UsageReport {
 		if input == 0 {
 			return nil
 		}
-		return &window.UsageReport{Input: input, Size: window.RequestSize{
+		return &scope.UsageReport{Input: input, Size: scope.RequestSize{
 			Bytes: a.Prefix.Bytes, Dense: a.Prefix.Dense, Media: a.Prefix.Media,
 		}}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -16,7 +16,7 @@ type Input struct {
 	Session     *session.Session
 	Agent       session.Agent
 	Rights      []permission.Layer // the permission rules of the turn: denied tools are not offered
-	Model       *location.Model
+	Model       *scope.Model
 	Tools       *tool.Set // offered to the model, see OfferTools
 	Baseline    string    // the system context
 	BaselineSeq int64     // the seq up to which Baseline covers the context
@@ -33,7 +33,7 @@ const lastStep = "You have used all the steps that you were given for this reque
 
 // OfferTools returns a snapshot of the tools for a model: without those that the rules deny for every resource, and
 // empty for a model that does not support tools.
-func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) *tool.Set {
+func OfferTools(r *tool.Registry, m *scope.Model, rights []permission.Layer) *tool.Set {
 	return r.TakeSnapshot(func(action string) bool { return m.NoTools || permission.IsHidden(rights, action) })
 }
 

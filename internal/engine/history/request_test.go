@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -29,7 +29,7 @@ func TestDeniedHostedTools(t *testing.T) {
 		"file_search":          {`{"type":"file_search"}`, ""},
 	} {
 		for _, denied := range []string{"websearch", "webfetch"} {
-			in := &Input{Model: &location.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
+			in := &Input{Model: &scope.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
 			in.Rights = []permission.Layer{
 				{
 					Rules: []session.Rule{
@@ -53,7 +53,7 @@ func TestSkippedHostedTools(t *testing.T) {
 			if _, err := tools.Register(reader{}); err != nil {
 				t.Fatal(err)
 			}
-			in := &Input{Model: &location.Model{Hosted: hosted, HostedExclusive: alone}}
+			in := &Input{Model: &scope.Model{Hosted: hosted, HostedExclusive: alone}}
 			in.Rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
 			in.Tools = OfferTools(tools, in.Model, in.Rights)
 			if left := len(in.SkippedHostedTools()) > 0; left != (alone && name == "beside") {

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // faultyTree is a worktree whose process may die while it restores files, and whose disk may be full.
 type faultyTree struct {
-	location.Worktree
+	scope.Worktree
 	after int  // the files that Restore restores before it panics with errDeath; -1 never dies
 	full  bool // nothing can be stored; files can be removed
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // heldFiles is a worktree in memory: the blob of each path.
 type heldFiles struct {
-	location.Worktree
+	scope.Worktree
 	blobs map[session.FilePath]string
 }
 

@@ -15,7 +15,7 @@ package revert
 import (
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 )
 
 // Reverter plans, stages, clears and completes reverts of the sessions of a worktree. Only Plan, CheckTarget and
@@ -23,7 +23,7 @@ import (
 type Reverter struct {
 	Journal *journal.Journal
 	Changes *changes.ChangeRecorder
-	Files   location.Worktree // nil if snapshots are disabled: no file is restored
+	Files   scope.Worktree // nil if snapshots are disabled: no file is restored
 
 	rule rule // planFile if nil; tests replace it
 }

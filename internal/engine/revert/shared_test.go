@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -192,7 +192,7 @@ func TestStateBetweenCommands(t *testing.T) {
 
 // gatedTree is a worktree whose next capture waits for open.
 type gatedTree struct {
-	location.Worktree
+	scope.Worktree
 	open chan struct{}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -14,7 +14,7 @@ import (
 type Preview struct {
 	*compaction.Choice
 	Record         *session.Record
-	Writer         *location.Model
+	Writer         *scope.Model
 	SummaryRequest summary.Request
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -24,25 +24,25 @@ const compactionAgent = "compaction"
 // Request is the next request of a session to its model, with its sources and its size.
 type Request struct {
 	Session *session.Session
-	Scope   *location.Scope
+	Scope   *scope.Scope
 	Sources systemcontext.Context // what the next epoch is rendered from
 	Agent   session.Agent
-	Model   *location.Model
+	Model   *scope.Model
 	Epoch   *store.Epoch
 	History *history.History
 
 	Rejected bool // the provider found the request too large, whatever the estimate
 
 	Built  *llm.Request // set by Build, as the rest
-	Size   window.RequestSize
+	Size   scope.RequestSize
 	Tokens int64 // estimated
 }
 
 // Build builds the request from in and estimates its tokens.
 func (q *Request) Build(in *history.Input) {
 	q.Built = history.BuildRequest(in)
-	q.Size = window.MeasureRequest(q.Built)
-	q.Tokens = window.EstimateNext(q.Size, q.History.ReportedUsage(q.Model.Ref), q.Model.TokensPerByte)
+	q.Size = scope.MeasureRequest(q.Built)
+	q.Tokens = scope.EstimateNext(q.Size, q.History.ReportedUsage(q.Model.Ref), q.Model.TokensPerByte)
 }
 
 // IsTooLarge reports whether the request leaves no room for an answer. It is false if the model's window is unknown.
@@ -70,13 +70,13 @@ func (q *Request) NeedsCompaction() bool { return q.Scope.Compaction.Auto && q.I
 // HidesOutputs reports whether old outputs are hidden before the request of in is sent: if it would not fit, or if
 // hiding them costs no cache because its beginning changes anyway.
 func (q *Request) HidesOutputs(in *history.Input) bool {
-	return q.Scope.Compaction.Prune != location.PruneNever && (q.NeedsCompaction() || in.ChangesPrefix())
+	return q.Scope.Compaction.Prune != scope.PruneNever && (q.NeedsCompaction() || in.ChangesPrefix())
 }
 
 // ListPrunable returns the outputs that can be hidden, and their tokens.
 func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 	return compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
-		return window.MeasureText(history.OutputText(t)).EstimateTokens(q.Model.TokensPerByte)
+		return scope.MeasureText(history.OutputText(t)).EstimateTokens(q.Model.TokensPerByte)
 	})
 }
 
@@ -113,15 +113,15 @@ const toolsPart = "the definitions of the tools"
 // fixedParts returns the parts that no compaction makes smaller.
 func (q *Request) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
-	textSize := func(text string) int64 { return window.MeasureText(text).EstimateTokens(ratio) }
+	textSize := func(text string) int64 { return scope.MeasureText(text).EstimateTokens(ratio) }
 	parts := []requestPart{
 		{"the prompt of the agent " + q.Agent.ID, textSize(q.Agent.System + q.Model.System)},
 		{"the system context (instructions, skills, pinned texts)", textSize(q.Epoch.Baseline)},
-		{toolsPart, window.MeasureTools(q.Built.Tools).EstimateTokens(ratio)},
+		{toolsPart, scope.MeasureTools(q.Built.Tools).EstimateTokens(ratio)},
 	}
 	if u := q.History.NewestPrompt(); u != nil {
 		lowered := history.Lower([]session.Message{u}, q.Model, q.Session.Excluded...)
-		tokens := window.MeasureMessages(lowered).EstimateTokens(ratio)
+		tokens := scope.MeasureMessages(lowered).EstimateTokens(ratio)
 		parts = append(parts, requestPart{"the prompt with its attachments", tokens})
 	}
 	return parts
@@ -225,13 +225,13 @@ func (q *Request) keepLimits() compaction.Limits {
 // measureMessages estimates the tokens of messages as the turn's model reads them.
 func (q *Request) measureMessages(ms ...session.Message) int64 {
 	lowered := history.Lower(ms, q.Model, q.Session.Excluded...)
-	return window.MeasureMessages(lowered).EstimateTokens(q.Model.TokensPerByte)
+	return scope.MeasureMessages(lowered).EstimateTokens(q.Model.TokensPerByte)
 }
 
 // estimateAfter estimates the tokens of the next request after the compaction: the parts that stay, the summary and the
 // messages that stay visible. The system context is rendered anew then, if its sources can be read.
 func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *session.CompactionEnded) int64 {
-	rest := window.RequestSize{Bytes: q.Size.Bytes - window.MeasureMessages(q.Built.Messages).Bytes}
+	rest := scope.RequestSize{Bytes: q.Size.Bytes - scope.MeasureMessages(q.Built.Messages).Bytes}
 	shown := []session.Message{session.Begin(end, 0)}
 	if c.Prompt != nil {
 		shown = append(shown, c.Prompt)
@@ -249,7 +249,7 @@ func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *
 func (q *Request) recordBytes() int {
 	const unknown = 12_000
 	if room := q.requestRoom(); room > 0 {
-		return int(float64(room) / 8 / window.ClampRatio(q.Model.TokensPerByte))
+		return int(float64(room) / 8 / scope.ClampRatio(q.Model.TokensPerByte))
 	}
 	return unknown
 }
@@ -262,7 +262,7 @@ func (q *Request) selectMessages() *compaction.Choice {
 
 // newSummaryRequest returns what the writer of the summary is asked.
 func (q *Request) newSummaryRequest(
-	writer *location.Model, c *compaction.Choice, record *session.Record,
+	writer *scope.Model, c *compaction.Choice, record *session.Record,
 ) summary.Request {
 	request := summary.Request{
 		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
@@ -276,7 +276,7 @@ func (q *Request) newSummaryRequest(
 
 // findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,
 // else the conversation's own.
-func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
+func (q *Request) findWriter(request *session.Input) (*scope.Model, error) {
 	a := q.Scope.Agents[compactionAgent]
 	switch {
 	case request != nil && request.Compaction.Model != nil:

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -34,7 +34,7 @@ type Shrinker struct {
 	ShowRetry func(id session.ID, r *session.Retried) (end func())
 	// ListChanged returns the files that commands and subagents changed in the turns of a session.
 	ListChanged func(
-		ctx context.Context, id session.ID, files location.Worktree, turns map[session.MessageID]bool,
+		ctx context.Context, id session.ID, files scope.Worktree, turns map[session.MessageID]bool,
 	) ([]session.FileRecord, error)
 }
 

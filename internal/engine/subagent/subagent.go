@@ -16,7 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -32,7 +32,7 @@ type Limits struct {
 type Runner struct {
 	Journal   *journal.Journal
 	Commands  *command.Commands
-	Locations location.Scopes
+	Locations scope.Scopes
 	Limits    Limits
 	// Wait returns when the session is idle, with the error of the work that it waited for.
 	Wait func(ctx context.Context, id session.ID) error

@@ -15,10 +15,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -42,7 +42,7 @@ type Writer struct {
 // Request asks for the summary of a conversation.
 type Request struct {
 	SessionID    session.ID
-	Model        *location.Model
+	Model        *scope.Model
 	System       string   // of the agent that writes summaries
 	Transcript   []string // of compaction.WriteTranscript
 	HeadTokens   int64    // of what the summary replaces, as the conversation's model reads it
@@ -103,9 +103,9 @@ func (q *Request) pieceBytes() int {
 		room = unknownRoom
 	}
 	empty := compaction.Question{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
-	fixed := window.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
+	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
 	const least = 2000 // tokens: no summary can be written in a window that has fewer
-	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / window.ClampRatio(m.TokensPerByte) * 0.9)
+	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / scope.ClampRatio(m.TokensPerByte) * 0.9)
 }
 
 // writePieces summarises piece by piece, each together with the summary of those before it.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -49,7 +49,7 @@ func TestOverflowOfSummaries(t *testing.T) {
 			m := &limitedModel{limit: c.limit}
 			w := &Writer{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 			_, _, err := w.Write(t.Context(), Request{
-				Model:      &location.Model{Ref: session.ModelRef{ID: "m", ProviderID: "p"}, Client: m},
+				Model:      &scope.Model{Ref: session.ModelRef{ID: "m", ProviderID: "p"}, Client: m},
 				Transcript: []string{strings.Repeat("word ", c.bytes/5)}, HeadTokens: 1000,
 			})
 			failure, _ := errors.AsType[*llm.Error](err)
@@ -68,7 +68,7 @@ func TestEmptySummaries(t *testing.T) {
 	requests := 0
 	w := &Writer{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	_, _, err := w.Write(t.Context(), Request{
-		Model: &location.Model{Client: modelFunc(func(yield func(llm.Event, error) bool) {
+		Model: &scope.Model{Client: modelFunc(func(yield func(llm.Event, error) bool) {
 			requests++
 			yield(nil, &llm.Error{Class: llm.Empty, Message: "nothing"})
 		})},

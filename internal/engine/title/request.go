@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -26,7 +26,7 @@ const Question = "Write the title of the conversation that begins with this mess
 // Request asks a model for the title of a session.
 type Request struct {
 	SessionID session.ID
-	Model     *location.Model
+	Model     *scope.Model
 	System    string
 	Prompt    *session.User
 	Excluded  []session.Exclusion // content of the prompt

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -18,14 +18,14 @@ import (
 // Inspector builds requests. It is safe for concurrent use.
 type Inspector struct {
 	Store  store.Viewer
-	Scopes location.Scopes
+	Scopes scope.Scopes
 	Rules  Rules
 }
 
 // Rules returns the permission rules of a turn.
 type Rules interface {
 	CollectRules(
-		ctx context.Context, scope *location.Scope, s *session.Session, agent session.Agent,
+		ctx context.Context, loc *scope.Scope, s *session.Session, agent session.Agent,
 	) ([]permission.Layer, error)
 }
 
@@ -82,7 +82,7 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 	if err != nil {
 		return nil, nil, err
 	}
-	scope, leave, err := i.Scopes.Scope(ctx, v.session.Location)
+	loc, leave, err := i.Scopes.Scope(ctx, v.session.Location)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,31 +92,31 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 		}
 	}()
 	d = &draft{prompts: v.prompts, hidden: v.hidden}
-	agent := scope.FindAgent(v.session.Agent)
-	rights, err := i.Rules.CollectRules(ctx, scope, v.session, agent)
+	agent := loc.FindAgent(v.session.Agent)
+	rights, err := i.Rules.CollectRules(ctx, loc, v.session, agent)
 	if err != nil {
 		return nil, nil, err
 	}
 	if policy, err := ask.ParsePolicy(v.policy); err == nil && policy.Kind != ask.PolicyInteractive {
-		rights = location.RemoveOpenRules(rights)
+		rights = scope.RemoveOpenRules(rights)
 	}
-	sources, err := scope.Context(ctx, location.ContextInput{Session: v.session, Agent: agent})
+	sources, err := loc.Context(ctx, scope.ContextInput{Session: v.session, Agent: agent})
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := d.reconcile(ctx, v, sources); err != nil {
 		return nil, nil, err
 	}
-	model, err := scope.ResolveModel(v.session.Model, agent)
+	model, err := loc.ResolveModel(v.session.Model, agent)
 	if err != nil {
 		return nil, nil, err
 	}
 	d.Request = &shrink.Request{
-		Session: v.session, Scope: scope, Agent: agent, Model: model, Epoch: v.epoch, History: v.history,
+		Session: v.session, Scope: loc, Agent: agent, Model: model, Epoch: v.epoch, History: v.history,
 	}
 	d.input = &history.Input{
 		Session: v.session, Agent: agent, Rights: rights, Model: model,
-		Tools: history.OfferTools(scope.Tools, model, rights), Baseline: v.epoch.Baseline,
+		Tools: history.OfferTools(loc.Tools, model, rights), Baseline: v.epoch.Baseline,
 		BaselineSeq: v.epoch.BaselineSeq, History: v.history,
 		Last: agent.Steps > 0 && v.history.CountTurns() >= int64(agent.Steps-1),
 	}

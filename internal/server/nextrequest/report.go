@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,11 +31,11 @@ type tally struct {
 
 type tallyRow struct {
 	api.ContextSource
-	size, cached window.RequestSize
+	size, cached scope.RequestSize
 }
 
 // add counts a part of the request under a name.
-func (t *tally) add(kind, name string, size window.RequestSize, cached bool) *tallyRow {
+func (t *tally) add(kind, name string, size scope.RequestSize, cached bool) *tallyRow {
 	i := slices.IndexFunc(t.rows, func(r *tallyRow) bool { return r.Kind == kind && r.Name == name })
 	if i < 0 {
 		i = len(t.rows)
@@ -70,7 +70,7 @@ func (t *tally) list(bytes, tokens int64) []api.ContextSource {
 	return out
 }
 
-func textSize(text string) window.RequestSize { return window.MeasureText(text) }
+func textSize(text string) scope.RequestSize { return scope.MeasureText(text) }
 
 // describeRequest describes the request.
 func (d *draft) describeRequest() api.ContextRequest {
@@ -85,7 +85,7 @@ func (d *draft) describeRequest() api.ContextRequest {
 	shared := compareWithLast(last, prefix, now)
 	d.addSystem(t, shared.system)
 	for _, tool := range d.Built.Tools {
-		t.add(kindTool, tool.Name, window.MeasureTools([]llm.ToolDefinition{tool}), shared.tools)
+		t.add(kindTool, tool.Name, scope.MeasureTools([]llm.ToolDefinition{tool}), shared.tools)
 	}
 	d.addMessages(t, shared.messages)
 	out := api.ContextRequest{
@@ -257,7 +257,7 @@ func (d *draft) addMessages(t *tally, shared int) {
 		}
 	}
 	for _, extra := range d.Built.Messages[min(seen, len(d.Built.Messages)):] {
-		t.add(kindMessage, "notes of cairn", window.MeasureMessages([]llm.Message{extra}), false)
+		t.add(kindMessage, "notes of cairn", scope.MeasureMessages([]llm.Message{extra}), false)
 	}
 }
 
@@ -265,21 +265,21 @@ type messageState struct{ kept, cached bool }
 
 func (d *draft) addMessage(t *tally, m session.Message, lowered llm.Message, s messageState) {
 	if s.kept {
-		t.add(kindMessage, "kept beside the summary", window.MeasureMessages([]llm.Message{lowered}), s.cached)
+		t.add(kindMessage, "kept beside the summary", scope.MeasureMessages([]llm.Message{lowered}), s.cached)
 		return
 	}
-	frame := window.MeasureMessages([]llm.Message{{}})
+	frame := scope.MeasureMessages([]llm.Message{{}})
 	if c, ok := m.(*session.Compaction); ok {
 		facts := textSize(history.RecordText(c.Record))
-		all := window.MeasureMessages([]llm.Message{lowered})
-		t.add(kindMessage, "summary", window.RequestSize{Bytes: all.Bytes - facts.Bytes}, s.cached)
+		all := scope.MeasureMessages([]llm.Message{lowered})
+		t.add(kindMessage, "summary", scope.RequestSize{Bytes: all.Bytes - facts.Bytes}, s.cached)
 		if facts.Bytes > 0 {
 			t.add(kindMessage, "facts beside the summary", facts, s.cached)
 		}
 		return
 	}
 	for i, p := range lowered.Parts {
-		size := window.MeasureMessages([]llm.Message{{Parts: []llm.Part{p}}})
+		size := scope.MeasureMessages([]llm.Message{{Parts: []llm.Part{p}}})
 		if i > 0 {
 			size.Bytes -= frame.Bytes
 		}

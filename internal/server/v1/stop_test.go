@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -25,16 +25,16 @@ import (
 // lasting is a place in which commands print something and end when they are stopped.
 type lasting struct{ tools *tool.Registry }
 
-func (l lasting) Scope(_ context.Context, at session.Location) (*location.Scope, func(), error) {
-	return &location.Scope{
+func (l lasting) Scope(_ context.Context, at session.Location) (*scope.Scope, func(), error) {
+	return &scope.Scope{
 		Location: at, ProjectID: "global", DefaultAgent: "build", Models: l, Tools: l.tools,
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
-		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
-func (lasting) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
-	return &location.Model{Ref: ref}, nil
+func (lasting) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
+	return &scope.Model{Ref: ref}, nil
 }
 
 func (lasting) Default() (session.ModelRef, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -94,11 +94,11 @@ func request[T any](t testing.TB, w *world, method, path, body string) (answer T
 // scopes provides the scopes of turns.
 type scopes struct{ *world }
 
-func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
-	return &location.Scope{
+func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
+	return &scope.Scope{
 		Location: l, ProjectID: "global", Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
 		Layers:  rules,
-		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
@@ -117,18 +117,18 @@ func agents() map[string]session.Agent {
 	}
 }
 
-// Resolve implements location.Models.
-func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
+// Resolve implements scope.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
 	if ref.ProviderID != "mock" || (ref.ID != "main" && ref.ID != "other") {
 		return nil, session.NotFound("model", ref.String(), "mock/main", "mock/other")
 	}
-	return &location.Model{
+	return &scope.Model{
 		Ref: ref, Client: s.player, APIName: ref.ID,
 		Cost: func(u llm.Usage) (session.USD, bool) { return session.USD(u.Input) * session.Dollar / 1_000_000, true },
 	}, nil
 }
 
-// Default implements location.Models.
+// Default implements scope.Models.
 func (scopes) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
 }

@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"slices"
 	"strings"
 )
 
@@ -32,8 +31,8 @@ func checkViews(t *Tree) []Finding {
 	return out
 }
 
-// scopePackages are the packages of the engine with what a turn takes from its location.
-var scopePackages = []string{"engine/location", "engine/window"}
+// scopePackage is the package of the engine with what a turn takes from its location.
+const scopePackage = "engine/scope"
 
 // inEngine reports whether the package is the engine or one of its parts.
 func inEngine(name string) bool { return name == "engine" || strings.HasPrefix(name, "engine/") }
@@ -98,10 +97,10 @@ func checkLocations(t *Tree) []Finding {
 		}
 		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			if inEngine(to) && !slices.Contains(scopePackages, to) || to == "eventlog" {
+			if inEngine(to) && to != scopePackage || to == "eventlog" {
 				out = append(out, newFinding(imports[to],
 					"%s imports %s; satisfy an interface of %s, or take a one-method interface from host",
-					p.Name, to, scopePackages[0]))
+					p.Name, to, scopePackage))
 			}
 		}
 	}

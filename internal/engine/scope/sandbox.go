@@ -1,4 +1,4 @@
-package location
+package scope
 
 import (
 	"github.com/cairn-dev/cairn/internal/permission"

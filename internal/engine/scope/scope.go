@@ -1,7 +1,10 @@
-// Package location declares what the engine takes from a session's directory: its agents, models, tools, permission
-// rules and system context, as one immutable Scope. The host implements Scopes; the engine's packages read a Scope and
-// never learn how it was built.
-package location
+// Package scope declares what the engine takes from a session's directory: its agents, models, tools, permission rules
+// and system context, as one immutable Scope. The host implements Scopes; the engine's packages read a Scope and never
+// learn how it was built.
+//
+// It also measures requests: how many tokens one is estimated to take, and how that compares with the limits of its
+// model (window.go).
+package scope
 
 import (
 	"context"
@@ -9,7 +12,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -57,7 +59,7 @@ type Scope struct {
 	// is nil, or fails, where that is not possible.
 	SaveOutput func(id session.ID, text string) (path string, err error)
 	// ReportUsage takes what a provider reported of a request, to correct TokensPerByte. It may be nil.
-	ReportUsage func(m session.ModelRef, size window.RequestSize, tokens int64)
+	ReportUsage func(m session.ModelRef, size RequestSize, tokens int64)
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
 	// requests the action itself only.
 	Requests func(action, resource string) []tool.Request
@@ -117,7 +119,7 @@ type Model struct {
 	Body     map[string]jsontext.Value
 	Headers  map[string]string
 	Clocks   llm.Clocks
-	Window   window.Limits
+	Window   Limits
 	// TokensPerByte is the model's tokens per byte of text, as reported usage shows; 0 unknown.
 	TokensPerByte float64
 	Images        bool // it accepts images

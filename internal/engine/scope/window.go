@@ -1,6 +1,4 @@
-// Package window decides how much of a model's context window a request takes: it measures the request, estimates its
-// tokens, and compares them with the model's limits. It is pure.
-package window
+package scope
 
 import (
 	"github.com/cairn-dev/cairn/internal/llm"
