@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -16,13 +16,13 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 		return err
 	}
 	wasIdle := e.Status(id).Type == StatusIdle
-	if err := e.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+	if err := e.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
 		return err
 	}
 	if wasIdle { // the caller may have missed the notice that it is
 		e.statuses.Notify(id, Status{Type: StatusIdle})
 	}
-	return errors.Join(e.Jobs.EndAll(ctx, id, cause.ErrCancelled), e.interruptBelow(ctx, id))
+	return errors.Join(e.Jobs.EndAll(ctx, id, turnlog.ErrCancelled), e.interruptBelow(ctx, id))
 }
 
 // interruptBelow interrupts the sessions below the session that are still at work. A call of the tool task stops its
@@ -50,7 +50,7 @@ func (e *Engine) Wait(ctx context.Context, id session.ID) error {
 	}
 	for {
 		err := e.coordinator.wait(ctx, id)
-		if ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
+		if ctx.Err() != nil || errors.Is(err, turnlog.ErrShutdown) {
 			return err
 		}
 		if waited, err := e.Jobs.AwaitTasks(ctx, id); !waited || err != nil {
@@ -148,9 +148,9 @@ func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 		return err
 	}
 	stopped, stop := context.WithCancelCause(ctx)
-	stop(cause.ErrInterrupted)
+	stop(turnlog.ErrInterrupted)
 	d := &drain{engine: s.engine, id: id, cutBy: cutByRestart}
-	if err := d.exit(stopped, cause.ErrInterrupted); err != nil && !errors.Is(err, cause.ErrInterrupted) {
+	if err := d.exit(stopped, turnlog.ErrInterrupted); err != nil && !errors.Is(err, turnlog.ErrInterrupted) {
 		return err
 	}
 	// End the work of child sessions. Those that are not idle work in this process and stay as they are.
@@ -184,10 +184,10 @@ func findUnfinished(r store.Reader, id session.ID) (marked bool, children []sess
 
 // Stop implements command.Scheduler.
 func (s scheduler) Stop(ctx context.Context, id session.ID) error {
-	if err := s.engine.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
 		return err
 	}
-	if err := s.engine.Jobs.EndAll(ctx, id, cause.ErrCancelled); err != nil {
+	if err := s.engine.Jobs.EndAll(ctx, id, turnlog.ErrCancelled); err != nil {
 		return err
 	}
 	s.engine.titles.Cancel(id)
@@ -197,7 +197,7 @@ func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 
 // Forget implements command.Scheduler.
 func (s scheduler) Forget(ctx context.Context, id session.ID) error {
-	if err := s.engine.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
 		return err
 	}
 	s.engine.histories.Delete(id)

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -77,7 +77,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 		if e == nil {
 			if c.closed {
 				c.mu.Unlock()
-				return cause.ErrShutdown
+				return turnlog.ErrShutdown
 			}
 			e = c.start(id, drainForced)
 		}
@@ -131,7 +131,7 @@ func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(contex
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return false, cause.ErrShutdown
+		return false, turnlog.ErrShutdown
 	}
 	if c.entries[id] != nil {
 		c.mu.Unlock()
@@ -251,6 +251,6 @@ func (c *coordinator) close(ctx context.Context) error {
 		e.woken = false
 	}
 	c.mu.Unlock()
-	c.cancel(cause.ErrShutdown)
-	return cause.AwaitGroup(ctx, &c.wg)
+	c.cancel(turnlog.ErrShutdown)
+	return turnlog.AwaitGroup(ctx, &c.wg)
 }

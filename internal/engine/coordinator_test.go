@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -119,7 +119,7 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, drainPending)
 			x.end <- nil
 			x = d.next(t)
-			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
+			stop := later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) })
 			running(t, "interrupt", stop)
 			d.wake(a, drainPending) // is served afterwards
 			x.end <- context.Cause(x.ctx)
@@ -145,7 +145,7 @@ func TestCoordinator(t *testing.T) {
 		{"RC-3 run waits out a drain that is stopping and then starts its own", func(t *testing.T, d *desk) {
 			d.wake(a, drainPending)
 			x := d.next(t)
-			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
+			stop := later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) })
 			running(t, "interrupt", stop)
 			one := later(func() error { return d.run(bg, a) })
 			d.quiet(t)
@@ -199,25 +199,25 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"RC-7 interrupting what is idle does nothing", func(t *testing.T, d *desk) {
-			ended(t, "interrupt", later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) }), nil)
+			ended(t, "interrupt", later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) }), nil)
 			d.quiet(t)
 		}},
 		{"RC-7 interrupt cancels with its cause and waits", func(t *testing.T, d *desk) {
 			d.wake(a, drainPending)
 			x := d.next(t)
-			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
+			stop := later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) })
 			running(t, "interrupt", stop)
-			if !errors.Is(context.Cause(x.ctx), cause.ErrInterrupted) {
+			if !errors.Is(context.Cause(x.ctx), turnlog.ErrInterrupted) {
 				t.Error(context.Cause(x.ctx))
 			}
-			x.end <- cause.ErrInterrupted
+			x.end <- turnlog.ErrInterrupted
 			ended(t, "interrupt", stop, nil)
 			d.quiet(t)
 		}},
 		{"RC-7 a wake after the interrupt runs as successor", func(t *testing.T, d *desk) {
 			d.wake(a, drainPending)
 			x := d.next(t)
-			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
+			stop := later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) })
 			running(t, "interrupt", stop)
 			d.wake(a, drainPending)
 			x.end <- nil // even if it ends well
@@ -271,7 +271,7 @@ func TestCoordinator(t *testing.T) {
 			y.end <- context.Cause(y.ctx)
 			ended(t, "close", stop, nil)
 			d.wake(a, drainForced)
-			ended(t, "run", later(func() error { return d.run(bg, a) }), cause.ErrShutdown)
+			ended(t, "run", later(func() error { return d.run(bg, a) }), turnlog.ErrShutdown)
 			d.quiet(t)
 		}},
 		{"RC-11 closing gives up with its context", func(t *testing.T, d *desk) {
@@ -288,9 +288,9 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, drainPending)
 			x := d.next(t)
 			d.wake(a, drainPending)
-			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
+			stop := later(func() error { return d.interrupt(bg, a, turnlog.ErrInterrupted) })
 			running(t, "interrupt", stop)
-			x.end <- cause.ErrInterrupted
+			x.end <- turnlog.ErrInterrupted
 			ended(t, "interrupt", stop, nil)
 			d.quiet(t)
 		}},
@@ -385,7 +385,7 @@ func TestCoordinatorStress(t *testing.T) {
 				id := session.ID(fmt.Sprintf("ses_%d", i))
 				switch rng.IntN(10) {
 				case 0:
-					_ = c.interrupt(context.Background(), id, cause.ErrInterrupted)
+					_ = c.interrupt(context.Background(), id, turnlog.ErrInterrupted)
 				case 1, 2:
 					_ = c.run(context.Background(), id)
 				case 3:

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -23,7 +23,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 	if err != nil { // prompts without a reply may be left; they join the history as they would between two turns
 		_ = promoteNotes(ctx, d)
 	}
-	if err != nil && !errors.Is(err, cause.ErrDeclined) && context.Cause(ctx) == nil {
+	if err != nil && !errors.Is(err, turnlog.ErrDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)
 	}
 	return err
@@ -79,7 +79,7 @@ func (d *drain) run(ctx context.Context, f drainMode) error {
 // takeTurns takes turns until the model is done and no steer waits. left reports that it continues the work of an
 // earlier drain. It returns what is promoted next.
 func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
-	d.worked, d.step, d.retries = true, 1, retry.State{}
+	d.worked, d.step, d.retries = true, 1, turnlog.RetryState{}
 	if left {
 		if err := d.restoreWork(ctx); err != nil {
 			return "", err
@@ -109,7 +109,7 @@ func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool)
 // exit ends the drain with err. If the user stopped work that would otherwise continue by itself, and no turn records
 // that, it records it.
 func (d *drain) exit(ctx context.Context, err error) error {
-	if !errors.Is(context.Cause(ctx), cause.ErrInterrupted) {
+	if !errors.Is(context.Cause(ctx), turnlog.ErrInterrupted) {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
@@ -117,7 +117,7 @@ func (d *drain) exit(ctx context.Context, err error) error {
 	if readErr != nil {
 		return readErr
 	}
-	if _, rerr := d.recoverSession(ctx, drainPending, v); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
+	if _, rerr := d.recoverSession(ctx, drainPending, v); rerr != nil && !errors.Is(rerr, turnlog.ErrInterrupted) {
 		return rerr
 	}
 	h, pending, readErr := d.readUnfinished(clean)

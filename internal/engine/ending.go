@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/failure"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -87,15 +87,15 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 	case o.unsettled: // asks outlive the process
 		return ending{state: unrecorded, err: stopped}
 	case o.err != nil:
-		return ending{state: failed, failure: failure.FromError(o.err), err: o.err}
+		return ending{state: failed, failure: turnlog.DescribeFailure(o.err), err: o.err}
 	case o.declined != nil:
 		reason := session.ReasonDenied
 		if o.declined.Action == ask.ActionLoop {
 			reason = session.ReasonDoomLoop // an error to clients of V1, for which a declined call is a normal end
 		}
-		return ending{state: failed, failure: session.Fail(reason, o.declined.Error()), err: cause.ErrDeclined}
+		return ending{state: failed, failure: session.Fail(reason, o.declined.Error()), err: turnlog.ErrDeclined}
 	case stopped != nil:
-		return ending{state: failed, failure: failure.FromCancellation(stopped), settled: o.settled, err: stopped}
+		return ending{state: failed, failure: turnlog.DescribeCancellation(stopped), settled: o.settled, err: stopped}
 	}
 	e := ending{state: completed, step: &session.StepEnded{Finish: out.Finish}, settled: o.settled, more: out.More}
 	if schema == nil {
@@ -112,10 +112,10 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 // endOfCancelled decides how a turn ends that was cancelled while it streamed. Without a message there is nothing to
 // end, unless the user stopped it: then the failure is the answer to the prompt. A restart requests the others again.
 func endOfCancelled(stopped error, hasMessage bool) ending {
-	if !hasMessage && !errors.Is(stopped, cause.ErrInterrupted) {
+	if !hasMessage && !errors.Is(stopped, turnlog.ErrInterrupted) {
 		return ending{state: unrecorded, err: stopped}
 	}
-	return ending{state: failed, failure: failure.FromCancellation(stopped), err: stopped}
+	return ending{state: failed, failure: turnlog.DescribeCancellation(stopped), err: stopped}
 }
 
 // endOfFailed ends a turn and the drain with err.
@@ -138,7 +138,7 @@ func (d *drain) recordEnding(ctx context.Context, t *turn, e ending) (more bool,
 	case failed:
 		if len(e.settled) > 0 {
 			if err := t.recorder.Commit(ctx, store.Durable, e.settled...); err != nil {
-				e.failure, e.err = failure.FromError(err), err
+				e.failure, e.err = turnlog.DescribeFailure(err), err
 			}
 		}
 		if err = t.recorder.StartMessage(ctx); err == nil {

@@ -33,11 +33,11 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/subagent"
@@ -72,7 +72,7 @@ func New(c Config) *Engine {
 		c.Now = time.Now
 	}
 	e := &Engine{
-		journal:   &journal.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
+		journal:   &turnlog.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
 	}
 	e.statuses.journal = e.journal
@@ -119,7 +119,7 @@ func New(c Config) *Engine {
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
 	return errors.Join( // jobs first: a task that ended because its session is closed would be reported as unfinished
-		e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.summaries.Close(ctx),
+		e.Jobs.EndAll(ctx, "", turnlog.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.summaries.Close(ctx),
 		e.changes.Close(ctx),
 	)
 }

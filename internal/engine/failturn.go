@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/failure"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
@@ -57,7 +57,7 @@ func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
 	if in.compaction != nil {
 		return d.refuseCompaction(ctx, in, err)
 	}
-	f := failure.FromError(err)
+	f := turnlog.DescribeFailure(err)
 	if f.Reason == session.ReasonUnavailable {
 		f.Reason = session.ReasonModel
 	}
@@ -97,7 +97,7 @@ func (d *drain) failLocation(ctx context.Context, next session.Delivery, in *tur
 	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: in.session.IsUntitled()}); perr != nil {
 		return perr
 	}
-	return d.failWithoutRequest(ctx, emptyInput(in.session), endOfFailed(failure.FromError(err), err))
+	return d.failWithoutRequest(ctx, emptyInput(in.session), endOfFailed(turnlog.DescribeFailure(err), err))
 }
 
 // refuseCompaction ends the request for a compaction with the reason why the session cannot work: its client and the

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -19,7 +19,7 @@ func (d *drain) complete(ctx context.Context, t *turn) (more bool, err error) {
 }
 
 // settleTurn settles the calls, which are durable, and ends the turn.
-func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (more bool, err error) {
+func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*turnlog.Call) (more bool, err error) {
 	for _, c := range calls {
 		t.calls = append(t.calls, &toolCall{call: c})
 	}

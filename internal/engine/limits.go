@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 )
 
 // Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
@@ -65,8 +65,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (l Limits) retryLimits() retry.Limits {
-	return retry.Limits{
+func (l Limits) retryLimits() turnlog.RetryLimits {
+	return turnlog.RetryLimits{
 		Attempts: l.Attempts, EmptyRepeats: l.EmptyRepeats, Time: l.RetryTime,
 	}
 }

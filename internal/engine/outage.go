@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/failure"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
-	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
@@ -47,9 +46,9 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 	defer func() { _ = d.slot.Acquire(ctx, d.reportQueued) }()
 	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
-	wait := retry.Backoff(n)
+	wait := turnlog.Backoff(n)
 	engine.statuses.Set(d.id, Status{
-		Type: StatusRetry, Attempt: n, Message: failure.FromError(store.ErrUnavailable).Message,
+		Type: StatusRetry, Attempt: n, Message: turnlog.DescribeFailure(store.ErrUnavailable).Message,
 		Next: engine.journal.Now().Add(wait).UnixMilli(),
 	})
 	stop := ctx.Done()

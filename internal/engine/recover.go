@@ -5,11 +5,10 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -66,7 +65,7 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 	shells := v.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{
-			CallID: sh.CallID, Output: command.MarkAborted(sh.Output, cause.ErrShutdown),
+			CallID: sh.CallID, Output: command.MarkAborted(sh.Output, turnlog.ErrShutdown),
 			ShellEnd: session.ShellEnd{Stopped: true},
 		}
 		if err := d.engine.journal.AppendFacts(clean, d.id, fact); err != nil {
@@ -127,10 +126,10 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), v.waiting); err != nil {
 		return err
 	}
-	var calls []*record.Call
+	var calls []*turnlog.Call
 	for _, c := range a.Tools() {
 		if v.waiting[c.PartID] {
-			calls = append(calls, &record.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
+			calls = append(calls, &turnlog.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
 		}
 	}
 	_, err = d.settleTurn(ctx, t, calls)
@@ -279,7 +278,7 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var done retry.WorkCount
+		var done turnlog.WorkCount
 		for _, e := range events {
 			done.AddEvent(e.Data, e.Seq > input)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -75,7 +75,7 @@ func (e *Engine) repairSession(ctx context.Context, s *session.Session, deleted 
 	}
 	for _, t := range removed {
 		why := session.Fail(session.ReasonInterrupted, "a revert removed this turn while it was open")
-		turn := record.ReopenTurn(record.Config{Journal: e.journal, SessionID: s.ID}, t.message.ID, nil)
+		turn := turnlog.ReopenTurn(turnlog.RecorderConfig{Journal: e.journal, SessionID: s.ID}, t.message.ID, nil)
 		if err := turn.AbandonTurn(ctx, t.message, why, nil, t.replies...); err != nil {
 			return "", err
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -21,8 +21,8 @@ type failedAttempt struct {
 // waitForRetry records the failed attempt and waits for the next one.
 func (d *drain) waitForRetry(ctx context.Context, in *turnInput, a failedAttempt) error {
 	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: retry.DescribeError(a.err)}
-	decide := journal.RequireSession(d.id, fact)
+	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: turnlog.NewRetryError(a.err)}
+	decide := turnlog.RequireSession(d.id, fact)
 	if _, err := d.engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (d *drain) excludeContent(ctx context.Context, x *session.Exclusion, e *llm
 	}
 	d.engine.logger.Warn("the provider rejects a part of the conversation; further requests leave it out",
 		"session", d.id, "kind", x.Kind, "error", e)
-	fact := &session.Retried{Attempt: d.retries.FailureCount() + 1, Exclude: x, Error: retry.DescribeError(e)}
+	fact := &session.Retried{Attempt: d.retries.FailureCount() + 1, Exclude: x, Error: turnlog.NewRetryError(e)}
 	fact.Error.Message += "; further requests leave out " + content
 	return d.engine.journal.AppendFacts(ctx, d.id, fact)
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/subagent"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -52,7 +52,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 			defer mu.Unlock()
 			out.merge(one)
 			if one.declined != nil {
-				cancel(cause.ErrDeclined)
+				cancel(turnlog.ErrDeclined)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	}()
 	s := t.runCall(ctx, tools, c, slotErr)
 	isWaiting := c.asks.IsPending() || c.call.Name == tool.NameTask && s.Error != nil
-	if isWaiting && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+	if isWaiting && errors.Is(context.Cause(ctx), turnlog.ErrShutdown) {
 		return callOutcome{unsettled: true}
 	}
 	if s.Denial != nil && s.Denial.Stop {
@@ -141,10 +141,10 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 			"the arguments cannot be used: "+c.call.Invalid+". Send the call again with a JSON object.")
 	}
 	if slotErr != nil {
-		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
+		return refuse(turnlog.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	}
 	if denied, err := t.checkLoop(ctx, c); err != nil {
-		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
+		return refuse(turnlog.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	} else if denied != nil {
 		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denial: denied}
 	}
@@ -177,7 +177,7 @@ func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) 
 }
 
 // toolCall returns the call as its tool gets it.
-func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
+func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
 		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
@@ -215,7 +215,7 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 // stoppedFailure returns the failure of a call that was stopped. It is nil if the user stopped it and the tool has
 // output by then: that is the result.
 func stoppedFailure(ctx context.Context, s tool.Settlement) *session.Failure {
-	reason := cause.ReasonOf(ctx)
+	reason := turnlog.ReasonOf(ctx)
 	if reason == session.ReasonAborted && len(s.Output.Content) > 0 {
 		return nil
 	}

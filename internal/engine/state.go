@@ -13,9 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/record"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
@@ -36,7 +35,7 @@ type Engine struct {
 	Asks     *ask.Asks         // permission asks and questions
 	Jobs     *job.Registry     // background jobs
 
-	journal   *journal.Journal
+	journal   *turnlog.Journal
 	locations scope.Scopes
 	limits    Limits
 	logger    *slog.Logger
@@ -50,7 +49,7 @@ type Engine struct {
 	shrinker     *shrink.Shrinker
 	subagents    *subagent.Runner
 	statuses     statusBoard
-	retryWaits   retry.Waits
+	retryWaits   turnlog.RetryWaits
 	histories    sessioncache.Histories
 
 	closed    atomic.Bool // no new work is accepted
@@ -61,15 +60,15 @@ type Engine struct {
 type drain struct {
 	engine  *Engine
 	id      session.ID
-	slot    slot.Slot    // among the sessions that run
-	step    int          // number of the next turn within the agent's steps; 1 after a promotion
-	started time.Time    // of the work on the newest input, for wall-clock budgets
-	retries retry.State  // attempts of the current turn
-	cut     string       // the text of the last answer that ended without an end marker; "" if it had calls
-	shrunk  bool         // a compaction followed a request that was too large, and no turn has ended well since
-	pauses  int          // answers in a row that their provider paused
-	worked  bool         // it took turns: after a store failure it resumes as after a restart
-	cutBy   interruption // what left the turns open that it finds open
+	slot    slot.Slot          // among the sessions that run
+	step    int                // number of the next turn within the agent's steps; 1 after a promotion
+	started time.Time          // of the work on the newest input, for wall-clock budgets
+	retries turnlog.RetryState // attempts of the current turn
+	cut     string             // the text of the last answer that ended without an end marker; "" if it had calls
+	shrunk  bool               // a compaction followed a request that was too large, and no turn has ended well since
+	pauses  int                // answers in a row that their provider paused
+	worked  bool               // it took turns: after a store failure it resumes as after a restart
+	cutBy   interruption       // what left the turns open that it finds open
 
 	summarize bool // its session gets a summary when the work has ended
 	keepAsks  bool // turns whose calls wait for replies stay open
@@ -167,7 +166,7 @@ type turn struct {
 	id       session.ID
 	slot     *slot.Slot // of the drain
 	in       *turnInput
-	recorder *record.Recorder
+	recorder *turnlog.Recorder
 	calls    []*toolCall
 	changes  *changes.Step // of files; nil where they are not recorded
 	reopened bool          // an earlier process left it open
@@ -175,7 +174,7 @@ type turn struct {
 
 // toolCall is one local call of a turn while it settles.
 type toolCall struct {
-	call *record.Call
+	call *turnlog.Call
 	slot slot.Slot       // among the tool calls of the process
 	asks *ask.AskingCall // orders and tracks what the call asks
 }
@@ -193,7 +192,7 @@ type sentRequest struct {
 // newTurn returns a turn that has not begun.
 func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
 	return &turn{
-		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.New(d.recorderConfig(in, sent)),
+		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: turnlog.NewRecorder(d.recorderConfig(in, sent)),
 		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
 	}
 }
@@ -202,7 +201,7 @@ func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
 func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.Answer) *turn {
 	c := d.recorderConfig(in, sentRequest{})
 	return &turn{
-		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.ReopenTurn(c, m, answer), reopened: true,
+		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: turnlog.ReopenTurn(c, m, answer), reopened: true,
 		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
 	}
 }
@@ -210,8 +209,8 @@ func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.A
 // maxPauses bounds how often in a row a provider may pause its answer and continue it in another turn.
 const maxPauses = 5
 
-func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
-	c := record.Config{
+func (d *drain) recorderConfig(in *turnInput, sent sentRequest) turnlog.RecorderConfig {
+	c := turnlog.RecorderConfig{
 		Journal: d.engine.journal, SessionID: d.id, Agent: in.agent.ID, Model: in.model.Ref, ParentID: in.prompt,
 		Prefix: sent.record, Cost: in.model.Cost, NoPause: in.lastStep || d.pauses == maxPauses,
 		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes, Subtasks: in.subtasks != nil,

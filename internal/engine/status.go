@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // statusBoard holds the status of every session that is not idle, and notifies live readers of changes.
 type statusBoard struct {
-	journal *journal.Journal
+	journal *turnlog.Journal
 
 	mu    sync.Mutex // guards the rest
 	m     map[session.ID]Status

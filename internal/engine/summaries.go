@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -83,8 +83,8 @@ func (e *Engine) writeSummary(
 		SessionID: w.session.ID, Model: m, System: scope.Agents[summaryAgent].System, Transcript: w.transcript,
 		Previous: w.previous,
 	})
-	if errors.Is(context.Cause(ctx), cause.ErrCancelled) { // the session is deleted
-		return nil, cause.ErrCancelled
+	if errors.Is(context.Cause(ctx), turnlog.ErrCancelled) { // the session is deleted
+		return nil, turnlog.ErrCancelled
 	}
 	d := &session.Summarized{Request: used}
 	d.ProseSummary = session.ProseSummary{Text: text, Generated: true, Through: w.newest}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/failure"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/record"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -212,7 +211,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	if err := fault.PassPoint(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
-	d.retries, d.shrunk = retry.State{}, false
+	d.retries, d.shrunk = turnlog.RetryState{}, false
 	if a := t.recorder.FinalAnswer(); a != nil && in.scope.ReportUsage != nil {
 		in.scope.ReportUsage(in.model.Ref, in.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
 	}
@@ -222,7 +221,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 }
 
 // countPause counts the answers in a row that their provider paused.
-func (d *drain) countPause(r *record.Recorder) {
+func (d *drain) countPause(r *turnlog.Recorder) {
 	switch {
 	case r.FinalAnswer() == nil:
 	case !r.IsPaused():
@@ -245,7 +244,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	}
 	refusal, ok := errors.AsType[*llm.Error](err)
 	if !ok { // not the provider's error: another request would not help
-		return d.recordEnding(ctx, t, endOfFailed(failure.FromError(err), err))
+		return d.recordEnding(ctx, t, endOfFailed(turnlog.DescribeFailure(err), err))
 	}
 	if refusal.Usage != nil && t.recorder.FinalAnswer() == nil {
 		t.recorder.SetFinish("error", *refusal.Usage)
@@ -262,7 +261,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	}
 	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
-		f := failure.FromError(refusal)
+		f := turnlog.DescribeFailure(refusal)
 		if refusal.Class == llm.Overflow {
 			f = t.in.request.DescribeRejection(f)
 		}
@@ -270,7 +269,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	}
 	var used *session.Asked
 	if t.recorder.HasMessage() {
-		if _, err := d.recordEnding(ctx, t, endOfFailed(failure.FromError(refusal), nil)); err != nil {
+		if _, err := d.recordEnding(ctx, t, endOfFailed(turnlog.DescribeFailure(refusal), nil)); err != nil {
 			return false, err
 		}
 	} else if a := t.recorder.TakeAnswer(); a != nil { // it has a cost but no output

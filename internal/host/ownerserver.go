@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
@@ -122,7 +122,7 @@ func (r *ownerServer) stop(ctx context.Context) error {
 	defer cancel()
 	err := r.engine.Close(ctx)
 	err = errors.Join(err, r.server.Shutdown(ctx), server.RemoveDiscovery(r.dirs.Data, os.Getpid()))
-	err = errors.Join(err, cause.AwaitGroup(ctx, &r.background))
+	err = errors.Join(err, turnlog.AwaitGroup(ctx, &r.background))
 	return errors.Join(err, r.release())
 }
 

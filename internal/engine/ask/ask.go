@@ -13,8 +13,8 @@ import (
 	"context"
 	"crypto/rand"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -28,7 +28,7 @@ const (
 
 // Config of an Asks. All fields are required.
 type Config struct {
-	Journal   *journal.Journal
+	Journal   *turnlog.Journal
 	Locations scope.Scopes
 	// CheckOpen returns an error once the process accepts no new work.
 	CheckOpen func() error
@@ -38,7 +38,7 @@ type Config struct {
 
 // Asks holds the asks that calls of this process wait for, and replies to them. Safe for concurrent use.
 type Asks struct {
-	journal   *journal.Journal
+	journal   *turnlog.Journal
 	locations scope.Scopes
 	checkOpen func() error
 	resume    func(session.ID)

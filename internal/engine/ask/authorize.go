@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -252,7 +252,7 @@ func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRo
 	case <-timeout:
 		return a.withdrawAsk(ctx, w, "no answer arrived within "+p.Wait.String(), session.ByPolicy)
 	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+		if errors.Is(context.Cause(ctx), turnlog.ErrShutdown) {
 			return store.AskRow{}, context.Cause(ctx)
 		}
 		row, err := a.withdrawAsk(ctx, w, "the work was stopped", session.ByInterrupt)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -42,7 +42,7 @@ func (a *Asks) ChooseConfinement(
 // agents that these have now, and whether one of these plans. A session whose parent is gone has no more modes to
 // follow: its rules deny everything.
 func TightenSandbox(
-	ctx context.Context, j *journal.Journal, l scope.Scopes, s *session.Session,
+	ctx context.Context, j *turnlog.Journal, l scope.Scopes, s *session.Session,
 ) (_ *session.Session, planning bool, _ error) {
 	out := *s
 	for depth, id := 0, s.ParentID; id != "" && depth < maxAncestors; depth++ {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -48,7 +48,7 @@ func (t *Tasks) Cancel(id session.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if stop := t.cancels[id]; stop != nil {
-		stop(cause.ErrCancelled)
+		stop(turnlog.ErrCancelled)
 	}
 }
 
@@ -57,8 +57,8 @@ func (t *Tasks) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
 	for _, stop := range t.cancels {
-		stop(cause.ErrShutdown)
+		stop(turnlog.ErrShutdown)
 	}
 	t.mu.Unlock()
-	return cause.AwaitGroup(ctx, &t.wg)
+	return turnlog.AwaitGroup(ctx, &t.wg)
 }

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -20,7 +20,7 @@ import (
 type ChangeRecorder struct {
 	taskQueues
 	watches watches
-	journal *journal.Journal
+	journal *turnlog.Journal
 
 	mu      sync.Mutex // guards ledgers
 	ledgers map[session.ID]*Ledger
@@ -33,7 +33,7 @@ func (r *ChangeRecorder) ExcludeWrites(id session.ID, root string, files []sessi
 }
 
 // NewChangeRecorder returns a recorder that appends to the journal.
-func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
+func NewChangeRecorder(j *turnlog.Journal) *ChangeRecorder {
 	return &ChangeRecorder{
 		journal:    j,
 		taskQueues: taskQueues{bySession: map[session.ID]*taskQueue{}},

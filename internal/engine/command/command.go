@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -59,7 +59,7 @@ type Limits struct {
 
 // Config of a Commands. All fields but Outputs are required.
 type Config struct {
-	Journal   *journal.Journal
+	Journal   *turnlog.Journal
 	Locations scope.Scopes
 	Scheduler Scheduler
 	Outputs   OutputRemover
@@ -73,7 +73,7 @@ type Config struct {
 
 // Commands executes commands. Safe for concurrent use.
 type Commands struct {
-	journal   *journal.Journal
+	journal   *turnlog.Journal
 	locations scope.Scopes
 	scheduler Scheduler
 	outputs   OutputRemover // may be nil

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -242,7 +242,7 @@ func decodeResult(o tool.Output) (output string, end session.ShellEnd) {
 // MarkAborted adds a note to the output of a command that did not run to its end.
 func MarkAborted(output string, why error) string {
 	note := "User aborted the command"
-	if errors.Is(why, cause.ErrShutdown) {
+	if errors.Is(why, turnlog.ErrShutdown) {
 		note = "cairn was stopped during the command"
 	}
 	return output + "\n\n<metadata>\n" + note + "\n</metadata>"

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -33,7 +33,7 @@ type OutputReader interface {
 
 // Config configures a Registry.
 type Config struct {
-	Journal *journal.Journal
+	Journal *turnlog.Journal
 	Outputs OutputReader // nil: ReadOutput finds nothing
 	// ContinueTask returns the work of a task that an earlier process began.
 	ContinueTask func(session.TaskJob) tool.Work
@@ -63,10 +63,10 @@ type runningJob struct {
 func New(c Config) *Registry { return &Registry{Config: c, jobs: map[session.JobID]*runningJob{}} }
 
 // EndAll cancels the jobs of a session, or all (""), and waits until their ends are recorded or ctx ends. After
-// cause.ErrShutdown no job starts any more.
+// turnlog.ErrShutdown no job starts any more.
 func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
 	r.mu.Lock()
-	r.closed = r.closed || errors.Is(why, cause.ErrShutdown)
+	r.closed = r.closed || errors.Is(why, turnlog.ErrShutdown)
 	jobs := slices.Collect(maps.Values(r.jobs))
 	r.mu.Unlock()
 	jobs = slices.DeleteFunc(jobs, func(j *runningJob) bool { return id != "" && j.session != id })

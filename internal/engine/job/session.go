@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -60,14 +60,14 @@ func (s sessionJobs) run(ctx context.Context, id session.JobID, r *runningJob, w
 	defer r.cancel(nil)
 	fact := &session.JobEnded{JobID: id, Status: session.JobEndedItself}
 	end := s.runWork(ctx, w)
-	if r.task != nil && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+	if r.task != nil && errors.Is(context.Cause(ctx), turnlog.ErrShutdown) {
 		return
 	}
 	fact.Exit, fact.Error = end.Exit, end.Error
 	switch {
 	case end.Error != "":
 		fact.Status = session.JobFailed
-	case errors.Is(context.Cause(ctx), cause.ErrShutdown):
+	case errors.Is(context.Cause(ctx), turnlog.ErrShutdown):
 		fact.Status, fact.Exit = session.JobInterrupted, nil
 	case ctx.Err() != nil:
 		fact.Status, fact.Exit = session.JobCancelled, nil
@@ -167,7 +167,7 @@ func (s sessionJobs) Wait(ctx context.Context, id session.JobID, d time.Duration
 // Cancel implements tool.Jobs.
 func (s sessionJobs) Cancel(ctx context.Context, id session.JobID) (session.Job, error) {
 	if r := s.findOwn(id); r != nil {
-		r.cancel(cause.ErrCancelled)
+		r.cancel(turnlog.ErrCancelled)
 		select {
 		case <-r.done:
 		case <-ctx.Done():

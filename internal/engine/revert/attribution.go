@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -16,7 +16,7 @@ const maxOthers = 50
 
 // attributeConflicts names in the reason of each conflict the session of the project whose newest change made the
 // present state of the file, if there is one among the newest maxOthers.
-func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, out *session.Revert) error {
+func attributeConflicts(ctx context.Context, j *turnlog.Journal, id session.ID, out *session.Revert) error {
 	if !slices.ContainsFunc(out.Kept, func(f session.KeptFile) bool { return f.Reason == reasonChanged }) {
 		return nil
 	}

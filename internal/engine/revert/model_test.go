@@ -21,8 +21,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/snapshot"
@@ -92,7 +92,7 @@ type model struct {
 	trace []string
 	git   bool // the directory is a git repository
 
-	journal  *journal.Journal
+	journal  *turnlog.Journal
 	recorder *changes.ChangeRecorder
 	prompts  []session.MessageID // of ses_a that are still there
 
@@ -136,7 +136,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	st := storetest.NewMemory()
 	ids := &session.IDs{Now: time.Now}
-	m.journal = &journal.Journal{
+	m.journal = &turnlog.Journal{
 		Store: st, Log: eventlog.New(eventlog.Config{Store: st, IDs: ids}), IDs: ids, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler),
 	}

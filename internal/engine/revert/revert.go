@@ -14,14 +14,14 @@ package revert
 
 import (
 	"github.com/cairn-dev/cairn/internal/engine/changes"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 )
 
 // Reverter plans, stages, clears and completes reverts of the sessions of a worktree. Only Plan, CheckTarget and
 // ReadDiff may be called while the session works.
 type Reverter struct {
-	Journal *journal.Journal
+	Journal *turnlog.Journal
 	Changes *changes.ChangeRecorder
 	Files   scope.Worktree // nil if snapshots are disabled: no file is restored
 

@@ -13,10 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/failure"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -28,7 +26,7 @@ import (
 
 // Shrinker shrinks requests. It is safe for concurrent use by different sessions.
 type Shrinker struct {
-	Journal   *journal.Journal
+	Journal   *turnlog.Journal
 	Summaries *summary.Writer
 	// ShowRetry shows when the next attempt at a summary is made, until the function that it returns is called.
 	ShowRetry func(id session.ID, r *session.Retried) (end func())
@@ -86,7 +84,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	request.ReportWait = func(attempts int, e *llm.Error, wait time.Duration) func() {
 		fact := &session.Retried{
-			Attempt: attempts, Next: k.Journal.Now().Add(wait).UnixMilli(), Error: retry.DescribeError(e),
+			Attempt: attempts, Next: k.Journal.Now().Add(wait).UnixMilli(), Error: turnlog.NewRetryError(e),
 		}
 		fact.Error.Metadata = map[string]string{"request": "summary"}
 		return k.recordRetry(ctx, q.Session.ID, fact)
@@ -164,10 +162,10 @@ func (k *Shrinker) DescribeFailure(err error) *session.Failure {
 	if e, ok := errors.AsType[*summary.UnusableError](err); ok {
 		return session.Fail(session.ReasonSummary, e.Error())
 	}
-	if errors.Is(err, cause.ErrShutdown) || errors.Is(err, cause.ErrInterrupted) || errors.Is(err, cause.ErrCancelled) {
-		return failure.FromCancellation(err)
+	if errors.Is(err, turnlog.ErrShutdown) || errors.Is(err, turnlog.ErrInterrupted) || errors.Is(err, turnlog.ErrCancelled) {
+		return turnlog.DescribeCancellation(err)
 	}
-	return failure.FromError(err)
+	return turnlog.DescribeFailure(err)
 }
 
 // recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, it adds a message

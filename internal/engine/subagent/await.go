@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -37,7 +37,7 @@ func (r *Runner) awaitWork(ctx context.Context, t session.TaskJob, before, after
 	before()
 	workErr := r.Wait(limited, child)
 	after()
-	if errors.Is(workErr, cause.ErrShutdown) {
+	if errors.Is(workErr, turnlog.ErrShutdown) {
 		<-limited.Done() // the work of the caller ends too: the next process continues both
 	}
 	if limited.Err() != nil {
@@ -61,7 +61,7 @@ const stopTime = 30 * time.Second
 // stopChild ends the work of the child, unless it ends with the process and the next one continues it. It returns the
 // error of the call.
 func (r *Runner) stopChild(ctx context.Context, why error, child session.ID) error {
-	if errors.Is(why, cause.ErrShutdown) {
+	if errors.Is(why, turnlog.ErrShutdown) {
 		return why
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -30,7 +30,7 @@ type Limits struct {
 
 // Runner runs the tasks of all calls.
 type Runner struct {
-	Journal   *journal.Journal
+	Journal   *turnlog.Journal
 	Commands  *command.Commands
 	Locations scope.Scopes
 	Limits    Limits

@@ -15,8 +15,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -35,7 +35,7 @@ const (
 // Writer asks models for summaries. It is safe for concurrent use.
 type Writer struct {
 	Logger *slog.Logger
-	Limits retry.Limits // of the attempts to get one answer
+	Limits turnlog.RetryLimits // of the attempts to get one answer
 	Now    func() time.Time
 }
 
@@ -148,7 +148,7 @@ func (w *Writer) writePieces(
 func (w *Writer) askModel(
 	ctx context.Context, q *Request, question string, publish func(string), used **session.Asked,
 ) (compaction.SummaryAnswer, error) {
-	var retries retry.State
+	var retries turnlog.RetryState
 	for {
 		answer, usage, err := w.streamAnswer(ctx, q, question, publish)
 		*used = q.addUsage(*used, usage)
@@ -248,7 +248,7 @@ func (q *Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
 		return a
 	}
 	sum := cmp.Or(a, &session.Asked{Model: q.Model.Ref})
-	cost, tokens := record.PriceOf(q.Model.Cost, *u)
+	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
 	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
 	return sum
 }

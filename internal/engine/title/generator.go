@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/background"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,12 +21,12 @@ import (
 // Generator generates titles, one per session at a time. Safe for concurrent use.
 type Generator struct {
 	background.Tasks
-	journal *journal.Journal
-	limits  retry.Limits
+	journal *turnlog.Journal
+	limits  turnlog.RetryLimits
 }
 
 // New returns a generator. Its attempts are bounded by limits, and by smaller ones of its own.
-func New(j *journal.Journal, limits retry.Limits) *Generator {
+func New(j *turnlog.Journal, limits turnlog.RetryLimits) *Generator {
 	return &Generator{journal: j, limits: limits}
 }
 
@@ -43,7 +42,7 @@ func (g *Generator) generateTitle(ctx context.Context, q Request) {
 		return
 	}
 	title, used := g.requestTitle(ctx, q)
-	if errors.Is(context.Cause(ctx), cause.ErrCancelled) { // the session is deleted
+	if errors.Is(context.Cause(ctx), turnlog.ErrCancelled) { // the session is deleted
 		return
 	}
 	if title == "" {
@@ -75,7 +74,7 @@ func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, 
 	defer cancel()
 	limits := g.limits
 	limits.Attempts = Attempts
-	var retries retry.State
+	var retries turnlog.RetryState
 	for {
 		title, usage, err := g.streamTitle(ctx, q)
 		used = q.addUsage(used, usage)

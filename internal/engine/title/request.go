@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -88,7 +88,7 @@ func (q Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
 	if a == nil {
 		a = &session.Asked{Model: q.Model.Ref}
 	}
-	cost, tokens := record.PriceOf(q.Model.Cost, *u)
+	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
 	a.Cost, a.Tokens = a.Cost+cost, a.Tokens.Add(tokens)
 	return a
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -102,7 +102,7 @@ func (h promptHandlers) waitUntilIdle(ctx context.Context, id session.ID) error 
 
 // isShutdown reports whether a long request ended because the server shuts down, and not because the client left.
 func isShutdown(ctx, long context.Context, err error) bool {
-	return long.Err() != nil && ctx.Err() == nil || errors.Is(err, cause.ErrShutdown)
+	return long.Err() != nil && ctx.Err() == nil || errors.Is(err, turnlog.ErrShutdown)
 }
 
 // readNewestAnswer reads the newest message of the model or, before its first one, the prompt.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -272,7 +272,7 @@ func (h sessionHandlers) recoverAll(ctx context.Context, _ struct{}) (operation.
 func (h sessionHandlers) resume(ctx context.Context, in sessionIn) (operation.None, error) {
 	return h.runLong(ctx, in.SessionID, func(ctx context.Context, id session.ID) error {
 		err := h.Runs.Resume(ctx, id)
-		if err == nil || ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, turnlog.ErrShutdown) {
 			return err
 		}
 		if httpio.PublicError(err).Code == session.CodeInternal {
@@ -289,7 +289,7 @@ func (h sessionHandlers) runLong(
 	long, end := h.long.Start(ctx, "")
 	defer end()
 	err := work(long, id)
-	if long.Err() != nil && ctx.Err() == nil || errors.Is(err, cause.ErrShutdown) {
+	if long.Err() != nil && ctx.Err() == nil || errors.Is(err, turnlog.ErrShutdown) {
 		err = httpio.ErrShuttingDown
 	}
 	return operation.None{}, err

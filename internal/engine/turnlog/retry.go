@@ -1,7 +1,4 @@
-// Package retry decides whether and when a failed attempt of a turn is repeated (State), keeps the waits before it so
-// that they can be cut short (Waits), and restores the count of attempts from the stored events (WorkCount). Its
-// decisions are pure but for the jitter of the waits.
-package retry
+package turnlog
 
 import (
 	"math/rand/v2"
@@ -11,16 +8,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Limits bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money and
+// RetryLimits bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money and
 // seldom improve.
-type Limits struct {
+type RetryLimits struct {
 	Attempts     int
 	EmptyRepeats int           // retries after empty or malformed answers
 	Time         time.Duration // from the first failure to giving up
 }
 
-// State counts the failed attempts of one turn. The zero value is a turn without a failure.
-type State struct {
+// RetryState counts the failed attempts of one turn. The zero value is a turn without a failure.
+type RetryState struct {
 	model    *session.ModelRef // of the attempts; another model starts over
 	failures int
 	empty    int       // those whose answer was empty or malformed
@@ -29,12 +26,12 @@ type State struct {
 }
 
 // FailureCount returns the number of failed attempts.
-func (s *State) FailureCount() int { return s.failures }
+func (s *RetryState) FailureCount() int { return s.failures }
 
 // ForModel returns the state for the next attempt with the model.
-func (s State) ForModel(m session.ModelRef) State {
+func (s RetryState) ForModel(m session.ModelRef) RetryState {
 	if s.model != nil && !s.model.Equal(m) {
-		s = State{}
+		s = RetryState{}
 	}
 	s.model = &m
 	return s
@@ -49,7 +46,7 @@ const (
 // Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow.
 // A request that the provider refused and that was changed (llm.Error.Cured) is sent again at once. A wait that the
 // provider names is used as it is, unless it exceeds the limit of time.
-func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
+func (s *RetryState) Next(e *llm.Error, lim RetryLimits, now time.Time) (wait time.Duration, again bool) {
 	// Count the failure, and check the limits of the number of attempts.
 	s.countFailure(e.Class == llm.Empty || e.Class == llm.Malformed)
 	if s.first.IsZero() {
@@ -75,7 +72,7 @@ func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duratio
 }
 
 // countFailure counts a failure. isEmpty reports that the answer was empty or malformed.
-func (s *State) countFailure(isEmpty bool) {
+func (s *RetryState) countFailure(isEmpty bool) {
 	s.failures++
 	if isEmpty {
 		s.empty++

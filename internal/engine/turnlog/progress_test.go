@@ -1,11 +1,11 @@
-package journal_test
+package turnlog_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -16,7 +16,7 @@ func TestProgressShowsTheLastOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := eventlog.New(eventlog.Config{})
 		first := log.NewestMark().Notice
-		p := (&journal.Journal{Log: log, Now: time.Now}).NewProgress("ses_1", session.ToolProgress{})
+		p := (&turnlog.Journal{Log: log, Now: time.Now}).NewProgress("ses_1", session.ToolProgress{})
 		check := func(want int64) {
 			t.Helper()
 			synctest.Wait()

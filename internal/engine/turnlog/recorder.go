@@ -1,16 +1,15 @@
-package record
+package turnlog
 
 import (
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Config of a Recorder. Journal, SessionID and Model are required.
-type Config struct {
-	Journal   *journal.Journal
+// RecorderConfig of a Recorder. Journal, SessionID and Model are required.
+type RecorderConfig struct {
+	Journal   *Journal
 	SessionID session.ID
 	Agent     string
 	Model     session.ModelRef
@@ -31,7 +30,7 @@ type Config struct {
 
 // Recorder records one turn. It belongs to one goroutine; LocalCalls may be read by others once the stream has ended.
 type Recorder struct {
-	config   Config
+	config   RecorderConfig
 	message  session.MessageID // "" until the first commit
 	start    session.PartID    // of the message's start, allocated before its items
 	items    map[string]*item
@@ -44,14 +43,14 @@ type Recorder struct {
 	paused   bool // the provider paused the answer
 }
 
-// New returns the recorder of a turn that has not begun.
-func New(c Config) *Recorder {
+// NewRecorder returns the recorder of a turn that has not begun.
+func NewRecorder(c RecorderConfig) *Recorder {
 	return &Recorder{config: c, items: map[string]*item{}, callByID: map[string]*Call{}}
 }
 
 // ReopenTurn returns the recorder of a turn that an earlier drain left open, with its answer if that was complete.
-func ReopenTurn(c Config, m session.MessageID, answer *session.Answer) *Recorder {
-	r := New(c)
+func ReopenTurn(c RecorderConfig, m session.MessageID, answer *session.Answer) *Recorder {
+	r := NewRecorder(c)
 	r.message, r.answer = m, answer
 	return r
 }
@@ -65,7 +64,7 @@ func (r *Recorder) HasMessage() bool { return r.message != "" }
 // FinalAnswer returns how the answer ended and what it cost, nil until the provider ended it.
 func (r *Recorder) FinalAnswer() *session.Answer { return r.answer }
 
-// IsPaused reports whether the provider paused the answer, also with Config.NoPause.
+// IsPaused reports whether the provider paused the answer, also with RecorderConfig.NoPause.
 func (r *Recorder) IsPaused() bool { return r.paused }
 
 // IsEmpty reports whether the stream has yielded no content.

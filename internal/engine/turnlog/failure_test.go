@@ -1,4 +1,4 @@
-package failure
+package turnlog
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestFromError(t *testing.T) {
 		{"another error", secret, session.ReasonInternal, "the log has the details"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := FromError(c.err)
+			f := DescribeFailure(c.err)
 			if f.Reason != c.reason || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "secret") {
 				t.Errorf("recorded as %s: %s", f.Reason, f.Message)
 			}

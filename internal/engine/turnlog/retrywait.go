@@ -1,4 +1,4 @@
-package retry
+package turnlog
 
 import (
 	"sync"
@@ -6,15 +6,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Waits are the current waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows
+// RetryWaits are the current waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows
 // decide whether the retry comes early.
-type Waits struct {
+type RetryWaits struct {
 	mu sync.Mutex // guards m
 	m  map[session.ID]chan struct{}
 }
 
 // Begin returns a channel that receives the cuts of the session's wait, and what ends the wait.
-func (w *Waits) Begin(id session.ID) (cuts <-chan struct{}, end func()) {
+func (w *RetryWaits) Begin(id session.ID) (cuts <-chan struct{}, end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.m == nil {
@@ -30,7 +30,7 @@ func (w *Waits) Begin(id session.ID) (cuts <-chan struct{}, end func()) {
 }
 
 // Cut cuts the session's wait, if it waits.
-func (w *Waits) Cut(id session.ID) {
+func (w *RetryWaits) Cut(id session.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {

@@ -1,4 +1,4 @@
-package record
+package turnlog
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,7 +21,7 @@ import (
 
 // bench is a session in a store of its own, and the time of its clock.
 type bench struct {
-	config Config
+	config RecorderConfig
 	now    time.Time
 }
 
@@ -32,8 +31,8 @@ func newBench(t *testing.T) *bench {
 	s, ids := storetest.NewMemory(), &session.IDs{}
 	now := func() time.Time { return b.now }
 	log := eventlog.New(eventlog.Config{Store: s, IDs: ids, Now: now})
-	b.config = Config{
-		Journal:   &journal.Journal{Store: s, Log: log, IDs: ids, Logger: slog.New(slog.DiscardHandler), Now: now},
+	b.config = RecorderConfig{
+		Journal:   &Journal{Store: s, Log: log, IDs: ids, Logger: slog.New(slog.DiscardHandler), Now: now},
 		SessionID: "ses_a", Agent: "build", Model: session.ModelRef{ID: "one", ProviderID: "test"},
 		AnswerBytes: 1 << 20, CheckBytes: 1 << 20,
 	}
@@ -110,7 +109,7 @@ func TestRecordAnswer(t *testing.T) {
 	var started session.MessageID
 	b.config.OnStart = func(m session.MessageID) { started = m }
 	b.config.ToolName = strings.ToLower
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	err := record(
 		t, r,
 		llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "Reading."}, llm.TextEnd{ID: "t"},
@@ -145,7 +144,7 @@ func TestRecordAnswer(t *testing.T) {
 // A failed turn keeps the text so far, marked partial, and fails the calls that its model began.
 func TestFailKeepsText(t *testing.T) {
 	b := newBench(t)
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	err := record(
 		t, r,
 		llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "Half a sen"}, llm.ToolInputStart{ID: "c", Name: "read"},
@@ -173,7 +172,7 @@ func TestFailKeepsText(t *testing.T) {
 // A turn without a message has nothing to fail; StartMessage gives it one.
 func TestFailWithoutMessage(t *testing.T) {
 	b := newBench(t)
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	f := session.Fail(session.ReasonAuth, "no key")
 	if err := r.FailTurn(t.Context(), f); err != nil || len(b.events(t)) != 0 {
 		t.Errorf("without a message: %v, events %q", err, b.events(t))
@@ -190,7 +189,7 @@ func TestFailWithoutMessage(t *testing.T) {
 // A checkpoint stores what came since the one before, and nothing if nothing came.
 func TestCheckpoint(t *testing.T) {
 	b := newBench(t)
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	for _, delta := range []string{"one ", "", "two"} {
 		events := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: delta}}
 		if r.HasMessage() {
@@ -212,7 +211,7 @@ func TestCheckpoint(t *testing.T) {
 // The start of arguments is committed once they stream for longer than inputDelay.
 func TestSlowInputBecomesVisible(t *testing.T) {
 	b := newBench(t)
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	err := record(t, r, llm.ToolInputStart{ID: "c", Name: "write"}, llm.ToolInputDelta{ID: "c", Delta: "{"})
 	if err != nil || r.HasMessage() {
 		t.Fatalf("at once: %v, events %q", err, b.events(t))
@@ -238,7 +237,7 @@ func TestProtocolViolations(t *testing.T) {
 		"reasoning ends without start": {llm.ReasoningEnd{ID: "r"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := record(t, New(newBench(t).config), events...)
+			err := record(t, NewRecorder(newBench(t).config), events...)
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Class != llm.Malformed {
 				t.Errorf("got %v, want an *llm.Error of class Malformed", err)
 			}
@@ -249,7 +248,7 @@ func TestProtocolViolations(t *testing.T) {
 // A hosted call without a result fails when the answer ends well; an answer that is cut marks its last call.
 func TestCommitCalls(t *testing.T) {
 	b := newBench(t)
-	r := New(b.config)
+	r := NewRecorder(b.config)
 	hosted := call("h", "web_search", `{}`)
 	hosted.Hosted = true
 	broken := call("c", "write", `{}`)
@@ -274,7 +273,7 @@ func TestNoPause(t *testing.T) {
 	for _, noPause := range []bool{false, true} {
 		b := newBench(t)
 		b.config.NoPause = noPause
-		r := New(b.config)
+		r := NewRecorder(b.config)
 		if err := record(t, r, llm.Finish{Reason: llm.FinishPaused}); err != nil {
 			t.Fatal(err)
 		}

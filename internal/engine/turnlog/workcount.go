@@ -1,4 +1,4 @@
-package retry
+package turnlog
 
 import (
 	"strings"
@@ -12,16 +12,16 @@ import (
 type WorkCount struct {
 	Steps int // since the newest input
 
-	state  State
+	state  RetryState
 	next   int64 // when the next attempt is made, in milliseconds; 0 is at once
 	failed bool  // the work ended with a failure that is not retried
 }
 
 // Open returns the failed attempts of work that has not ended, and when the next attempt is made, in milliseconds; zero
 // values if the work ended with a failure.
-func (p *WorkCount) Open() (state State, next int64) {
+func (p *WorkCount) Open() (state RetryState, next int64) {
 	if p.failed {
-		return State{}, 0
+		return RetryState{}, 0
 	}
 	return p.state, p.next
 }
@@ -35,9 +35,9 @@ func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 		if isNew {
 			p.Steps++
 		}
-		p.state, p.next = State{}, 0
+		p.state, p.next = RetryState{}, 0
 	case *session.ModelSwitched:
-		p.state, p.next = State{}, 0
+		p.state, p.next = RetryState{}, 0
 	case *session.StepFailed:
 		p.failed = fact.Error.Reason != session.ReasonInterrupted
 	case *session.Interrupted:
@@ -57,8 +57,8 @@ func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	}
 }
 
-// DescribeError returns the failure of an attempt as it is stored.
-func DescribeError(e *llm.Error) session.RetryError {
+// NewRetryError returns the failure of an attempt as it is stored.
+func NewRetryError(e *llm.Error) session.RetryError {
 	return session.RetryError{
 		Message: e.Error(), Class: string(e.Class), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}

@@ -1,4 +1,4 @@
-package retry
+package turnlog
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestStoredClass(t *testing.T) {
 		e    session.RetryError
 		want int // empty or malformed answers
 	}{
-		{"stored", DescribeError(&llm.Error{Class: llm.Empty, Message: "nothing"}), 1},
+		{"stored", NewRetryError(&llm.Error{Class: llm.Empty, Message: "nothing"}), 1},
 		{"stored with another text", session.RetryError{Message: "the model said nothing", Class: "empty"}, 1},
 		{"another class", session.RetryError{Message: "no answer (empty)", Class: "overloaded"}, 0},
 		{"from before the field", session.RetryError{Message: (&llm.Error{Class: llm.Empty, Message: "nothing"}).Error()}, 1},
@@ -80,27 +80,27 @@ func TestWorkCount(t *testing.T) {
 
 // Next ends the attempts at each limit.
 func TestNext(t *testing.T) {
-	limits := Limits{Attempts: 5, EmptyRepeats: 1, Time: time.Minute}
+	limits := RetryLimits{Attempts: 5, EmptyRepeats: 1, Time: time.Minute}
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	overloaded := &llm.Error{Class: llm.Overloaded}
 	for _, c := range []struct {
 		name string
-		have State
+		have RetryState
 		err  *llm.Error
 		now  time.Time
 		want bool
 	}{
-		{"the first", State{}, overloaded, at(0), true},
-		{"the last", State{failures: 4, first: at(0)}, overloaded, at(1), false},
-		{"too late", State{failures: 1, first: at(0)}, overloaded, at(59), false},
-		{"a long wait of the provider", State{}, &llm.Error{Class: llm.RateLimit, RetryAfter: time.Hour}, at(0), false},
-		{"empty", State{}, &llm.Error{Class: llm.Empty}, at(0), true},
-		{"empty again", State{empty: 1, failures: 1, first: at(0)}, &llm.Error{Class: llm.Empty}, at(1), false},
-		{"no retry can help", State{}, &llm.Error{Class: llm.Auth}, at(0), false},
-		{"once", State{}, &llm.Error{Class: llm.Incomplete, Once: true}, at(0), true},
+		{"the first", RetryState{}, overloaded, at(0), true},
+		{"the last", RetryState{failures: 4, first: at(0)}, overloaded, at(1), false},
+		{"too late", RetryState{failures: 1, first: at(0)}, overloaded, at(59), false},
+		{"a long wait of the provider", RetryState{}, &llm.Error{Class: llm.RateLimit, RetryAfter: time.Hour}, at(0), false},
+		{"empty", RetryState{}, &llm.Error{Class: llm.Empty}, at(0), true},
+		{"empty again", RetryState{empty: 1, failures: 1, first: at(0)}, &llm.Error{Class: llm.Empty}, at(1), false},
+		{"no retry can help", RetryState{}, &llm.Error{Class: llm.Auth}, at(0), false},
+		{"once", RetryState{}, &llm.Error{Class: llm.Incomplete, Once: true}, at(0), true},
 		{
 			"once, again",
-			State{once: true, failures: 1, first: at(0)},
+			RetryState{once: true, failures: 1, first: at(0)},
 			&llm.Error{Class: llm.Incomplete, Once: true}, at(1), false,
 		},
 	} {

@@ -1,6 +1,4 @@
-// Package failure turns errors into the failures that sessions record: it chooses the reason, and a text that every
-// reader of the session may see.
-package failure
+package turnlog
 
 import (
 	"errors"
@@ -8,16 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// FromError returns the failure that a session records for err, with a text that every reader of the session may see:
+// DescribeFailure returns the failure that a session records for err, with a text that every reader of the session may see:
 // that of the provider's errors and of session errors. Other errors get a general text; the drain logs them.
-func FromError(err error) *session.Failure {
+func DescribeFailure(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f := session.Fail(reasonOfClass(e.Class), failureText(e))
 		f.Provider = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, IsTransient: e.IsRetryable()}
@@ -26,7 +22,7 @@ func FromError(err error) *session.Failure {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return session.Fail(session.ReasonUnavailable, e.Error())
 	}
-	if e, ok := errors.AsType[*record.TooLongError](err); ok {
+	if e, ok := errors.AsType[*TooLongError](err); ok {
 		return session.Fail(session.ReasonLength, e.Error())
 	}
 	switch {
@@ -68,9 +64,9 @@ func reasonOfClass(c llm.Class) session.Reason {
 	}
 }
 
-// FromCancellation returns the failure of a turn that was cancelled for the cause.
-func FromCancellation(stopped error) *session.Failure {
-	if errors.Is(stopped, cause.ErrShutdown) {
+// DescribeCancellation returns the failure of a turn that was cancelled for the cause.
+func DescribeCancellation(stopped error) *session.Failure {
+	if errors.Is(stopped, ErrShutdown) {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}
 	return session.Fail(session.ReasonAborted, "Provider turn interrupted")

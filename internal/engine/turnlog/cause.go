@@ -1,6 +1,4 @@
-// Package cause holds the causes with which the engine cancels work. Read them with context.Cause: what is recorded of
-// stopped work, and whether it continues later, depends on why it stopped.
-package cause
+package turnlog
 
 import (
 	"context"

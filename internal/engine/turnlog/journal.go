@@ -1,6 +1,4 @@
-// Package journal is how the engine's packages read sessions and commit facts: the store, the log, ids and the clock
-// in one value. A Journal holds no session state and is safe for concurrent use.
-package journal
+package turnlog
 
 import (
 	"context"

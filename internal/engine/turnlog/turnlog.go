@@ -1,6 +1,7 @@
-// Package record turns what a model streams into the durable events of its turn. It knows neither the engine nor the
-// loop: a Recorder gets the journal (log, ids and clock), the identity of the turn and its limits, and can be tested
-// with nothing else.
+// Package turnlog turns what happens in a turn into the facts that its session records.
+//
+// A Journal is how the engine's packages read sessions and commit facts: the store, the log, ids and the clock in one
+// value (journal.go). A Recorder turns what a model streams into durable events:
 //
 //	llm.Event -> Record -> items that are open or ended, and calls (stream.go, item.go, call.go)
 //	                    -> Commit: what is due, in one append (commit.go)
@@ -8,7 +9,11 @@
 //	the end             -> CommitCalls, EndTurn, FailTurn or AbandonTurn (end.go)
 //
 // Live readers see text as it comes, as fragments; the log gets it at checkpoints and at the end of its item.
-package record
+//
+// Why work stopped decides what is recorded of it: cause.go has the causes with which the engine cancels contexts,
+// failure.go turns errors into failures that every reader of the session may see, and retry.go and workcount.go decide
+// whether and when a failed attempt is repeated.
+package turnlog
 
 import (
 	"context"
