@@ -55,7 +55,7 @@ test: ## tests, with the race detector, in random order
 
 crash: ## the kill, power-cut, revert and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
-	go test -count=1 -vet=off ./internal/engine/revert -args -interleavings=3000
+	go test -count=1 -vet=off ./internal/engine/undo -args -interleavings=3000
 	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=20m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
@@ -63,7 +63,7 @@ bench: ## benchmarks, once each; see bench/README.md for how to compare
 
 soak: ## the reliability trials for SOAK=2m or as long as you say; writes the table of docs/reliability.md
 	@tools/soak $${SOAK:-2m}
-	go test -timeout=5h -run=Interleavings ./internal/engine/revert -args -interleavings=$${INTERLEAVINGS:-1000000}
+	go test -timeout=5h -run=Interleavings ./internal/engine/undo -args -interleavings=$${INTERLEAVINGS:-1000000}
 	CAIRN_SOAK=1 go test -timeout=5h -run='^TestDifferential$$' -v ./internal/shell
 
 full: ## the crash and command-line tests with their full figures, what make test leaves out with the race detector; takes long

@@ -33,10 +33,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
@@ -77,7 +77,7 @@ func New(c Config) *Engine {
 	}
 	e.statuses.journal = e.journal
 	e.titles = title.New(e.journal, e.limits.retryLimits())
-	e.changes = changes.NewChangeRecorder(e.journal)
+	e.changes = undo.NewChangeRecorder(e.journal)
 	e.shrinker = &shrink.Shrinker{
 		Journal:   e.journal,
 		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},

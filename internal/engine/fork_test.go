@@ -12,7 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -123,8 +123,8 @@ func TestFork(t *testing.T) {
 				w := newForkWorld(t, script.Turn{Steps: []script.Step{{Text: script.Chunks{"Next."}}}})
 				defer w.close(t)
 				if c.staged {
-					p := revert.Point{MessageID: w.messages[3].Meta().ID, Messages: true, Files: true}
-					first := revert.Target{Point: p, Before: true}
+					p := undo.Point{MessageID: w.messages[3].Meta().ID, Messages: true, Files: true}
+					first := undo.Target{Point: p, Before: true}
 					if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", first); err != nil {
 						t.Fatal(err)
 					}
@@ -222,9 +222,9 @@ func TestRevertIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newForkWorld(t, script.Turn{Steps: []script.Step{{Gate: "g"}}})
 		defer w.close(t)
-		stage := func(p revert.Point, before bool) session.Code {
+		stage := func(p undo.Point, before bool) session.Code {
 			p.Messages, p.Files = true, true
-			_, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", revert.Target{Point: p, Before: before})
+			_, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", undo.Target{Point: p, Before: before})
 			e, _ := errors.AsType[*session.Error](err)
 			if e == nil {
 				t.Fatalf("%+v: %v", p, err)
@@ -233,7 +233,7 @@ func TestRevertIsRefused(t *testing.T) {
 		}
 		turn := w.messages[1].Meta().ID
 		for _, before := range []bool{false, true} {
-			for _, p := range []revert.Point{{MessageID: "msg_none"}, {MessageID: turn, PartID: "prt_none"}} {
+			for _, p := range []undo.Point{{MessageID: "msg_none"}, {MessageID: turn, PartID: "prt_none"}} {
 				if got := stage(p, before); got != session.CodeNotFound {
 					t.Errorf("%+v, before %v: %s", p, before, got)
 				}
@@ -241,7 +241,7 @@ func TestRevertIsRefused(t *testing.T) {
 		}
 		w.player.Gates = map[string]chan struct{}{"g": make(chan struct{})}
 		w.prompt(t, "ses_a", "three")
-		if got := stage(revert.Point{MessageID: turn}, true); got != session.CodeConflict {
+		if got := stage(undo.Point{MessageID: turn}, true); got != session.CodeConflict {
 			t.Errorf("at work: %s", got)
 		}
 		if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Revert != nil {
@@ -268,7 +268,7 @@ func TestHalfRevertIsCompleted(t *testing.T) {
 		}
 		for what, act := range []func(){
 			func() {
-				target := revert.Target{Before: true, Point: revert.Point{Messages: true, Files: true}}
+				target := undo.Target{Before: true, Point: undo.Point{Messages: true, Files: true}}
 				if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", target); err != nil {
 					t.Error("revert:", err)
 				}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/check"
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -28,8 +28,8 @@ func TestRepairStore(t *testing.T) {
 
 func repairOldStore(t *testing.T, w *world) {
 	ctx := t.Context()
-	r := revert.Reverter{Journal: w.engine.journal, Changes: w.engine.changes}
-	target := revert.Target{Before: true, Point: revert.Point{Messages: true, Files: true}}
+	r := undo.Reverter{Journal: w.engine.journal, Changes: w.engine.changes}
+	target := undo.Target{Before: true, Point: undo.Point{Messages: true, Files: true}}
 	if _, err := r.StageRevert(ctx, "ses_a", target); err != nil {
 		t.Fatal("stage the revert as earlier versions did:", err)
 	}
@@ -38,7 +38,7 @@ func repairOldStore(t *testing.T, w *world) {
 		if err != nil {
 			return nil, err
 		}
-		facts, err := revert.CommitFacts(tx, s)
+		facts, err := undo.CommitFacts(tx, s)
 		return eventlog.NewDrafts(facts...), err
 	})
 	if err != nil {

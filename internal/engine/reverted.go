@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -32,7 +32,7 @@ func (d *drain) settleRevert(ctx context.Context, v *startView, f drainMode) err
 		if err != nil {
 			return nil, err
 		}
-		facts, err := revert.CommitFacts(tx, s)
+		facts, err := undo.CommitFacts(tx, s)
 		return eventlog.NewDrafts(facts...), err
 	})
 	return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/task"
@@ -32,7 +32,7 @@ func TestRevertOfCutOffTurn(t *testing.T) {
 
 func revertCutOffTurn(t *testing.T, steps string) {
 	w := newCutOffWorld(t, steps)
-	target := revert.Target{Before: true, Point: revert.Point{Messages: true, Files: true}}
+	target := undo.Target{Before: true, Point: undo.Point{Messages: true, Files: true}}
 	if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", target); err != nil {
 		t.Fatal("revert:", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -390,7 +390,7 @@ func TestForcedRevertsAreOfApprovers(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	ids := family(t, w)
-	forced := revert.Target{Point: revert.Point{MessageID: "msg_none", Files: true, Force: true}}
+	forced := undo.Target{Point: undo.Point{MessageID: "msg_none", Files: true, Force: true}}
 	weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: caller.Prompt})
 	for ctx, want := range map[context.Context]session.Code{
 		weak: session.CodeDenied, t.Context(): session.CodeNotFound,

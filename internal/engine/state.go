@@ -9,11 +9,11 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/background"
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
@@ -45,7 +45,7 @@ type Engine struct {
 	toolSlots    *semaphore.Weighted // of tool calls
 	titles       *title.Generator
 	summaries    background.Tasks // of sessions, in prose
-	changes      *changes.ChangeRecorder
+	changes      *undo.ChangeRecorder
 	shrinker     *shrink.Shrinker
 	subagents    *subagent.Runner
 	statuses     statusBoard
@@ -168,8 +168,8 @@ type turn struct {
 	in       *turnInput
 	recorder *turnlog.Recorder
 	calls    []*toolCall
-	changes  *changes.Step // of files; nil where they are not recorded
-	reopened bool          // an earlier process left it open
+	changes  *undo.Step // of files; nil where they are not recorded
+	reopened bool       // an earlier process left it open
 }
 
 // toolCall is one local call of a turn while it settles.

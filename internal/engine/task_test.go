@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -278,7 +278,7 @@ func TestRevertEndsTasks(t *testing.T) {
 			{"match": "work", "repeat": true, "steps": [{"gate": "g1"}, {"text": "done"}]}`, true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", revert.Target{Before: true}); err != nil {
+		if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", undo.Target{Before: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -63,7 +63,7 @@ type Config struct {
 	Locations scope.Scopes
 	Scheduler Scheduler
 	Outputs   OutputRemover
-	Changes   *changes.ChangeRecorder
+	Changes   *undo.ChangeRecorder
 	Limits    Limits
 	Tools     *semaphore.Weighted // one unit per tool call of the process
 	Version   string              // of cairn, stored with each session
@@ -77,7 +77,7 @@ type Commands struct {
 	locations scope.Scopes
 	scheduler Scheduler
 	outputs   OutputRemover // may be nil
-	changes   *changes.ChangeRecorder
+	changes   *undo.ChangeRecorder
 	limits    Limits
 	tools     *semaphore.Weighted
 	version   string

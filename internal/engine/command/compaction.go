@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -175,7 +175,7 @@ func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	if !ok || !isCompaction {
 		return nil, session.Conflict("session", string(id), "has no compaction to undo")
 	}
-	shown, err := revert.HideStaged(tx, s)
+	shown, err := undo.HideStaged(tx, s)
 	if err != nil {
 		return nil, err
 	}

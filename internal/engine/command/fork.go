@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/audit"
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -104,7 +104,7 @@ func (c *Commands) shareFiles(
 	if scope.Files == nil {
 		return nil
 	}
-	ledger := changes.NewLedger()
+	ledger := undo.NewLedger()
 	for i, d := range copied.Changes {
 		ledger.AddEvent(info.ID, int64(i+1), d.Data)
 	}
@@ -114,7 +114,7 @@ func (c *Commands) shareFiles(
 	if err := scope.Files.PinBlobs(ctx, info.ID, ledger.ListBlobs()); err != nil {
 		return err
 	}
-	total, _ := ledger.CountChanges(ctx, scope.Files, func(changes.CallChange) bool { return true })
+	total, _ := ledger.CountChanges(ctx, scope.Files, func(undo.CallChange) bool { return true })
 	info.Changes = &total
 	return nil
 }

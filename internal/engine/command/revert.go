@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -14,9 +14,9 @@ import (
 
 // PlanRevert returns the revert that StageRevert would stage with the files as they are. The session may be working.
 func (c *Commands) PlanRevert(
-	ctx context.Context, id session.ID, t revert.Target,
+	ctx context.Context, id session.ID, t undo.Target,
 ) (planned *session.Revert, err error) {
-	err = c.withReverter(ctx, id, func(r revert.Reverter) error {
+	err = c.withReverter(ctx, id, func(r undo.Reverter) error {
 		planned, err = r.Plan(ctx, id, t)
 		return err
 	})
@@ -28,7 +28,7 @@ func (c *Commands) PlanRevert(
 // a *session.Error of code not-found, a session that works one of code conflict; neither changes anything. A forced one
 // replaces without an ask what others wrote, so it is for callers who may approve.
 func (c *Commands) StageRevert(
-	ctx context.Context, id session.ID, t revert.Target,
+	ctx context.Context, id session.ID, t undo.Target,
 ) (staged *session.Revert, err error) {
 	if t.Force {
 		if err := caller.Require(ctx, caller.Approve, "a forced revert"); err != nil {
@@ -38,14 +38,14 @@ func (c *Commands) StageRevert(
 	if err := c.resumeRevert(ctx, id); err != nil {
 		return nil, err
 	}
-	err = c.withReverter(ctx, id, func(r revert.Reverter) error { return r.CheckTarget(ctx, id, t) })
+	err = c.withReverter(ctx, id, func(r undo.Reverter) error { return r.CheckTarget(ctx, id, t) })
 	if err != nil {
 		return nil, err
 	}
 	if err := c.endRevertedTasks(ctx, id, t); err != nil {
 		return nil, err
 	}
-	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+	err = c.runReverter(ctx, id, func(ctx context.Context, r undo.Reverter) error {
 		if err := c.scheduler.EndLeftOpen(ctx, id); err != nil { // a turn in the range would never end
 			return err
 		}
@@ -56,7 +56,7 @@ func (c *Commands) StageRevert(
 }
 
 // endRevertedTasks ends the tasks in the background that began after the target, unless the session works.
-func (c *Commands) endRevertedTasks(ctx context.Context, id session.ID, t revert.Target) error {
+func (c *Commands) endRevertedTasks(ctx context.Context, id session.ID, t undo.Target) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	isTask := func(j session.Job) bool { return j.Task != nil && j.Status == session.JobRunning }
 	if err != nil || !slices.ContainsFunc(s.Jobs, isTask) || !c.scheduler.IsIdle(id) {
@@ -87,7 +87,7 @@ func (c *Commands) ClearRevert(ctx context.Context, id session.ID) (kept []sessi
 	if err != nil || s.Revert == nil {
 		return nil, err
 	}
-	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+	err = c.runReverter(ctx, id, func(ctx context.Context, r undo.Reverter) error {
 		kept, err = r.Clear(ctx, id)
 		return err
 	})
@@ -101,7 +101,7 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	if err != nil || s.Revert == nil {
 		return err
 	}
-	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+	return c.runReverter(ctx, id, func(ctx context.Context, r undo.Reverter) error {
 		if err := r.Resume(ctx, id); err != nil {
 			return err
 		}
@@ -115,10 +115,10 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	})
 }
 
-// RecoverFiles brings back the files of the session's newest committed revert, as revert.Reverter.RecoverFiles. A
+// RecoverFiles brings back the files of the session's newest committed revert, as undo.Reverter.RecoverFiles. A
 // session that works is a *session.Error of code conflict.
-func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *revert.Recovery, err error) {
-	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *undo.Recovery, err error) {
+	err = c.runReverter(ctx, id, func(ctx context.Context, r undo.Reverter) error {
 		out, err = r.RecoverFiles(ctx, id)
 		return err
 	})
@@ -128,7 +128,7 @@ func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *revert
 // CompleteRevert completes the staging or clearing of a revert that a crash interrupted. It runs as work of the
 // session.
 func (c *Commands) CompleteRevert(ctx context.Context, id session.ID) error {
-	return c.withReverter(ctx, id, func(r revert.Reverter) error { return r.Resume(ctx, id) })
+	return c.withReverter(ctx, id, func(r undo.Reverter) error { return r.Resume(ctx, id) })
 }
 
 // resumeRevert completes a revert of the session that a process which died left half done. A session that works, also
@@ -138,7 +138,7 @@ func (c *Commands) resumeRevert(ctx context.Context, id session.ID) error {
 	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
 		return err
 	}
-	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Resume(ctx, id) })
+	return c.runReverter(ctx, id, func(ctx context.Context, r undo.Reverter) error { return r.Resume(ctx, id) })
 }
 
 // withoutHalfRevert runs f, which adds to the session. If f is a conflict it completes a revert that is half done,
@@ -165,13 +165,13 @@ func commitReverted(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts, err := revert.CommitFacts(tx, s)
+	facts, err := undo.CommitFacts(tx, s)
 	return eventlog.NewDrafts(facts...), err
 }
 
 // runReverter runs f as the work of the session, which must be idle.
 func (c *Commands) runReverter(
-	ctx context.Context, id session.ID, f func(context.Context, revert.Reverter) error,
+	ctx context.Context, id session.ID, f func(context.Context, undo.Reverter) error,
 ) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (c *Commands) runReverter(
 		return err
 	}
 	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
-		return c.withReverter(ctx, id, func(r revert.Reverter) error { return f(ctx, r) })
+		return c.withReverter(ctx, id, func(r undo.Reverter) error { return f(ctx, r) })
 	})
 	if err == nil && !idle {
 		return session.Conflict("session", string(id), "is working; wait until it is idle, or interrupt it")
@@ -189,7 +189,7 @@ func (c *Commands) runReverter(
 }
 
 // withReverter runs f with the reverter of the session's location.
-func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(revert.Reverter) error) error {
+func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(undo.Reverter) error) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil {
 		return err
@@ -199,14 +199,14 @@ func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(rever
 		return err
 	}
 	defer release()
-	return f(revert.Reverter{Journal: c.journal, Changes: c.changes, Files: scope.Files})
+	return f(undo.Reverter{Journal: c.journal, Changes: c.changes, Files: scope.Files})
 }
 
-// ReadDiff returns what the session changed in files, as revert.Reverter.ReadDiff.
+// ReadDiff returns what the session changed in files, as undo.Reverter.ReadDiff.
 func (c *Commands) ReadDiff(
-	ctx context.Context, id session.ID, q revert.DiffQuery,
-) (d revert.SessionDiff, err error) {
-	err = c.withReverter(ctx, id, func(r revert.Reverter) error {
+	ctx context.Context, id session.ID, q undo.DiffQuery,
+) (d undo.SessionDiff, err error) {
+	err = c.withReverter(ctx, id, func(r undo.Reverter) error {
 		d, err = r.ReadDiff(ctx, id, q)
 		return err
 	})

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -177,7 +177,7 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 // runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed and how it ended.
 // It is confined as the commands of the model are.
 func (c *Commands) runBash(
-	ctx context.Context, in *session.Session, loc *scope.Scope, sh *session.Shell, step *changes.Step,
+	ctx context.Context, in *session.Session, loc *scope.Scope, sh *session.Shell, step *undo.Step,
 ) (string, session.ShellEnd) {
 	id, agent := in.ID, loc.FindAgent(sh.Agent)
 	if !c.tools.TryAcquire(1) {

@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -122,7 +122,7 @@ func findEnd(r store.Reader, id session.ID, end End) (seq int64, part session.Pa
 	if end.Before == "" {
 		return 0, "", nil
 	}
-	m, err := revert.FindMessage(r, id, end.Before)
+	m, err := undo.FindMessage(r, id, end.Before)
 	if err != nil {
 		return 0, "", err
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -45,7 +45,7 @@ func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 	if v.session, err = store.FindSession(r, id); err != nil {
 		return nil, err
 	}
-	if r, err = revert.HideStaged(r, v.session); err != nil {
+	if r, err = undo.HideStaged(r, v.session); err != nil {
 		return nil, err
 	}
 	if e, ok, err := r.Epoch(id); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -28,9 +28,9 @@ type SessionCommands interface {
 // RevertCommands takes back what a session did, shows it, and copies sessions.
 type RevertCommands interface {
 	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
-	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
+	StageRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)
-	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
+	ReadDiff(ctx context.Context, id session.ID, q undo.DiffQuery) (undo.SessionDiff, error)
 }
 
 // AskService replies to pending permission asks and questions, and asks for the templates of commands.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -20,7 +20,7 @@ func (h sessionHandlers) listDiffs(ctx context.Context, in struct {
 	MessageID session.MessageID `query:"messageID"`
 },
 ) ([]opencode.FileDiff, error) {
-	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{From: in.MessageID})
+	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, undo.DiffQuery{From: in.MessageID})
 	if isNotFound(err) {
 		return []opencode.FileDiff{}, nil
 	}
@@ -36,7 +36,7 @@ func (h sessionHandlers) revertSession(ctx context.Context, in struct {
 	if in.Body.MessageID == "" {
 		return opencode.Session{}, missingMember("messageID")
 	}
-	staged, err := h.Reverts.StageRevert(ctx, in.SessionID, revert.Target{Before: true, Point: revert.Point{
+	staged, err := h.Reverts.StageRevert(ctx, in.SessionID, undo.Target{Before: true, Point: undo.Point{
 		MessageID: in.Body.MessageID, PartID: in.Body.PartID, Messages: true, Files: true,
 	}})
 	if err != nil {

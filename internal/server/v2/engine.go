@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/job"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -40,12 +40,12 @@ type InboxCommands interface {
 // RevertCommands take sessions back, copy them, and say what they changed in files.
 type RevertCommands interface {
 	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
-	PlanRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
-	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
+	PlanRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
+	StageRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)
 	CommitRevert(ctx context.Context, id session.ID) error
-	RecoverFiles(ctx context.Context, id session.ID) (*revert.Recovery, error)
-	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
+	RecoverFiles(ctx context.Context, id session.ID) (*undo.Recovery, error)
+	ReadDiff(ctx context.Context, id session.ID, q undo.DiffQuery) (undo.SessionDiff, error)
 }
 
 // AskService lists pending permission asks and questions, and replies to them.

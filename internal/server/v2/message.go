@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -178,7 +178,7 @@ func readContext(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rd, err = revert.HideStaged(rd, s); err != nil {
+	if rd, err = undo.HideStaged(rd, s); err != nil {
 		return nil, err
 	}
 	return store.ReadVisible(rd, id)

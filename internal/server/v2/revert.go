@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
-	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
+
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -32,7 +32,7 @@ func (h revertHandlers) stageRevert(ctx context.Context, in struct {
 	if b.Files != nil && !*b.Files && b.Messages != nil && !*b.Messages {
 		return out, httpio.NewInvalid("body", "files", "files and messages cannot both be false")
 	}
-	t := revert.Target{Before: b.Before, Point: revert.Point{
+	t := undo.Target{Before: b.Before, Point: undo.Point{
 		MessageID: b.MessageID, PartID: b.PartID, Force: b.Force,
 		Files: b.Files == nil || *b.Files, Messages: b.Messages == nil || *b.Messages,
 	}}
@@ -81,7 +81,7 @@ func (h revertHandlers) commitRevert(ctx context.Context, in sessionIn) (operati
 }
 
 // recoverFiles brings back the files of the newest committed revert.
-func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api.Data[revert.Recovery], err error) {
+func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api.Data[undo.Recovery], err error) {
 	recovered, err := h.Reverts.RecoverFiles(ctx, in.SessionID)
 	if err != nil {
 		return out, err
@@ -118,7 +118,7 @@ func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 	Against session.ID        `query:"against"`
 },
 ) (out api.SessionDiff, err error) {
-	f := changes.DiffFormat{Git: true, Limits: changes.Limits{File: maxDiffBytes, All: maxDiffBytes}}
+	f := undo.DiffFormat{Git: true, Limits: undo.PatchLimits{File: maxDiffBytes, All: maxDiffBytes}}
 	if in.Context != "" {
 		n, err := strconv.ParseUint(in.Context, 10, 31)
 		if err != nil {
@@ -126,7 +126,7 @@ func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 		}
 		f.Context = new(int(n))
 	}
-	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{
+	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, undo.DiffQuery{
 		From: in.From, To: in.To, Newest: !bool(in.Whole), Against: in.Against, Format: f,
 	})
 	out = api.SessionDiff{Data: append([]session.ChangedFile{}, diff.Files...), Unknown: diff.Unknown}
