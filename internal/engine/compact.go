@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -80,14 +80,14 @@ func (d *drain) compactAutomatically(ctx context.Context, in *turnInput) (again 
 		f := session.Fail(session.ReasonOverflow, err.Error())
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(f, err))
 	}
-	_, err = d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{})
+	_, err = d.engine.shrinker.Compact(ctx, in.request, compaction.Cause{})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case err != nil:
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
 	case in.scope.Compaction.Stop:
-		return false, shrink.ErrStopped
+		return false, compaction.ErrStopped
 	}
 	return true, nil
 }
@@ -106,7 +106,7 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool,
 	in.request = in.newRequest()
 	in.request.Build(in.requestInput())
 	more = in.history.NeedsTurn()
-	end, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: in.compaction})
+	end, err := d.engine.shrinker.Compact(ctx, in.request, compaction.Cause{Request: in.compaction})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -118,8 +118,8 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool,
 	return more || err == nil && end.Continue, nil // the session has the reason of a failure
 }
 
-func (in *turnInput) newRequest() *shrink.Request {
-	return &shrink.Request{
+func (in *turnInput) newRequest() *compaction.FitRequest {
+	return &compaction.FitRequest{
 		Session: in.session, Scope: in.scope, Sources: in.sources, Agent: in.agent, Model: in.model, Epoch: in.epoch,
 		History: in.history,
 	}

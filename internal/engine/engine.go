@@ -38,11 +38,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/subagent"
-	"github.com/cairn-dev/cairn/internal/engine/summary"
-	"github.com/cairn-dev/cairn/internal/engine/title"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -76,11 +75,11 @@ func New(c Config) *Engine {
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
 	}
 	e.statuses.journal = e.journal
-	e.titles = title.New(e.journal, e.limits.retryLimits())
+	e.titles = compaction.NewTitleGenerator(e.journal, e.limits.retryLimits())
 	e.changes = undo.NewChangeRecorder(e.journal)
-	e.shrinker = &shrink.Shrinker{
+	e.shrinker = &compaction.Shrinker{
 		Journal:   e.journal,
-		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
+		Summaries: &compaction.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
 		ShowRetry: e.showRetry, ListChanged: e.changes.ListRecords,
 	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -106,6 +106,6 @@ func (d *drain) refuseCompaction(ctx context.Context, in *turnInput, why error) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	q := &shrink.Request{Session: in.session, Agent: in.agent, Model: &scope.Model{Ref: selectedModel(in)}}
-	return d.engine.shrinker.Refuse(ctx, q, shrink.Cause{Request: in.compaction}, why)
+	q := &compaction.FitRequest{Session: in.session, Agent: in.agent, Model: &scope.Model{Ref: selectedModel(in)}}
+	return d.engine.shrinker.Refuse(ctx, q, compaction.Cause{Request: in.compaction}, why)
 }

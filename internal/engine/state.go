@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/background"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
@@ -17,10 +17,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
+
 	"github.com/cairn-dev/cairn/internal/engine/slot"
 	"github.com/cairn-dev/cairn/internal/engine/subagent"
-	"github.com/cairn-dev/cairn/internal/engine/title"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -43,10 +43,10 @@ type Engine struct {
 	coordinator  *coordinator
 	sessionSlots *semaphore.Weighted // of drains
 	toolSlots    *semaphore.Weighted // of tool calls
-	titles       *title.Generator
-	summaries    background.Tasks // of sessions, in prose
+	titles       *compaction.TitleGenerator
+	summaries    compaction.BackgroundTasks // of sessions, in prose
 	changes      *undo.ChangeRecorder
-	shrinker     *shrink.Shrinker
+	shrinker     *compaction.Shrinker
 	subagents    *subagent.Runner
 	statuses     statusBoard
 	retryWaits   turnlog.RetryWaits
@@ -110,7 +110,7 @@ type turnInput struct {
 
 	compaction *session.Input // the request for a compaction that comes first, nil without one
 
-	request *shrink.Request // set before it is sent
+	request *compaction.FitRequest // set before it is sent
 
 	restricted bool // session and rights lack what the session allows, and its approvals do not apply
 }

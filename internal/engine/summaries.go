@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/summary"
+
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -79,7 +79,7 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 func (e *Engine) writeSummary(
 	ctx context.Context, w *newWork, m *scope.Model, scope *scope.Scope,
 ) (*session.ProseSummary, error) {
-	text, used, failure := e.shrinker.Summaries.WriteProse(ctx, summary.Request{
+	text, used, failure := e.shrinker.Summaries.WriteProse(ctx, compaction.SummaryRequest{
 		SessionID: w.session.ID, Model: m, System: scope.Agents[summaryAgent].System, Transcript: w.transcript,
 		Previous: w.previous,
 	})

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -117,7 +117,7 @@ func TestGenerateTitle(t *testing.T) {
 		}
 		q := (*asked)[0]
 		said := []llm.Message{
-			{Role: llm.RoleUser, Parts: history.TextParts(title.Question)}, {
+			{Role: llm.RoleUser, Parts: history.TextParts(compaction.Question)}, {
 				Role: llm.RoleUser, Parts: history.TextParts("Fix the parser"),
 			},
 		}
@@ -145,7 +145,7 @@ func TestTitleOfALongPrompt(t *testing.T) {
 				size += len(p.(llm.Text).Text)
 			}
 		}
-		if size < 1000 || size > title.MaxPrompt+len(title.Question) {
+		if size < 1000 || size > compaction.MaxPrompt+len(compaction.Question) {
 			t.Errorf("%d bytes are sent", size)
 		}
 		w.close(t)
@@ -203,11 +203,11 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 		want string
 		asks int
 	}{
-		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Fix the parser", 1},
+		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Fix the parser", 1},
 		"shutdown": {hang, func(t *testing.T, w *world) { w.close(t) }, "Fix the parser", 1},
 		"fails": {
 			func(context.Context, int) (string, error) { return "", &llm.Error{Class: llm.Overloaded} },
-			func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Fix the parser", title.Attempts,
+			func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Fix the parser", compaction.Attempts,
 		},
 		"fails once": {
 			func(_ context.Context, n int) (string, error) {
@@ -215,7 +215,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 					return "", &llm.Error{Class: llm.Overloaded}
 				}
 				return "Parser", nil
-			}, func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Parser", 2,
+			}, func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Parser", 2,
 		},
 		"panics": {func(context.Context, int) (string, error) {
 			panic("broken")
@@ -228,7 +228,9 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 			return strings.Repeat("ä", 200), nil
 		}, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
 		"endless": {
-			func(context.Context, int) (string, error) { return strings.Repeat("\n", title.MaxResponse) + "x", nil },
+			func(context.Context, int) (string, error) {
+				return strings.Repeat("\n", compaction.MaxResponse) + "x", nil
+			},
 			func(*testing.T, *world) {}, "Fix the parser", 1,
 		},
 	} {

@@ -3,8 +3,8 @@ package engine
 import (
 	"cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -32,7 +32,7 @@ func (d *drain) titleModel(in *turnInput) *scope.Model {
 func (d *drain) startTitle(in *turnInput, m *scope.Model, first *session.User) {
 	prompt := *first
 	prompt.Text, prompt.Subtasks = cmp.Or(prompt.Text, session.JoinSubtasks(prompt.Subtasks)), nil
-	d.engine.titles.Start(title.Request{
+	d.engine.titles.Start(compaction.TitleRequest{
 		SessionID: d.id, Model: m, Prompt: &prompt, System: in.scope.Agents[titleAgent].System,
 		Excluded: in.session.Excluded,
 	})
@@ -48,7 +48,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 		return nil, err
 	}
 	for _, in := range ins {
-		if text := title.FromText(cmp.Or(in.Prompt.Text, session.JoinSubtasks(in.Prompt.Subtasks))); text != "" {
+		if text := compaction.TitleFromText(cmp.Or(in.Prompt.Text, session.JoinSubtasks(in.Prompt.Subtasks))); text != "" {
 			return eventlog.NewDrafts(&session.Renamed{Title: text, By: "auto"}), nil
 		}
 	}

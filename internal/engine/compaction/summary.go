@@ -1,122 +1,250 @@
 package compaction
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// outline is the form of every summary. The facts that cairn records itself go under the same headings, so that a
-// writer who copies them loses nothing.
-const outline = `Write under exactly these headings, in this order; keep a heading without entries, with "- none":
-
-## Goal
-## Constraints of the user, in their words
-## Decisions and their reasons
-## Work done
-## Files touched, with their hashes
-## Questions that wait for an answer
-## Todo list
-## Next step`
-
-// Question is the prompt for the writer of a summary.
-type Question struct {
-	Previous     string // the summary that this one continues, "" for the first
-	Record       *session.Record
-	Piece        string // of the transcript
-	Instructions string // from the user
-}
-
-// Text returns the question: the task, the instructions of the user, and the quoted parts, each enclosed so that the
-// writer reads it as data.
-func (q Question) Text() string {
-	var b strings.Builder
-	if q.Previous == "" {
-		b.WriteString("Write notes of the conversation below.\n\n")
-	} else {
-		b.WriteString("Continue the earlier notes below with the conversation after them: one set of notes for both. " +
-			"Carry over what still holds, also what the conversation does not mention again; where both disagree, " +
-			"the conversation is right. What you leave out is lost.\n\n")
-	}
-	b.WriteString(outline)
-	if q.Instructions != "" {
-		b.WriteString("\n\nThe user asks for the notes: " + q.Instructions)
-	}
-	block := func(name, text string) {
-		if text != "" {
-			b.WriteString("\n\n" + history.EncloseText(name, text))
-		}
-	}
-	block("earlier-notes", q.Previous)
-	block("facts", history.RecordText(q.Record))
-	block("conversation", q.Piece)
-	b.WriteString("\n\nDo not continue the conversation and do not answer it. Reply with the notes only.")
-	return b.String()
-}
-
-// ProseQuestion returns the question for the summary of a session in prose. The quoted parts are enclosed, so that the
-// writer reads them as data.
-func ProseQuestion(previous, transcript string) string {
-	const task = "Write the summary of the conversation below"
-	const end = "Do not continue the conversation and do not answer it. Reply with the summary only."
-	conversation := history.EncloseText("conversation", transcript)
-	if previous == "" {
-		return task + ".\n\n" + conversation + "\n\n" + end
-	}
-	earlier := history.EncloseText("earlier-summary", previous)
-	return task + " and of what came before it: one summary of both, no longer than before.\n\n" +
-		earlier + "\n\n" + conversation + "\n\n" + end
-}
-
-// The reasons for which an answer is no summary.
-var (
-	errEmpty    = errors.New("the summary is empty")
-	errToolCall = errors.New("the model called a tool instead of writing a summary")
-	errRefused  = errors.New("the model refused to write a summary")
-	errOutline  = errors.New("the model wrote none of the headings that a summary has")
-	errCut      = errors.New("the summary reached the model's output limit before its end")
+// Bounds of writing one summary.
+const (
+	maxText     = 256 << 10 // bytes of an answer that are read
+	maxUnusable = 2         // answers to one question that are no summary
+	maxHalvings = 4         // of the pieces, after the provider found one too large
+	leastPiece  = 2000      // bytes of a piece that is halved; of a smaller request the rest is too large
+	unknownRoom = 100_000   // tokens of a request to a model whose window is unknown
 )
 
-// CheckOutline returns an error if the text has no Markdown heading. The headings are not compared with the outline: a
-// model may translate them, while a refusal in prose has none at all.
-func CheckOutline(text string) error {
-	for line := range strings.Lines(text) {
-		if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 && strings.HasPrefix(line[level:], " ") {
-			return nil
+// Writer asks models for summaries. It is safe for concurrent use.
+type Writer struct {
+	Logger *slog.Logger
+	Limits turnlog.RetryLimits // of the attempts to get one answer
+	Now    func() time.Time
+}
+
+// SummaryRequest asks for the summary of a conversation.
+type SummaryRequest struct {
+	SessionID    session.ID
+	Model        *scope.Model
+	System       string   // of the agent that writes summaries
+	Transcript   []string // of WriteTranscript
+	HeadTokens   int64    // of what the summary replaces, as the conversation's model reads it
+	Previous     string   // the summary that this one continues
+	Record       *session.Record
+	Instructions string
+	// Publish receives the text of the first attempt at the last piece as it comes; nil is allowed.
+	Publish func(delta string)
+	// ReportWait is called with the number of attempts that failed before each wait for the next one, and the function
+	// that it returns after the wait; nil is allowed.
+	ReportWait func(attempts int, e *llm.Error, wait time.Duration) (end func())
+}
+
+// UnusableError means that the model's answers are no summary.
+type UnusableError struct{ Why error }
+
+func (e *UnusableError) Error() string {
+	return fmt.Sprintf("the history could not be summarised: %v", e.Why)
+}
+
+// Unwrap returns why the last answer was refused.
+func (e *UnusableError) Unwrap() error { return e.Why }
+
+// Write returns the summary, and what all requests for it used; used is nil if that is unknown. An error is an
+// *UnusableError, the *llm.Error of the last attempt, or the cause of ctx's end.
+func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.Asked, err error) {
+	room := q.pieceBytes()
+	for halved := 0; ; halved++ {
+		pieces := SplitTranscript(q.Transcript, room)
+		text, err = w.writePieces(ctx, &q, pieces, &used)
+		longest := 0
+		for _, piece := range pieces {
+			longest = max(longest, len(piece))
+		}
+		failure, ok := errors.AsType[*llm.Error](err)
+		if !ok || failure.Class != llm.Overflow || halved == maxHalvings || longest < leastPiece {
+			return text, used, err
+		}
+		room = min(room, longest) / 2
+	}
+}
+
+// ListQuestions returns the questions that the writer gets; all but the first one without the summary of those before.
+func (q *SummaryRequest) ListQuestions() (out []SummaryQuestion) {
+	for _, piece := range SplitTranscript(q.Transcript, q.pieceBytes()) {
+		out = append(out, SummaryQuestion{
+			Previous: q.Previous, Record: q.Record, Piece: piece, Instructions: q.Instructions,
+		})
+	}
+	return out
+}
+
+// pieceBytes returns how much of the transcript one request may have.
+func (q *SummaryRequest) pieceBytes() int {
+	m := q.Model
+	room := m.Window.RequestLimit(0)
+	if room == 0 {
+		room = unknownRoom
+	}
+	empty := SummaryQuestion{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
+	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
+	const least = 2000 // tokens: no summary can be written in a window that has fewer
+	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / scope.ClampRatio(m.TokensPerByte) * 0.9)
+}
+
+// writePieces summarises piece by piece, each together with the summary of those before it.
+func (w *Writer) writePieces(
+	ctx context.Context, q *SummaryRequest, pieces []string, used **session.Asked,
+) (text string, err error) {
+	text = q.Previous
+	for i, piece := range pieces {
+		question := SummaryQuestion{
+			Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions,
+		}.Text()
+		publish := q.Publish
+		if i < len(pieces)-1 {
+			publish = nil
+		}
+		for unusable := 1; ; unusable++ {
+			answer, err := w.askModel(ctx, q, question, publish, used)
+			if err != nil {
+				return "", err
+			}
+			publish = nil
+			why := CheckSummary(answer, q.HeadTokens, q.Model.TokensPerByte)
+			if why == nil {
+				why = CheckOutline(answer.Text)
+			}
+			if why == nil {
+				text = strings.TrimSpace(strings.ToValidUTF8(answer.Text, "\uFFFD"))
+				break
+			}
+			w.Logger.Warn("a summary was refused", "session", q.SessionID, "model", q.Model.Ref.String(), "error", why)
+			if unusable == maxUnusable {
+				return "", &UnusableError{why}
+			}
 		}
 	}
-	return errOutline
+	return text, nil
 }
 
-// SummaryAnswer is the answer of the writer.
-type SummaryAnswer struct {
-	Text     string
-	ToolCall bool
-	Finish   llm.FinishReason
+// askModel asks until the model answers, within the limits.
+func (w *Writer) askModel(
+	ctx context.Context, q *SummaryRequest, question string, publish func(string), used **session.Asked,
+) (SummaryAnswer, error) {
+	var retries turnlog.RetryState
+	for {
+		answer, usage, err := w.streamAnswer(ctx, q, question, publish)
+		*used = q.addUsage(*used, usage)
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
+		publish = nil
+		failure := llm.AsError(ctx, err)
+		if failure.Class == llm.Empty { // an answer that is no summary
+			return answer, nil
+		}
+		wait, again := retries.Next(failure, w.Limits, w.Now())
+		if !again {
+			return answer, failure
+		}
+		if err := q.waitForRetry(ctx, retries.FailureCount(), failure, wait); err != nil {
+			return answer, err
+		}
+	}
 }
 
-// CheckSummary returns an error if the answer cannot replace a head of headTokens tokens.
-func CheckSummary(a SummaryAnswer, headTokens int64, tokensPerByte float64) error {
-	text := strings.TrimSpace(a.Text)
-	size := scope.RequestSize{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
-	const small = 100 // tokens: a summary of a few sentences is accepted whatever it replaces
-	switch {
-	case a.Finish == llm.FinishContentFilter:
-		return errRefused
-	case a.ToolCall:
-		return errToolCall
-	case text == "":
-		return errEmpty
-	case a.Finish == llm.FinishLength:
-		return errCut
-	case size > small && size >= headTokens:
-		return fmt.Errorf("the summary has about %d tokens, and what it replaces %d", size, headTokens)
-	default:
+// waitForRetry reports the failed attempt and waits for the next one.
+func (q *SummaryRequest) waitForRetry(ctx context.Context, attempts int, e *llm.Error, wait time.Duration) error {
+	if q.ReportWait != nil {
+		defer q.ReportWait(attempts, e, wait)()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
 		return nil
 	}
+}
+
+// streamAnswer makes one attempt. A panic of the client is its failure.
+func (w *Writer) streamAnswer(
+	ctx context.Context, q *SummaryRequest, question string, publish func(string),
+) (answer SummaryAnswer, used *llm.Usage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the model's client panicked: %v", p)
+		}
+	}()
+	var b strings.Builder
+	for ev, err := range q.Model.Client.Stream(ctx, q.build(question)) {
+		if err != nil {
+			return answer, llm.AsError(ctx, err).Usage, err
+		}
+		switch ev := ev.(type) {
+		case llm.TextDelta:
+			delta := ev.Delta[:min(len(ev.Delta), maxText-b.Len())]
+			b.WriteString(delta)
+			if publish != nil && delta != "" {
+				publish(delta)
+			}
+		case llm.ToolCallEvent:
+			answer.ToolCall = true
+		case llm.Finish:
+			used, answer.Finish = &ev.Usage, ev.Reason
+		}
+	}
+	if ctx.Err() != nil {
+		return answer, used, context.Cause(ctx)
+	}
+	if answer.Finish == "" {
+		return answer, used, &llm.Error{
+			Class:   llm.Incomplete,
+			Message: "the model's answer ended before it was complete",
+		}
+	}
+	answer.Text = b.String()
+	return answer, used, nil
+}
+
+func (q *SummaryRequest) build(question string) *llm.Request {
+	m := q.Model
+	req := &llm.Request{
+		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
+		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
+	}
+	if system := history.JoinParagraphs(q.System, m.System); system != "" {
+		req.System = []string{system}
+	}
+	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question)}}
+	return req
+}
+
+// addUsage adds the tokens and the cost of an attempt.
+func (q *SummaryRequest) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
+	if u == nil {
+		return a
+	}
+	sum := cmp.Or(a, &session.Asked{Model: q.Model.Ref})
+	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
+	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
+	return sum
 }

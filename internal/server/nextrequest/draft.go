@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -16,7 +16,7 @@ import (
 
 // draft is the next request with what it is made of.
 type draft struct {
-	*shrink.Request
+	*compaction.FitRequest
 	input   *history.Input
 	prompts int                               // pending ones that the turn promotes
 	sources []systemcontext.SourceDescription // of the context, as the model knows them

@@ -7,9 +7,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -52,7 +52,7 @@ func (i Inspector) PreviewCompaction(
 		return out, err
 	}
 	defer release()
-	p, err := d.Request.PreviewCompaction(ctx, i.Store, &r)
+	p, err := d.FitRequest.PreviewCompaction(ctx, i.Store, &r)
 	if err != nil {
 		return out, err
 	}
@@ -111,7 +111,7 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 	if err != nil {
 		return nil, nil, err
 	}
-	d.Request = &shrink.Request{
+	d.FitRequest = &compaction.FitRequest{
 		Session: v.session, Scope: loc, Agent: agent, Model: model, Epoch: v.epoch, History: v.history,
 	}
 	d.input = &history.Input{

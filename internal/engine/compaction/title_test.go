@@ -1,4 +1,4 @@
-package title
+package compaction
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestTitleFromText(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := FromText(c.prompt)
+			got := TitleFromText(c.prompt)
 			if got != c.want || utf8.RuneCountInString(got) > maxLength {
 				t.Errorf("%q", got)
 			}

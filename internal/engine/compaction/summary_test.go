@@ -1,4 +1,4 @@
-package summary
+package compaction
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestOverflowOfSummaries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := &limitedModel{limit: c.limit}
 			w := &Writer{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
-			_, _, err := w.Write(t.Context(), Request{
+			_, _, err := w.Write(t.Context(), SummaryRequest{
 				Model:      &scope.Model{Ref: session.ModelRef{ID: "m", ProviderID: "p"}, Client: m},
 				Transcript: []string{strings.Repeat("word ", c.bytes/5)}, HeadTokens: 1000,
 			})
@@ -67,7 +67,7 @@ func TestOverflowOfSummaries(t *testing.T) {
 func TestEmptySummaries(t *testing.T) {
 	requests := 0
 	w := &Writer{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
-	_, _, err := w.Write(t.Context(), Request{
+	_, _, err := w.Write(t.Context(), SummaryRequest{
 		Model: &scope.Model{Client: modelFunc(func(yield func(llm.Event, error) bool) {
 			requests++
 			yield(nil, &llm.Error{Class: llm.Empty, Message: "nothing"})

@@ -1,7 +1,4 @@
-// Package shrink makes the next request of a session smaller: it hides old outputs of tools, or replaces the past by a
-// summary, and records either in the log. What is hidden and what is kept is decided in package compaction; package
-// summary asks the model.
-package shrink
+package compaction
 
 import (
 	"cmp"
@@ -16,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/summary"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -27,7 +24,7 @@ import (
 // Shrinker shrinks requests. It is safe for concurrent use by different sessions.
 type Shrinker struct {
 	Journal   *turnlog.Journal
-	Summaries *summary.Writer
+	Summaries *Writer
 	// ShowRetry shows when the next attempt at a summary is made, until the function that it returns is called.
 	ShowRetry func(id session.ID, r *session.Retried) (end func())
 	// ListChanged returns the files that commands and subagents changed in the turns of a session.
@@ -47,7 +44,7 @@ type Cause struct {
 // The compaction begins with an event before the model is asked, so that a restart can close it (AbandonCompaction).
 // Its end is recorded also if ctx has ended. If an automatic compaction gets no summary, it keeps the facts and the
 // tail: the session goes on without the rest.
-func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session.CompactionEnded, error) {
+func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*session.CompactionEnded, error) {
 	// Choose the messages and the writer.
 	working := q.History.NeedsTurn()
 	choice := q.selectMessages()
@@ -130,7 +127,7 @@ const missingSummary = "\n\n(No summary of the later conversation could be writt
 // refuses the question. Transient errors are not final, and neither are those that stop the conversation as well, such
 // as a wrong key.
 func isFinal(err error) bool {
-	if _, ok := errors.AsType[*summary.UnusableError](err); ok {
+	if _, ok := errors.AsType[*UnusableError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*llm.Error](err)
@@ -150,7 +147,7 @@ func (k *Shrinker) recordRetry(ctx context.Context, id session.ID, r *session.Re
 var ErrStopped = errors.New("the history was replaced by a summary; prompt the session to go on")
 
 // Refuse records that the compaction cannot begin because of err: its request leaves the inbox.
-func (k *Shrinker) Refuse(ctx context.Context, q *Request, why Cause, err error) error {
+func (k *Shrinker) Refuse(ctx context.Context, q *FitRequest, why Cause, err error) error {
 	start := k.newCompaction(q, why, q.Model.Ref)
 	return k.Journal.AppendFacts(ctx, q.Session.ID, start, &session.CompactionFailed{
 		MessageID: start.MessageID, Reason: start.Reason, Error: *k.DescribeFailure(err), SummaryAs: start.SummaryAs,
@@ -159,7 +156,7 @@ func (k *Shrinker) Refuse(ctx context.Context, q *Request, why Cause, err error)
 
 // DescribeFailure returns what the session records of a compaction that failed.
 func (k *Shrinker) DescribeFailure(err error) *session.Failure {
-	if e, ok := errors.AsType[*summary.UnusableError](err); ok {
+	if e, ok := errors.AsType[*UnusableError](err); ok {
 		return session.Fail(session.ReasonSummary, e.Error())
 	}
 	if errors.Is(err, turnlog.ErrShutdown) || errors.Is(err, turnlog.ErrInterrupted) || errors.Is(err, turnlog.ErrCancelled) {
@@ -171,7 +168,7 @@ func (k *Shrinker) DescribeFailure(err error) *session.Failure {
 // recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, it adds a message
 // that says so to the model. stop is the event that ends the work, nil without one.
 func (k *Shrinker) recordCompaction(
-	ctx context.Context, q *Request, end *session.CompactionEnded, stop *session.Interrupted,
+	ctx context.Context, q *FitRequest, end *session.CompactionEnded, stop *session.Interrupted,
 ) error {
 	// Collect the events: the end of the compaction, the message to the model, the end of the work.
 	since := q.Epoch.BaselineSeq
@@ -209,7 +206,7 @@ func (k *Shrinker) AbandonCompaction(
 }
 
 // newCompaction returns the event that begins a compaction.
-func (k *Shrinker) newCompaction(q *Request, why Cause, writer session.ModelRef) *session.CompactionStarted {
+func (k *Shrinker) newCompaction(q *FitRequest, why Cause, writer session.ModelRef) *session.CompactionStarted {
 	j := k.Journal
 	reason, request, proceed, model := session.CompactionAuto, j.NewMessageID(), false, &q.Model.Ref
 	if why.Request != nil {

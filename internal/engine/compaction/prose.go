@@ -1,11 +1,10 @@
-package summary
+package compaction
 
 import (
 	"context"
 	"math"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -17,18 +16,18 @@ const (
 
 // WriteProse returns a summary of a session in a few sentences, for people, from the beginning and the end of the
 // transcript. Previous is the summary that it continues. Results and errors are as those of Write.
-func (w *Writer) WriteProse(ctx context.Context, q Request) (text string, used *session.Asked, err error) {
+func (w *Writer) WriteProse(ctx context.Context, q SummaryRequest) (text string, used *session.Asked, err error) {
 	limited := *w
 	limited.Limits.Attempts = proseAttempts
-	pieces := compaction.SplitTranscript(q.Transcript, prosePiece)
-	question := compaction.ProseQuestion(q.Previous, strings.Join(pieces, "\n\n"))
+	pieces := SplitTranscript(q.Transcript, prosePiece)
+	question := ProseQuestion(q.Previous, strings.Join(pieces, "\n\n"))
 	for unusable := 1; ; unusable++ {
 		answer, err := limited.askModel(ctx, &q, question, nil, &used)
 		if err != nil {
 			return "", used, err
 		}
 		answer.Text = strings.TrimSpace(history.RemoveThinking(answer.Text))
-		why := compaction.CheckSummary(answer, math.MaxInt64, q.Model.TokensPerByte)
+		why := CheckSummary(answer, math.MaxInt64, q.Model.TokensPerByte)
 		if why == nil {
 			return strings.ToValidUTF8(answer.Text[:min(len(answer.Text), session.MaxSummary)], ""), used, nil
 		}

@@ -1,5 +1,4 @@
-// Package title names sessions: after their first prompt, or as a small model suggests.
-package title
+package compaction
 
 import (
 	"strings"
@@ -9,9 +8,9 @@ import (
 // maxLength is the limit of a title from a prompt, in characters.
 const maxLength = 60
 
-// FromText returns the first line with text, cut between words where it is long. A word that is too long by itself
+// TitleFromText returns the first line with text, cut between words where it is long. A word that is too long by itself
 // is cut anywhere.
-func FromText(prompt string) string {
+func TitleFromText(prompt string) string {
 	title := firstLine(prompt)
 	if len(title) <= maxLength {
 		return string(title)

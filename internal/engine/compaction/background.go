@@ -1,5 +1,4 @@
-// Package background runs work that belongs to a session but that nothing waits for.
-package background
+package compaction
 
 import (
 	"context"
@@ -9,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Tasks runs at most one task per session. The zero Tasks is ready for use. Safe for concurrent use.
-type Tasks struct {
+// BackgroundTasks runs at most one task per session. The zero BackgroundTasks is ready for use. Safe for concurrent use.
+type BackgroundTasks struct {
 	wg sync.WaitGroup
 
 	mu      sync.Mutex // guards the rest
@@ -19,7 +18,7 @@ type Tasks struct {
 }
 
 // Run runs the task concurrently, unless the session has one already. ctx ends with a cause of package cause.
-func (t *Tasks) Run(id session.ID, task func(ctx context.Context)) {
+func (t *BackgroundTasks) Run(id session.ID, task func(ctx context.Context)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.cancels[id] != nil {
@@ -36,7 +35,7 @@ func (t *Tasks) Run(id session.ID, task func(ctx context.Context)) {
 	})
 }
 
-func (t *Tasks) remove(id session.ID) {
+func (t *BackgroundTasks) remove(id session.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cancels[id](nil)
@@ -44,7 +43,7 @@ func (t *Tasks) remove(id session.ID) {
 }
 
 // Cancel cancels the session's task.
-func (t *Tasks) Cancel(id session.ID) {
+func (t *BackgroundTasks) Cancel(id session.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if stop := t.cancels[id]; stop != nil {
@@ -53,7 +52,7 @@ func (t *Tasks) Cancel(id session.ID) {
 }
 
 // Close starts no more tasks, and waits until those that run have recorded what they have, or ctx ends.
-func (t *Tasks) Close(ctx context.Context) error {
+func (t *BackgroundTasks) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
 	for _, stop := range t.cancels {

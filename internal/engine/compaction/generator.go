@@ -1,4 +1,4 @@
-package title
+package compaction
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/background"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
@@ -18,26 +17,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Generator generates titles, one per session at a time. Safe for concurrent use.
-type Generator struct {
-	background.Tasks
+// TitleGenerator generates titles, one per session at a time. Safe for concurrent use.
+type TitleGenerator struct {
+	BackgroundTasks
 	journal *turnlog.Journal
 	limits  turnlog.RetryLimits
 }
 
-// New returns a generator. Its attempts are bounded by limits, and by smaller ones of its own.
-func New(j *turnlog.Journal, limits turnlog.RetryLimits) *Generator {
-	return &Generator{journal: j, limits: limits}
+// NewTitleGenerator returns a generator. Its attempts are bounded by limits, and by smaller ones of its own.
+func NewTitleGenerator(j *turnlog.Journal, limits turnlog.RetryLimits) *TitleGenerator {
+	return &TitleGenerator{journal: j, limits: limits}
 }
 
 // Start generates a title in the background, unless the session has such a task already.
-func (g *Generator) Start(q Request) {
+func (g *TitleGenerator) Start(q TitleRequest) {
 	g.Run(q.SessionID, func(ctx context.Context) { g.generateTitle(ctx, q) })
 }
 
 // generateTitle sets the title that the model suggests, or one from the prompt if the model fails, and records the
 // usage. It does not replace a title that was set meanwhile, and asks no model if there is one already.
-func (g *Generator) generateTitle(ctx context.Context, q Request) {
+func (g *TitleGenerator) generateTitle(ctx context.Context, q TitleRequest) {
 	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !s.IsUntitled() {
 		return
 	}
@@ -46,14 +45,14 @@ func (g *Generator) generateTitle(ctx context.Context, q Request) {
 		return
 	}
 	if title == "" {
-		title = FromText(q.Prompt.Text)
+		title = TitleFromText(q.Prompt.Text)
 	}
 	if err := g.recordTitle(context.WithoutCancel(ctx), q.SessionID, title, used); err != nil {
 		g.journal.Logger.Warn("the title could not be stored", "session", q.SessionID, "error", err)
 	}
 }
 
-func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
+func (g *TitleGenerator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
 	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
 		if err != nil || used == nil && (title == "" || !s.IsUntitled()) {
@@ -69,7 +68,7 @@ func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string
 
 // requestTitle asks the model for a title, with retries. title is "" if all attempts failed; used is nil if no usage is
 // known.
-func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, used *session.Asked) {
+func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.Asked) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	limits := g.limits
@@ -103,7 +102,7 @@ func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, 
 }
 
 // streamTitle makes one attempt. A panic of the client is its failure.
-func (g *Generator) streamTitle(ctx context.Context, q Request) (title string, used *llm.Usage, err error) {
+func (g *TitleGenerator) streamTitle(ctx context.Context, q TitleRequest) (title string, used *llm.Usage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack",

@@ -1,26 +1,25 @@
-package shrink
+package compaction
 
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/summary"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Preview describes a compaction that has not been made.
 type Preview struct {
-	*compaction.Choice
+	*Choice
 	Record         *session.Record
 	Writer         *scope.Model
-	SummaryRequest summary.Request
+	SummaryRequest SummaryRequest
 }
 
 // PreviewCompaction returns what a compaction would do for the request now. It is nil if there is nothing to summarise.
 // It asks no model and changes nothing.
-func (q *Request) PreviewCompaction(
+func (q *FitRequest) PreviewCompaction(
 	ctx context.Context, s store.Viewer, request *session.CompactionRequest,
 ) (*Preview, error) {
 	choice := q.selectMessages()
@@ -41,10 +40,10 @@ func (q *Request) PreviewCompaction(
 }
 
 // EstimateMessages estimates the tokens of messages as the turn's model reads them.
-func (q *Request) EstimateMessages(ms ...session.Message) int64 { return q.measureMessages(ms...) }
+func (q *FitRequest) EstimateMessages(ms ...session.Message) int64 { return q.measureMessages(ms...) }
 
 // CompactionLimit returns the size of a request from which on a compaction comes first, 0 if it never does.
-func (q *Request) CompactionLimit() int64 {
+func (q *FitRequest) CompactionLimit() int64 {
 	if !q.Scope.Compaction.Auto {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package shrink
+package compaction
 
 import (
 	"cmp"
@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/summary"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,8 +19,8 @@ import (
 // compactionAgent is the agent whose prompt and model write summaries.
 const compactionAgent = "compaction"
 
-// Request is the next request of a session to its model, with its sources and its size.
-type Request struct {
+// FitRequest is the next request of a session to its model, with its sources and its size.
+type FitRequest struct {
 	Session *session.Session
 	Scope   *scope.Scope
 	Sources systemcontext.Context // what the next epoch is rendered from
@@ -39,21 +37,21 @@ type Request struct {
 }
 
 // Build builds the request from in and estimates its tokens.
-func (q *Request) Build(in *history.Input) {
+func (q *FitRequest) Build(in *history.Input) {
 	q.Built = history.BuildRequest(in)
 	q.Size = scope.MeasureRequest(q.Built)
 	q.Tokens = scope.EstimateNext(q.Size, q.History.ReportedUsage(q.Model.Ref), q.Model.TokensPerByte)
 }
 
 // IsTooLarge reports whether the request leaves no room for an answer. It is false if the model's window is unknown.
-func (q *Request) IsTooLarge() bool {
+func (q *FitRequest) IsTooLarge() bool {
 	limit := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
 	return limit > 0 && q.Tokens >= limit
 }
 
 // NearlyFillsWindow reports whether the request takes more than 80 % of the model's window, or 16,000 tokens of an
 // unknown one, and a summary can make it smaller.
-func (q *Request) NearlyFillsWindow() bool {
+func (q *FitRequest) NearlyFillsWindow() bool {
 	const unknown = 16_000
 	limit := q.Model.Window.InputLimit() / 5 * 4
 	if limit == 0 {
@@ -65,17 +63,17 @@ func (q *Request) NearlyFillsWindow() bool {
 }
 
 // NeedsCompaction reports whether the request is replaced by a compaction instead of being sent.
-func (q *Request) NeedsCompaction() bool { return q.Scope.Compaction.Auto && q.IsTooLarge() }
+func (q *FitRequest) NeedsCompaction() bool { return q.Scope.Compaction.Auto && q.IsTooLarge() }
 
 // HidesOutputs reports whether old outputs are hidden before the request of in is sent: if it would not fit, or if
 // hiding them costs no cache because its beginning changes anyway.
-func (q *Request) HidesOutputs(in *history.Input) bool {
+func (q *FitRequest) HidesOutputs(in *history.Input) bool {
 	return q.Scope.Compaction.Prune != scope.PruneNever && (q.NeedsCompaction() || in.ChangesPrefix())
 }
 
 // ListPrunable returns the outputs that can be hidden, and their tokens.
-func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
-	return compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
+func (q *FitRequest) ListPrunable() (turns []PrunedTurn, freed int64) {
+	return ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
 		return scope.MeasureText(history.OutputText(t)).EstimateTokens(q.Model.TokensPerByte)
 	})
 }
@@ -84,7 +82,7 @@ func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 const maxStalled = 2
 
 // CheckCompaction returns why no automatic compaction can make the request fit; nil if one may.
-func (q *Request) CheckCompaction() error {
+func (q *FitRequest) CheckCompaction() error {
 	fixed := int64(0)
 	for _, part := range q.fixedParts() {
 		fixed += part.tokens
@@ -111,7 +109,7 @@ type requestPart struct {
 const toolsPart = "the definitions of the tools"
 
 // fixedParts returns the parts that no compaction makes smaller.
-func (q *Request) fixedParts() []requestPart {
+func (q *FitRequest) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
 	textSize := func(text string) int64 { return scope.MeasureText(text).EstimateTokens(ratio) }
 	parts := []requestPart{
@@ -128,14 +126,14 @@ func (q *Request) fixedParts() []requestPart {
 }
 
 // describeStall returns the error for a request that does not fit although the past was summarised.
-func (q *Request) describeStall() error {
+func (q *FitRequest) describeStall() error {
 	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, "+
 		"request a summary (/compact), or start a new session", q.describeProblem("history"), q.Session.Stalled)
 }
 
 // DescribeRejection returns f, with which the provider rejected the request as too large, with the next step for the
 // user: request a summary, or what to shorten if no summary would help. It sets q.Rejected.
-func (q *Request) DescribeRejection(f *session.Failure) *session.Failure {
+func (q *FitRequest) DescribeRejection(f *session.Failure) *session.Failure {
 	described := *f
 	q.Rejected = true
 	if err := q.CheckCompaction(); err != nil {
@@ -151,7 +149,7 @@ func (q *Request) DescribeRejection(f *session.Failure) *session.Failure {
 }
 
 // describeProblem says that what, such as the history, does not fit, or that the provider rejected the request.
-func (q *Request) describeProblem(what string) string {
+func (q *FitRequest) describeProblem(what string) string {
 	if q.Rejected {
 		return fmt.Sprintf("the provider of %s rejects the request of about %d tokens as too large", q.Model.Ref, q.Tokens)
 	}
@@ -159,7 +157,7 @@ func (q *Request) describeProblem(what string) string {
 }
 
 // describeOverflow returns the error for a request that cannot be made to fit, with its largest parts.
-func (q *Request) describeOverflow() error {
+func (q *FitRequest) describeOverflow() error {
 	parts := q.fixedParts()
 	if c := q.selectMessages().Previous; c != nil {
 		parts = append(parts, requestPart{"the summary with its facts", q.measureMessages(c)})
@@ -182,7 +180,7 @@ func (q *Request) describeOverflow() error {
 }
 
 // describeSize compares the estimated size of the request with the model's window.
-func (q *Request) describeSize() string {
+func (q *FitRequest) describeSize() string {
 	limit, room := q.Model.Window.InputLimit(), q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
 	switch {
 	case limit == 0:
@@ -196,7 +194,7 @@ func (q *Request) describeSize() string {
 
 // requestRoom returns the largest request that leaves room for the answer, 0 if that is unknown. A request that the
 // provider rejected is larger than that, whatever window is known of the model.
-func (q *Request) requestRoom() int64 {
+func (q *FitRequest) requestRoom() int64 {
 	room := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
 	if q.Rejected && (room == 0 || q.Tokens < room) {
 		return q.Tokens
@@ -206,7 +204,7 @@ func (q *Request) requestRoom() int64 {
 
 // keepLimits returns how much of the newest history stays as it is: a quarter of the room, within bounds, or what is
 // configured. After a rejection, or a compaction without progress, it is at most a quarter of the request.
-func (q *Request) keepLimits() compaction.Limits {
+func (q *FitRequest) keepLimits() Limits {
 	const least, most, unknown = 2000, 15_000, 8000
 	keep := int64(unknown)
 	if room := q.requestRoom(); room > 0 {
@@ -217,20 +215,20 @@ func (q *Request) keepLimits() compaction.Limits {
 	if q.Rejected || q.Session.Stalled > 0 {
 		keep = min(keep, max(least, q.Tokens/4))
 	}
-	return compaction.Limits{Tokens: keep, Turns: c.Turns, Size: func(m session.Message) int64 {
+	return Limits{Tokens: keep, Turns: c.Turns, Size: func(m session.Message) int64 {
 		return q.measureMessages(m)
 	}}
 }
 
 // measureMessages estimates the tokens of messages as the turn's model reads them.
-func (q *Request) measureMessages(ms ...session.Message) int64 {
+func (q *FitRequest) measureMessages(ms ...session.Message) int64 {
 	lowered := history.Lower(ms, q.Model, q.Session.Excluded...)
 	return scope.MeasureMessages(lowered).EstimateTokens(q.Model.TokensPerByte)
 }
 
 // estimateAfter estimates the tokens of the next request after the compaction: the parts that stay, the summary and the
 // messages that stay visible. The system context is rendered anew then, if its sources can be read.
-func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *session.CompactionEnded) int64 {
+func (q *FitRequest) estimateAfter(ctx context.Context, c *Choice, end *session.CompactionEnded) int64 {
 	rest := scope.RequestSize{Bytes: q.Size.Bytes - scope.MeasureMessages(q.Built.Messages).Bytes}
 	shown := []session.Message{session.Begin(end, 0)}
 	if c.Prompt != nil {
@@ -246,7 +244,7 @@ func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *
 }
 
 // recordBytes returns how many bytes of prompts a record may have: about an eighth of the window.
-func (q *Request) recordBytes() int {
+func (q *FitRequest) recordBytes() int {
 	const unknown = 12_000
 	if room := q.requestRoom(); room > 0 {
 		return int(float64(room) / 8 / scope.ClampRatio(q.Model.TokensPerByte))
@@ -255,18 +253,18 @@ func (q *Request) recordBytes() int {
 }
 
 // selectMessages chooses what a compaction replaces.
-func (q *Request) selectMessages() *compaction.Choice {
+func (q *FitRequest) selectMessages() *Choice {
 	visible := q.History.VisibleMessages(q.Epoch.BaselineSeq)
-	return compaction.Select(visible, q.History.NeedsTurn(), q.keepLimits())
+	return Select(visible, q.History.NeedsTurn(), q.keepLimits())
 }
 
 // newSummaryRequest returns what the writer of the summary is asked.
-func (q *Request) newSummaryRequest(
-	writer *scope.Model, c *compaction.Choice, record *session.Record,
-) summary.Request {
-	request := summary.Request{
+func (q *FitRequest) newSummaryRequest(
+	writer *scope.Model, c *Choice, record *session.Record,
+) SummaryRequest {
+	request := SummaryRequest{
 		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
-		Transcript: compaction.WriteTranscript(c.Head), HeadTokens: q.measureMessages(c.Head...),
+		Transcript: WriteTranscript(c.Head), HeadTokens: q.measureMessages(c.Head...),
 	}
 	if c.Previous != nil {
 		request.Previous = c.Previous.Summary
@@ -276,7 +274,7 @@ func (q *Request) newSummaryRequest(
 
 // findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,
 // else the conversation's own.
-func (q *Request) findWriter(request *session.Input) (*scope.Model, error) {
+func (q *FitRequest) findWriter(request *session.Input) (*scope.Model, error) {
 	a := q.Scope.Agents[compactionAgent]
 	switch {
 	case request != nil && request.Compaction.Model != nil:
@@ -298,8 +296,8 @@ func (q *Request) findWriter(request *session.Input) (*scope.Model, error) {
 }
 
 // readRecord returns the facts of the messages that are summarised, with the asks that are pending now.
-func (q *Request) readRecord(
-	ctx context.Context, s store.Viewer, c *compaction.Choice,
+func (q *FitRequest) readRecord(
+	ctx context.Context, s store.Viewer, c *Choice,
 ) (record *session.Record, err error) {
 	err = s.View(ctx, func(r store.Reader) error {
 		rows, err := r.Asks(store.AskQuery{SessionID: q.Session.ID, Pending: true})
@@ -307,7 +305,7 @@ func (q *Request) readRecord(
 		for _, row := range rows {
 			asks = append(asks, describeAsk(row.PendingAsk))
 		}
-		record = compaction.NewRecord(c, q.Session.Todos, asks, q.recordBytes())
+		record = NewRecord(c, q.Session.Todos, asks, q.recordBytes())
 		return err
 	})
 	return record, err

@@ -1,4 +1,4 @@
-package title
+package compaction
 
 import (
 	"strings"
@@ -23,8 +23,8 @@ const (
 // Question is the instruction that precedes the session's first prompt in the request for a title.
 const Question = "Write the title of the conversation that begins with this message:"
 
-// Request asks a model for the title of a session.
-type Request struct {
+// TitleRequest asks a model for the title of a session.
+type TitleRequest struct {
 	SessionID session.ID
 	Model     *scope.Model
 	System    string
@@ -33,7 +33,7 @@ type Request struct {
 }
 
 // withoutMedia returns the request without images and documents, and true, if it has some and the provider rejected it.
-func (q Request) withoutMedia(e *llm.Error) (Request, bool) {
+func (q TitleRequest) withoutMedia(e *llm.Error) (TitleRequest, bool) {
 	rejected := e.Class == llm.InvalidRequest || e.Class == llm.Overflow
 	sent, before := q.build().Messages, len(q.Excluded)
 	for _, kind := range []session.ContentKind{session.ContentImages, session.ContentDocuments} {
@@ -45,7 +45,7 @@ func (q Request) withoutMedia(e *llm.Error) (Request, bool) {
 	return q, len(q.Excluded) > before
 }
 
-func (q Request) build() *llm.Request {
+func (q TitleRequest) build() *llm.Request {
 	m := q.Model
 	req := &llm.Request{
 		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
@@ -81,7 +81,7 @@ func cutTexts(ms []llm.Message, maxBytes int) {
 }
 
 // addUsage adds the tokens and the cost of an attempt.
-func (q Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
+func (q TitleRequest) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
 	if u == nil {
 		return a
 	}
