@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -26,11 +26,11 @@ func TestExternalAskRunsNoCall(t *testing.T) {
 		}
 		w := newWorld(t, s)
 		if _, err := w.engine.Commands.CreateSession(t.Context(),
-			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestIsAwaitingReplies(t *testing.T) {
 		}
 		w := newWorld(t, s)
 		if _, err := w.engine.Commands.CreateSession(t.Context(),
-			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		check := func(when string, want bool) {
@@ -91,7 +91,7 @@ func TestIsAwaitingReplies(t *testing.T) {
 		}
 		check("idle", false)
 		if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
@@ -156,11 +156,11 @@ func TestBoundaryPromotesOnce(t *testing.T) {
 		w.sources = []*source{{key: "core/x", value: "1"}}
 		w.start()
 		if _, err := w.engine.Commands.CreateSession(t.Context(),
-			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		prompt := func(text string, hold bool) {
-			p := command.PromptRequest{
+			p := admit.PromptRequest{
 				SessionID: "ses_a",
 				Prompt:    session.Prompt{Text: text},
 				Delivery:  session.Queue,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -96,13 +96,13 @@ func TestAttachmentsAreChecked(t *testing.T) {
 				)
 				defer w.close(t)
 				if _, err := w.engine.Commands.CreateSession(t.Context(),
-					command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
+					admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
 					t.Fatal(err)
 				}
 				files := []session.File{{URI: "data:,x"}, c.file}
 				_, err := w.engine.Commands.AdmitPrompt(
 					t.Context(),
-					command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}},
+					admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}},
 				)
 				if c.code == "" {
 					if err != nil {
@@ -134,14 +134,14 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		defer w.close(t)
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
 		if _, err := w.engine.Commands.CreateSession(t.Context(),
-			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "a.txt")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := command.PromptRequest{SessionID: "ses_a", ID: "msg_a", Prompt: session.Prompt{
+		r := admit.PromptRequest{SessionID: "ses_a", ID: "msg_a", Prompt: session.Prompt{
 			Text: "@helper look", Files: []session.File{{URI: fileURI(file)}}, Agents: []session.AgentMention{{Name: "helper"}},
 		}}
 		first, err := w.engine.Commands.AdmitPrompt(t.Context(), r)

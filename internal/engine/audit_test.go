@@ -10,9 +10,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -33,17 +33,17 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		w.engine.journal.Audit = trail
 		token := caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: caller.Approve}
 		ctx := caller.NewContext(t.Context(), token)
-		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+		if _, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 			ID: "ses_a", Location: session.Location{Directory: "/w"},
 		}); err != nil {
 			t.Fatal(err)
 		}
-		prompt := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}
+		prompt := admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}
 		if _, err := w.engine.Commands.AdmitPrompt(ctx, prompt); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", fork.End{}); err != nil {
+		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", admit.CopyEnd{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(trail.Directory()); err == nil {
@@ -73,7 +73,7 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		rules := []session.Rule{{Action: "bash", Resource: "ls", Effect: session.Allow}}
-		if err := w.engine.Commands.ChangeSession(ctx, "ses_a", command.SessionChange{Permission: &rules}); err != nil {
+		if err := w.engine.Commands.ChangeSession(ctx, "ses_a", admit.SessionChange{Permission: &rules}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.engine.Commands.SetBudget(ctx, "ses_a", nil); err != nil {
@@ -83,8 +83,8 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			t.Error("an unknown approval is revoked")
 		}
 		// The world has no shell; the entry comes first.
-		_, _ = w.engine.Commands.RunShell(ctx, command.ShellRequest{SessionID: "ses_a", Command: "rm -r x"})
-		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", fork.End{}); err != nil {
+		_, _ = w.engine.Commands.RunShell(ctx, admit.ShellRequest{SessionID: "ses_a", Command: "rm -r x"})
+		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", admit.CopyEnd{}); err != nil {
 			t.Fatal(err)
 		}
 		prompt.Asks = "allow"
@@ -110,7 +110,7 @@ func TestApprovalsAreRecorded(t *testing.T) {
 				t.Errorf("%+v, want %s", e, want[i])
 			}
 		}
-		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+		if _, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 			ID: "ses_b", Location: session.Location{Directory: "/w"}, Sandbox: session.SandboxOff, Permission: rules,
 		}); err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -30,7 +30,7 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		read := &counting{}
 		w.wrap = func(s store.Store) store.Store { read.Store = s; return read }
 		w.start()
-		create := command.CreateRequest{
+		create := admit.CreateRequest{
 			ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40},
 		}
 		if _, err := w.engine.Commands.CreateSession(t.Context(), create); err != nil {
@@ -51,7 +51,7 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		defer w.close(t)
 		prompt := func(n int) (asks int) {
 			before := read.asks
-			p := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}
+			p := admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}
 			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -37,7 +37,7 @@ func newSmallWindow(t *testing.T, answer func(*llm.Request) string) *world {
 	})
 	w.compaction = scope.CompactionSettings{Auto: true, Turns: -1, Keep: 300}
 	if _, err := w.engine.Commands.CreateSession(
-		t.Context(), command.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}},
+		t.Context(), admit.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}},
 	); err != nil {
 		t.Fatal("create the session:", err)
 	}
@@ -66,7 +66,7 @@ func textOf(req *llm.Request) string {
 // sendPrompt sends a prompt and waits until the session is idle.
 func sendPrompt(t *testing.T, w *world, text string) {
 	t.Helper()
-	r := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}}
+	r := admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), r); err != nil {
 		t.Fatal("admit the prompt:", err)
 	}

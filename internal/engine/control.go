@@ -86,10 +86,10 @@ func (e *Engine) IsAwaitingReplies(id session.ID) bool {
 // Active returns the sessions that are at work in this process.
 func (e *Engine) Active() []session.ID { return e.coordinator.listActive() }
 
-// scheduler runs work for package command. It implements command.Scheduler.
+// scheduler runs work for package command. It implements admit.Scheduler.
 type scheduler struct{ engine *Engine }
 
-// Wake implements command.Scheduler.
+// Wake implements admit.Scheduler.
 func (s scheduler) Wake(id session.ID, resume bool) {
 	f := drainPending
 	if resume {
@@ -98,21 +98,21 @@ func (s scheduler) Wake(id session.ID, resume bool) {
 	s.engine.coordinator.wake(id, f)
 }
 
-// EndPause implements command.Scheduler.
+// EndPause implements admit.Scheduler.
 func (s scheduler) EndPause(id session.ID) { s.engine.retryWaits.Cut(id) }
 
-// RunIdle implements command.Scheduler.
+// RunIdle implements admit.Scheduler.
 func (s scheduler) RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (bool, error) {
 	return s.engine.coordinator.runIdle(ctx, id, f)
 }
 
-// ShowBusy implements command.Scheduler.
+// ShowBusy implements admit.Scheduler.
 func (s scheduler) ShowBusy(id session.ID) { s.engine.statuses.Set(id, Status{Type: StatusBusy}) }
 
-// IsIdle implements command.Scheduler.
+// IsIdle implements admit.Scheduler.
 func (s scheduler) IsIdle(id session.ID) bool { return s.engine.Status(id).Type == StatusIdle }
 
-// EndTasks implements command.Scheduler.
+// EndTasks implements admit.Scheduler.
 func (s scheduler) EndTasks(ctx context.Context, id session.ID, since int64) error {
 	info, err := s.engine.journal.ReadSession(ctx, id)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s scheduler) EndTasks(ctx context.Context, id session.ID, since int64) err
 	return nil
 }
 
-// EndLeftOpen implements command.Scheduler. It ends work that an earlier process left open, as an interrupt does, so
+// EndLeftOpen implements admit.Scheduler. It ends work that an earlier process left open, as an interrupt does, so
 // that no later process resumes it: first the session's jobs and turn, then its child sessions.
 func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	ctx = context.WithoutCancel(ctx)
@@ -182,7 +182,7 @@ func findUnfinished(r store.Reader, id session.ID) (marked bool, children []sess
 	return marked, children, err
 }
 
-// Stop implements command.Scheduler.
+// Stop implements admit.Scheduler.
 func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// Forget implements command.Scheduler.
+// Forget implements admit.Scheduler.
 func (s scheduler) Forget(ctx context.Context, id session.ID) error {
 	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -45,7 +45,7 @@ type client struct {
 
 func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d session.Delivery) {
 	_, err := e.Commands.AdmitPrompt(
-		ctx, command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d},
+		ctx, admit.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d},
 	)
 	if err == nil {
 		c.mu.Lock()
@@ -127,7 +127,7 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	c := &client{}
 	first := w.engine
 	if _, err := first.Commands.CreateSession(
-		ctx, command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		ctx, admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 	); err != nil {
 		t.Fatal("create the session:", err)
 	}
@@ -300,7 +300,7 @@ func storeFails(t *testing.T, how error, op int, long time.Duration) {
 	}
 	w.start()
 	if _, err := w.engine.Commands.CreateSession(
-		t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 	); err != nil {
 		t.Fatal("create the session:", err)
 	}

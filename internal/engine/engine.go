@@ -32,8 +32,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/audit"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
@@ -91,10 +91,10 @@ func New(c Config) *Engine {
 		ContinueTask: func(t session.TaskJob) tool.Work { return e.subagents.WorkOn(t) },
 		Wake:         func(id session.ID) { e.coordinator.wake(id, drainPending) },
 	})
-	e.Commands = command.New(command.Config{
+	e.Commands = admit.NewCommands(admit.Config{
 		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
 		Changes: e.changes,
-		Limits: command.Limits{
+		Limits: admit.Limits{
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},

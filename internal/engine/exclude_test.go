@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -52,14 +52,14 @@ func TestRejectedPartIsExcluded(t *testing.T) {
 		m := w.models["test/one"]
 		m.Images, m.Documents = true, true
 		if _, err := w.engine.Commands.CreateSession(
-			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+			t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 		); err != nil {
 			t.Fatal("create the session:", err)
 		}
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
 			_, err := w.engine.Commands.AdmitPrompt(
-				t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
+				t.Context(), admit.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
 			)
 			if err != nil {
 				t.Fatal("admit the prompt:", err)
@@ -128,7 +128,7 @@ func TestNamedPartIsExcludedAlone(t *testing.T) {
 			t.Fatal("make the provider:", err)
 		}
 		if _, err := w.engine.Commands.CreateSession(
-			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+			t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 		); err != nil {
 			t.Fatal("create the session:", err)
 		}
@@ -138,7 +138,7 @@ func TestNamedPartIsExcludedAlone(t *testing.T) {
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
 			if _, err := w.engine.Commands.AdmitPrompt(
-				t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
+				t.Context(), admit.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
 			); err != nil {
 				t.Fatal("admit the prompt:", err)
 			}

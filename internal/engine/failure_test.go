@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -29,12 +29,12 @@ func TestStoreFailsDuringTurn(t *testing.T) {
 		}
 		w.start()
 		if _, err := w.engine.Commands.CreateSession(
-			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+			t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 		); err != nil {
 			t.Fatal("create the session:", err)
 		}
 		if _, err := w.engine.Commands.AdmitPrompt(
-			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+			t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
 		); err != nil {
 			t.Fatal("admit the prompt:", err)
 		}

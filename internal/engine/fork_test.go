@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
+
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -36,7 +36,7 @@ func newForkWorld(t *testing.T, last script.Turn) *forkWorld {
 	w := &forkWorld{
 		world: newWorld(t, script.Script{Turns: []script.Turn{call, text("It is fine."), text("Second."), last}}),
 	}
-	r := command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "T"}
+	r := admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "T"}
 	r.Permission = []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}
 	if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func newForkWorld(t *testing.T, last script.Turn) *forkWorld {
 
 func (w *forkWorld) prompt(t *testing.T, id session.ID, text string) {
 	t.Helper()
-	r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: text}}
+	r := admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: text}}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -97,26 +97,26 @@ func TestFork(t *testing.T) {
 		"assistant Second.",
 	}
 	for name, c := range map[string]struct {
-		end    func(w *forkWorld) fork.End
+		end    func(w *forkWorld) admit.CopyEnd
 		staged bool // a revert to the first prompt is staged
 		want   []string
 	}{
-		"all": {func(*forkWorld) fork.End { return fork.End{} }, false, all},
-		"before a prompt": {func(w *forkWorld) fork.End {
-			return fork.End{Before: w.messages[3].Meta().ID}
+		"all": {func(*forkWorld) admit.CopyEnd { return admit.CopyEnd{} }, false, all},
+		"before a prompt": {func(w *forkWorld) admit.CopyEnd {
+			return admit.CopyEnd{Before: w.messages[3].Meta().ID}
 		}, false, all[:4]},
-		"before an answer": {func(w *forkWorld) fork.End {
-			return fork.End{Before: w.messages[2].Meta().ID}
+		"before an answer": {func(w *forkWorld) admit.CopyEnd {
+			return admit.CopyEnd{Before: w.messages[2].Meta().ID}
 		}, false, all[:3]},
-		"before a call": {func(w *forkWorld) fork.End {
+		"before a call": {func(w *forkWorld) admit.CopyEnd {
 			a := w.messages[1].(*session.Assistant)
-			return fork.End{Before: a.ID, PartID: a.Content[1].ItemID()}
+			return admit.CopyEnd{Before: a.ID, PartID: a.Content[1].ItemID()}
 		}, false, []string{"user one", "assistant Looking."}},
-		"before the first part": {func(w *forkWorld) fork.End {
+		"before the first part": {func(w *forkWorld) admit.CopyEnd {
 			a := w.messages[1].(*session.Assistant)
-			return fork.End{Before: a.ID, PartID: a.Content[0].ItemID()}
+			return admit.CopyEnd{Before: a.ID, PartID: a.Content[0].ItemID()}
 		}, false, []string{"user one"}},
-		"what a revert hides": {func(*forkWorld) fork.End { return fork.End{} }, true, all[:4]},
+		"what a revert hides": {func(*forkWorld) admit.CopyEnd { return admit.CopyEnd{} }, true, all[:4]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestFork(t *testing.T) {
 				if d := cmp.Diff(w.messages, w.read(t, "ses_a")); d != "" {
 					t.Errorf("the source changed:\n%s", d)
 				}
-				again, err := w.engine.Commands.ForkSession(t.Context(), s.ID, fork.End{})
+				again, err := w.engine.Commands.ForkSession(t.Context(), s.ID, admit.CopyEnd{})
 				if err != nil || again.Title != "T (fork #2)" || again.Fork.Root != "ses_a" {
 					t.Errorf("the fork of the fork is %+v: %v", again, err)
 				}
@@ -179,7 +179,7 @@ func TestForkOfWorkingSession(t *testing.T) {
 		defer w.close(t)
 		w.player.Gates = map[string]chan struct{}{"g": make(chan struct{})}
 		w.prompt(t, "ses_a", "three")
-		s, err := w.engine.Commands.ForkSession(t.Context(), "ses_a", fork.End{})
+		s, err := w.engine.Commands.ForkSession(t.Context(), "ses_a", admit.CopyEnd{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,12 +202,12 @@ func TestForkIsRefused(t *testing.T) {
 		defer w.close(t)
 		for _, c := range []struct {
 			id  session.ID
-			end fork.End
+			end admit.CopyEnd
 		}{
-			{"ses_none", fork.End{}},
-			{"ses_a", fork.End{Before: "msg_none"}},
-			{"ses_a", fork.End{Before: w.messages[1].Meta().ID, PartID: "prt_none"}},
-			{"ses_a", fork.End{Before: w.messages[0].Meta().ID, PartID: "prt_none"}},
+			{"ses_none", admit.CopyEnd{}},
+			{"ses_a", admit.CopyEnd{Before: "msg_none"}},
+			{"ses_a", admit.CopyEnd{Before: w.messages[1].Meta().ID, PartID: "prt_none"}},
+			{"ses_a", admit.CopyEnd{Before: w.messages[0].Meta().ID, PartID: "prt_none"}},
 		} {
 			_, err := w.engine.Commands.ForkSession(t.Context(), c.id, c.end)
 			if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeNotFound {

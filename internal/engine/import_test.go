@@ -10,14 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func importOf(hash string, n int) command.ImportRequest {
-	return command.ImportRequest{Session: session.Session{
+func importOf(hash string, n int) admit.ImportRequest {
+	return admit.ImportRequest{Session: session.Session{
 		ID: "ses_a", Title: "There", Location: session.Location{Directory: "/w"},
 		Time: session.SessionTime{Created: 5, Updated: 9},
 		Permission: []session.Rule{
@@ -47,7 +47,7 @@ func importedMessage(t *testing.T, n int) jsontext.Value {
 func TestImport(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	piece := func(after int, ns ...int) *command.ImportProgress {
+	piece := func(after int, ns ...int) *admit.ImportProgress {
 		t.Helper()
 		r := importOf("h", 3)
 		r.After = after
@@ -128,7 +128,7 @@ func TestImportOfReverted(t *testing.T) {
 				if _, err := w.engine.Commands.ImportSession(t.Context(), r); err != nil {
 					t.Fatal("import:", err)
 				}
-				prompt := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "now"}}
+				prompt := admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "now"}}
 				if _, err := w.engine.Commands.AdmitPrompt(t.Context(), prompt); err != nil {
 					t.Fatal("prompt:", err)
 				}
@@ -186,22 +186,22 @@ func TestImportIsRefused(t *testing.T) {
 	open := jsontext.Value(
 		`{"id":"msg_o","type":"assistant","time":{"created":1},"agent":"a","model":{"id":"m","providerID":"p"},"content":[]}`,
 	)
-	for name, change := range map[string]func(*command.ImportRequest){
-		"other content":       func(r *command.ImportRequest) { r.Session.Import.Hash = "other" },
-		"no id":               func(r *command.ImportRequest) { r.Session.ID = "x" },
-		"no metadata":         func(r *command.ImportRequest) { r.Session.Import = nil },
-		"no message":          func(r *command.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
-		"more than announced": func(r *command.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
-		"a turn without end": func(r *command.ImportRequest) {
+	for name, change := range map[string]func(*admit.ImportRequest){
+		"other content":       func(r *admit.ImportRequest) { r.Session.Import.Hash = "other" },
+		"no id":               func(r *admit.ImportRequest) { r.Session.ID = "x" },
+		"no metadata":         func(r *admit.ImportRequest) { r.Session.Import = nil },
+		"no message":          func(r *admit.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
+		"more than announced": func(r *admit.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
+		"a turn without end": func(r *admit.ImportRequest) {
 			r.Session.Import.Messages, r.Messages = 1,
 				[]jsontext.Value{open}
 		},
-		"a gap": func(r *command.ImportRequest) {
+		"a gap": func(r *admit.ImportRequest) {
 			r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2,
 				1
 		},
-		"invalid rules":    func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
-		"invalid metadata": func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
+		"invalid rules":    func(r *admit.ImportRequest) { r.Session.Permission[0].Action = "" },
+		"invalid metadata": func(r *admit.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
 	} {
 		r := importOf("h", 0)
 		change(&r)

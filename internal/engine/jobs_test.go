@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -28,7 +28,7 @@ func jobWorld(t *testing.T) (*world, tool.Jobs) {
 	t.Helper()
 	w := newWorld(t, script.Script{})
 	if _, err := w.engine.Commands.CreateSession(t.Context(),
-		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	return w, w.engine.Jobs.ForSession("ses_a")
@@ -179,7 +179,7 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 			return untilStopped(ctx)
 		})
 		if _, err := w.engine.Commands.CreateSession(t.Context(),
-			command.CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		other := w.engine.Jobs.ForSession("ses_b")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -112,7 +112,7 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 					}
 					id := family(t, w, c.above...)[depth]
 					if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-						command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
+						admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
@@ -149,7 +149,7 @@ func TestRefusedCommandSaysHowToWriteIt(t *testing.T) {
 				}
 				id := family(t, w, rule)[0]
 				_, err := w.engine.Commands.AdmitPrompt(
-					t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: policy},
+					t.Context(), admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: policy},
 				)
 				if err != nil {
 					t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/bedrock"
@@ -244,7 +244,7 @@ func countKept(t *testing.T, bodies [][]byte) (kept, sent int) {
 func create(t *testing.T, w *world) {
 	t.Helper()
 	if _, err := w.engine.Commands.CreateSession(
-		t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+		t.Context(), admit.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
 	); err != nil {
 		t.Fatal("create the session:", err)
 	}
@@ -256,7 +256,7 @@ func promptImage(t *testing.T, w *world, text string) {
 		Text: text, Files: []session.File{{URI: "data:image/png;base64,iVBORw0KGgo=", Mime: "image/png", Name: "a.png"}},
 	}
 	if _, err := w.engine.Commands.AdmitPrompt(
-		t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt},
+		t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: prompt},
 	); err != nil {
 		t.Fatal("admit the prompt:", err)
 	}

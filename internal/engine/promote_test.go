@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -61,7 +61,7 @@ func TestSelectionChangesAtTheBoundary(t *testing.T) {
 				w.start()
 				create(t, w)
 				admit := func(id session.MessageID, p session.Prompt, hold bool) {
-					r := command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: p, Hold: hold}
+					r := admit.PromptRequest{SessionID: "ses_a", ID: id, Prompt: p, Hold: hold}
 					if _, err := w.engine.Commands.AdmitPrompt(t.Context(), r); err != nil {
 						t.Fatal("admit:", err)
 					}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -35,11 +35,11 @@ func newQuestionWorld(t *testing.T, asks session.AskPolicy) *world {
 		t.Fatal(err)
 	}
 	if _, err := w.engine.Commands.CreateSession(t.Context(),
-		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Asks: asks}); err != nil {
+		admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Asks: asks}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -75,7 +75,7 @@ func TestReadsOfOnePrompt(t *testing.T) {
 		c.counts = readCounts{}
 		prompt := session.Prompt{Text: "go"}
 		if _, err := w.engine.Commands.AdmitPrompt(
-			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt},
+			t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: prompt},
 		); err != nil {
 			t.Fatal("prompt:", err)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
@@ -65,7 +65,7 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 	shells := v.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{
-			CallID: sh.CallID, Output: command.MarkAborted(sh.Output, turnlog.ErrShutdown),
+			CallID: sh.CallID, Output: admit.MarkAborted(sh.Output, turnlog.ErrShutdown),
 			ShellEnd: session.ShellEnd{Stopped: true},
 		}
 		if err := d.engine.journal.AppendFacts(clean, d.id, fact); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/check"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -45,7 +45,7 @@ func repairOldStore(t *testing.T, w *world) {
 		t.Fatal("commit the revert:", err)
 	}
 	for _, child := range [][2]session.ID{{"ses_b", ""}, {"ses_c", "ses_b"}, {"ses_d", "ses_c"}} {
-		_, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+		_, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 			ID: child[0], ParentID: child[1], Location: session.Location{Directory: "/w"},
 		})
 		if err != nil {

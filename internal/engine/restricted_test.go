@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -33,7 +33,7 @@ func newOpenWorld(t *testing.T, turns string) *world {
 		t.Fatal("parse the script:", err)
 	}
 	w := newWorld(t, s)
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+	if _, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
 		ID: "ses_a", Location: session.Location{Directory: "/w"}, Open: true,
 		Permission: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}},
 	}); err != nil {
@@ -44,7 +44,7 @@ func newOpenWorld(t *testing.T, turns string) *world {
 
 const editTurn = `{"steps": [{"call": {"id": "c", "name": "edit", "arguments": {"path": "a", "token": "t1"}}}]},`
 
-func (w *world) admit(ctx context.Context, t *testing.T, r command.PromptRequest) session.MessageID {
+func (w *world) admit(ctx context.Context, t *testing.T, r admit.PromptRequest) session.MessageID {
 	t.Helper()
 	if r.SessionID == "" {
 		r.SessionID = "ses_a"
@@ -76,25 +76,25 @@ func TestRestrictedPromptsAsk(t *testing.T) {
 		by     func(*testing.T, *world) // prompts the session
 		isFree bool                     // it edits without an ask
 	}{
-		"a person": {func(t *testing.T, w *world) { w.admit(t.Context(), t, command.PromptRequest{}) }, true},
-		"a token":  {func(t *testing.T, w *world) { w.admit(asPrompter(t), t, command.PromptRequest{}) }, false},
+		"a person": {func(t *testing.T, w *world) { w.admit(t.Context(), t, admit.PromptRequest{}) }, true},
+		"a token":  {func(t *testing.T, w *world) { w.admit(asPrompter(t), t, admit.PromptRequest{}) }, false},
 		"a token beside a person": {func(t *testing.T, w *world) {
-			w.admit(t.Context(), t, command.PromptRequest{Hold: true, Asks: "allow"})
-			w.admit(asPrompter(t), t, command.PromptRequest{Hold: true})
-			w.admit(t.Context(), t, command.PromptRequest{Asks: "allow"})
+			w.admit(t.Context(), t, admit.PromptRequest{Hold: true, Asks: "allow"})
+			w.admit(asPrompter(t), t, admit.PromptRequest{Hold: true})
+			w.admit(t.Context(), t, admit.PromptRequest{Asks: "allow"})
 		}, false},
 		"a token edits a person's prompt": {func(t *testing.T, w *world) {
-			m := w.admit(t.Context(), t, command.PromptRequest{Prompt: session.Prompt{Text: "look"}, Hold: true})
-			change := command.PromptChange{Prompt: &session.Prompt{Text: "edit"}}
+			m := w.admit(t.Context(), t, admit.PromptRequest{Prompt: session.Prompt{Text: "look"}, Hold: true})
+			change := admit.PromptChange{Prompt: &session.Prompt{Text: "edit"}}
 			if err := w.engine.Commands.ChangePrompt(asPrompter(t), "ses_a", m, change); err != nil {
 				t.Fatal("edit the prompt:", err)
 			}
-			w.admit(t.Context(), t, command.PromptRequest{})
+			w.admit(t.Context(), t, admit.PromptRequest{})
 		}, false},
 		"a token compacts": {func(t *testing.T, w *world) {
-			w.admit(t.Context(), t, command.PromptRequest{Prompt: session.Prompt{Text: "look"}})
+			w.admit(t.Context(), t, admit.PromptRequest{Prompt: session.Prompt{Text: "look"}})
 			synctest.Wait()
-			if _, err := w.engine.Commands.AdmitCompaction(asPrompter(t), command.CompactionAdmission{
+			if _, err := w.engine.Commands.AdmitCompaction(asPrompter(t), admit.CompactionAdmission{
 				SessionID: "ses_a", Request: session.CompactionRequest{Proceed: true},
 			}); err != nil {
 				t.Fatal("request a compaction:", err)
@@ -133,9 +133,9 @@ func TestRestrictedUntilIdle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newOpenWorld(t, `{"steps": [{"delay": "1s"}, {"text": "one"}]},`+editTurn+
 				`{"steps": [{"text": "two"}]},`+editTurn)
-			w.admit(asPrompter(t), t, command.PromptRequest{Prompt: session.Prompt{Text: "look"}})
+			w.admit(asPrompter(t), t, admit.PromptRequest{Prompt: session.Prompt{Text: "look"}})
 			synctest.Wait()
-			w.admit(t.Context(), t, command.PromptRequest{Delivery: session.Queue, Asks: "allow"})
+			w.admit(t.Context(), t, admit.PromptRequest{Delivery: session.Queue, Asks: "allow"})
 			time.Sleep(time.Minute) // of the bubble
 			synctest.Wait()
 			if crash {
@@ -156,7 +156,7 @@ func TestRestrictedUntilIdle(t *testing.T) {
 				t.Fatal("reply:", err)
 			}
 			synctest.Wait()
-			w.admit(t.Context(), t, command.PromptRequest{})
+			w.admit(t.Context(), t, admit.PromptRequest{})
 			if synctest.Wait(); w.effects["t1"] != 2 || len(asksOf(t, w)) != 0 {
 				t.Errorf("crash %v: after that the session asks: %d effects, %v", crash, w.effects["t1"], asksOf(t, w))
 			}
@@ -168,7 +168,7 @@ func TestRestrictedUntilIdle(t *testing.T) {
 func TestRestrictedTurnIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newOpenWorld(t, `{"steps": [{"delay": "1h"}]},`+editTurn)
-		w.admit(asPrompter(t), t, command.PromptRequest{})
+		w.admit(asPrompter(t), t, admit.PromptRequest{})
 		synctest.Wait()
 		w.kill(true)
 		if _, err := w.engine.Recover(t.Context()); err != nil {
@@ -198,7 +198,7 @@ func TestRestrictedTasks(t *testing.T) {
 			if _, err := w.tools.Register(task.New([]session.Agent{w.agents["helper"]})...); err != nil {
 				t.Fatal("register the tool:", err)
 			}
-			w.admit(asPrompter(t), t, command.PromptRequest{Prompt: session.Prompt{Text: "all"}})
+			w.admit(asPrompter(t), t, admit.PromptRequest{Prompt: session.Prompt{Text: "all"}})
 			synctest.Wait()
 			asks := asksOf(t, w)
 			if len(asks) != 1 || asks[0].SessionID == "ses_a" || w.effects["t1"] != 0 {
@@ -247,7 +247,7 @@ func TestRestrictedForksAsk(t *testing.T) {
 		deny := session.Rule{Action: "webfetch", Resource: "*", Effect: session.Deny}
 		rules := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}, deny}
 		if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a",
-			command.SessionChange{Permission: &rules}); err != nil {
+			admit.SessionChange{Permission: &rules}); err != nil {
 			t.Fatal("change the rules:", err)
 		}
 		approval := store.Approval{
@@ -263,7 +263,7 @@ func TestRestrictedForksAsk(t *testing.T) {
 			t.Fatal("save an approval:", err)
 		}
 		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: scope})
-		copied, err := w.engine.Commands.ForkSession(ctx, "ses_a", fork.End{})
+		copied, err := w.engine.Commands.ForkSession(ctx, "ses_a", admit.CopyEnd{})
 		if err != nil {
 			t.Fatal("fork the session:", err)
 		}

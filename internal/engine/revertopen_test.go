@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -90,7 +90,7 @@ func newCutOffWorld(t *testing.T, steps string) *world {
 	if _, err := w.tools.Register(task.New([]session.Agent{helper})...); err != nil {
 		t.Fatal("register the tool:", err)
 	}
-	_, err = w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+	_, err = w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
 		ID: "ses_a", Location: session.Location{Directory: "/w"},
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func newCutOffWorld(t *testing.T, steps string) *world {
 
 func promptWith(t *testing.T, w *world, text string) {
 	t.Helper()
-	_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+	_, err := w.engine.Commands.AdmitPrompt(t.Context(), admit.PromptRequest{
 		SessionID: "ses_a", Prompt: session.Prompt{Text: text},
 	})
 	if err != nil {

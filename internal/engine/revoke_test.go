@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -28,11 +28,11 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 			}
 			w := newWorld(t, s)
 			if _, err := w.engine.Commands.CreateSession(t.Context(),
-				command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+				admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-				command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+				admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

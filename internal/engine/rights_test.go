@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -28,7 +28,7 @@ func family(t *testing.T, w *world, rules ...session.Rule) []session.ID {
 	ids := []session.ID{"ses_top", "ses_child", "ses_grandchild"}
 	free := []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	for depth, id := range ids {
-		r := command.CreateRequest{ID: id, Title: "t", Location: session.Location{Directory: "/w"}, Permission: free}
+		r := admit.CreateRequest{ID: id, Title: "t", Location: session.Location{Directory: "/w"}, Permission: free}
 		if depth > 0 {
 			r.ParentID = ids[depth-1]
 		}
@@ -89,7 +89,7 @@ func TestRightsOfCalls(t *testing.T) {
 		ids := family(t, w)
 		prompt := func() {
 			if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-				command.PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
+				admit.PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -99,7 +99,7 @@ func TestRightsOfCalls(t *testing.T) {
 		}
 		rules := []session.Rule{{Action: "edit", Resource: "a", Effect: session.Deny}}
 		if err := w.engine.Commands.ChangeSession(t.Context(), ids[0],
-			command.SessionChange{Permission: &rules}); err != nil {
+			admit.SessionChange{Permission: &rules}); err != nil {
 			t.Fatal(err)
 		}
 		if prompt(); w.effects["t"] != 1 {
@@ -133,7 +133,7 @@ func TestOpenSessions(t *testing.T) {
 	} {
 		s, err := w.engine.Commands.CreateSession(
 			t.Context(),
-			command.CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open},
+			admit.CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestSandboxNeverLoosensDownwards(t *testing.T) {
 		if err != nil {
 			t.Fatal("choose the confinement:", err)
 		}
-		sh, err := w.engine.Commands.RunShell(t.Context(), command.ShellRequest{SessionID: s.ID, Command: "confinement"})
+		sh, err := w.engine.Commands.RunShell(t.Context(), admit.ShellRequest{SessionID: s.ID, Command: "confinement"})
 		want := c.Mode
 		if c.IfPossible { // no mode is stored or configured, and the user typed it
 			want = session.SandboxOff
@@ -245,7 +245,7 @@ func TestApprovalNowLiftsTheSandbox(t *testing.T) {
 				}
 				id := family(t, w, session.Rule{Action: "bash", Resource: "*", Effect: c.rule})[0]
 				if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-					command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
+					admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -308,7 +308,7 @@ func TestPermittedDirectories(t *testing.T) {
 				}
 				id := family(t, w, c.rule)[0]
 				if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-					command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
+					admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -339,7 +339,7 @@ func TestForkOfChildSession(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	at := session.Location{Directory: "/w"}
-	for _, r := range []command.CreateRequest{
+	for _, r := range []admit.CreateRequest{
 		{ID: "ses_a", Location: at, Open: true, Permission: []session.Rule{ask, deny}},
 		{ID: "ses_b", Location: at, Open: true, ParentID: "ses_a", Permission: []session.Rule{allow}},
 	} {
@@ -349,7 +349,7 @@ func TestForkOfChildSession(t *testing.T) {
 	}
 	for scope, isOpen := range map[caller.AccessScope]bool{caller.Prompt: false, caller.Approve: true} {
 		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: scope})
-		s, err := w.engine.Commands.ForkSession(ctx, "ses_b", fork.End{})
+		s, err := w.engine.Commands.ForkSession(ctx, "ses_b", admit.CopyEnd{})
 		if err != nil {
 			t.Fatal("fork the child:", err)
 		}
@@ -373,7 +373,7 @@ func TestCopiesBeginInTheSandbox(t *testing.T) {
 	family(t, w)
 	w.newSandbox = session.SandboxWrites
 	w.sandboxes = map[string]session.SandboxMode{"build": session.SandboxStrict}
-	forked, err := w.engine.Commands.ForkSession(t.Context(), "ses_top", fork.End{})
+	forked, err := w.engine.Commands.ForkSession(t.Context(), "ses_top", admit.CopyEnd{})
 	if err != nil || forked.Sandbox != session.SandboxStrict {
 		t.Errorf("a fork: %+v, %v", forked, err)
 	}
@@ -406,9 +406,9 @@ func TestPromptsThatAllowAreEditedByApprovers(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	ids := family(t, w)
-	admit := func(policy session.AskPolicy) session.MessageID {
+	admitPrompt := func(policy session.AskPolicy) session.MessageID {
 		t.Helper()
-		in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+		in, err := w.engine.Commands.AdmitPrompt(t.Context(), admit.PromptRequest{
 			SessionID: ids[0], Prompt: session.Prompt{Text: "p"}, Hold: true, Asks: policy,
 		})
 		if err != nil {
@@ -416,11 +416,11 @@ func TestPromptsThatAllowAreEditedByApprovers(t *testing.T) {
 		}
 		return in.ID
 	}
-	allowed, plain := admit("allow"), admit("")
+	allowed, plain := admitPrompt("allow"), admitPrompt("")
 	change := session.Prompt{Text: "other"}
 	edits := map[string]func(context.Context, session.MessageID) error{
 		"inbox": func(ctx context.Context, m session.MessageID) error {
-			return w.engine.Commands.ChangePrompt(ctx, ids[0], m, command.PromptChange{Prompt: &change})
+			return w.engine.Commands.ChangePrompt(ctx, ids[0], m, admit.PromptChange{Prompt: &change})
 		},
 		"message": func(ctx context.Context, m session.MessageID) error {
 			return w.engine.Commands.EditPrompt(ctx, ids[0], m, "", change)

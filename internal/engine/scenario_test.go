@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -328,7 +328,7 @@ func (p *player) command(f []string) {
 	id, args := p.id(f[1:])
 	switch f[0] {
 	case "create":
-		r := command.CreateRequest{ID: id, Location: session.Location{Directory: "/work"}, Title: "test"}
+		r := admit.CreateRequest{ID: id, Location: session.Location{Directory: "/work"}, Title: "test"}
 		for _, o := range args {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
@@ -350,7 +350,7 @@ func (p *player) command(f []string) {
 		p.report(err)
 	case "prompt": // [queue] [hold] [noreply] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA]
 		// [retries=N] [system=TEXT] TEXT, or [agent=NAME] [model=P/M] [subtask=…] [mention=AGENT]
-		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
+		r := admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
@@ -426,23 +426,23 @@ func (p *player) command(f []string) {
 	case "model":
 		p.report(e.Commands.SwitchModel(ctx, id, *modelRef(args[0])))
 	case "rename":
-		p.report(e.Commands.ChangeSession(ctx, id, command.SessionChange{Title: &args[0]}))
+		p.report(e.Commands.ChangeSession(ctx, id, admit.SessionChange{Title: &args[0]}))
 	case "withdraw":
 		p.report(e.Commands.WithdrawPrompt(ctx, id, session.MessageID(args[0])))
 	case "redirect":
 		p.report(
 			e.Commands.ChangePrompt(
-				ctx, id, session.MessageID(args[0]), command.PromptChange{Delivery: session.Delivery(args[1])},
+				ctx, id, session.MessageID(args[0]), admit.PromptChange{Delivery: session.Delivery(args[1])},
 			),
 		)
 	case "edit":
 		p.report(
 			e.Commands.ChangePrompt(
-				ctx, id, session.MessageID(args[0]), command.PromptChange{Prompt: &session.Prompt{Text: args[1]}},
+				ctx, id, session.MessageID(args[0]), admit.PromptChange{Prompt: &session.Prompt{Text: args[1]}},
 			),
 		)
 	case "shell": // [id=MSG] [agent=NAME] COMMAND
-		r := command.ShellRequest{SessionID: id, Command: args[len(args)-1]}
+		r := admit.ShellRequest{SessionID: id, Command: args[len(args)-1]}
 		for _, o := range args[:len(args)-1] {
 			switch k, v, _ := strings.Cut(o, "="); k {
 			case "id":
@@ -503,7 +503,7 @@ func (p *player) command(f []string) {
 			),
 		)
 	case "summarize": // [id=MSG] [model=MODEL] [proceed] [INSTRUCTIONS]
-		r := command.CompactionAdmission{SessionID: id}
+		r := admit.CompactionAdmission{SessionID: id}
 		if len(args) > 0 && strings.HasPrefix(args[0], "id=") {
 			r.ID, args = session.MessageID(strings.TrimPrefix(args[0], "id=")), args[1:]
 		}
@@ -645,7 +645,7 @@ func (p *player) background(what string, id session.ID) {
 }
 
 // shell runs a shell command of the user. An invalid one is reported at once; the outcome is an event.
-func (p *player) shell(r command.ShellRequest) {
+func (p *player) shell(r admit.ShellRequest) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := p.w.engine.Commands.RunShell(context.Background(), r)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -20,12 +20,12 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		w.models["test/one"].Client = &spoken{}
 		ctx := t.Context()
 		if _, err := w.engine.Commands.CreateSession(ctx,
-			command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+			admit.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		unknown := session.Prompt{Text: "hi", Agent: "unknown"}
 		if _, err := w.engine.Commands.AdmitPrompt(ctx,
-			command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(
+			admit.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(
 			err,
 			&session.Error{Code: session.CodeNotFound},
 		) {
@@ -33,7 +33,7 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		}
 		in, err := w.engine.Commands.AdmitPrompt(
 			ctx,
-			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true},
+			admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -52,12 +52,12 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		} {
 			in, err := w.engine.Commands.AdmitPrompt(
 				ctx,
-				command.PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true},
+				admit.PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true},
 			)
 			if err != nil || in.Prompt.Model.String() != "test/one" || in.Prompt.Model.Variant != c.want {
 				t.Errorf("variant %q of %v: %v %v, want %s", c.asked, c.prompt.Model, in.Prompt.Model, err, c.want)
 			}
-			edit := command.PromptChange{Prompt: &unknown}
+			edit := admit.PromptChange{Prompt: &unknown}
 			if err := w.engine.Commands.ChangePrompt(ctx, "ses_a", in.ID, edit); !errors.Is(
 				err, &session.Error{Code: session.CodeNotFound},
 			) {
@@ -98,7 +98,7 @@ func TestPromptBringsAnyAgent(t *testing.T) {
 		w.agents["quiet"] = session.Agent{ID: "quiet", Mode: session.ModePrimary, Hidden: true}
 		for id, agent := range map[session.ID]string{"ses_a": "helper", "ses_b": "quiet"} {
 			if _, err := w.engine.Commands.CreateSession(t.Context(),
-				command.CreateRequest{
+				admit.CreateRequest{
 					ID: id, Title: "test", Agent: agent,
 					Location: session.Location{Directory: "/w"},
 				}); err != nil {
@@ -106,7 +106,7 @@ func TestPromptBringsAnyAgent(t *testing.T) {
 			}
 			in, err := w.engine.Commands.AdmitPrompt(
 				t.Context(),
-				command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true},
+				admit.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true},
 			)
 			if err != nil || in.Prompt.Agent != agent {
 				t.Errorf("%s: %+v %v", agent, in, err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -16,26 +16,26 @@ func TestInvalidRulesAndBudgets(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	rules, budget := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}, &session.Budget{Turns: -1}
-	create := func(r command.CreateRequest) error {
+	create := func(r admit.CreateRequest) error {
 		r.Location = session.Location{Directory: "/w"}
 		_, err := w.engine.Commands.CreateSession(t.Context(), r)
 		return err
 	}
-	if err := create(command.CreateRequest{ID: "ses_a"}); err != nil {
+	if err := create(admit.CreateRequest{ID: "ses_a"}); err != nil {
 		t.Fatal(err)
 	}
 	written := len(allEvents(t, w.store))
 	title := "new"
 	for field, err := range map[string]error{
-		"permission[0].effect": create(command.CreateRequest{ID: "ses_b", Permission: rules}),
-		"budget.turns":         create(command.CreateRequest{ID: "ses_c", Budget: budget}),
+		"permission[0].effect": create(admit.CreateRequest{ID: "ses_b", Permission: rules}),
+		"budget.turns":         create(admit.CreateRequest{ID: "ses_c", Budget: budget}),
 	} {
 		if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != field {
 			t.Errorf("create: %v", err)
 		}
 	}
 	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a",
-		command.SessionChange{Title: &title, Permission: &rules}); err == nil {
+		admit.SessionChange{Title: &title, Permission: &rules}); err == nil {
 		t.Error("invalid rules were stored")
 	}
 	if err := w.engine.Commands.SetBudget(t.Context(), "ses_a", budget); err == nil {
@@ -55,16 +55,16 @@ func TestBudgetOfNewSessions(t *testing.T) {
 	at := session.Location{Directory: "/w"}
 	for _, tt := range []struct {
 		name string
-		r    command.CreateRequest
+		r    admit.CreateRequest
 		want *session.Budget
 	}{
-		{"no budget", command.CreateRequest{ID: "ses_a", Location: at}, w.budget},
+		{"no budget", admit.CreateRequest{ID: "ses_a", Location: at}, w.budget},
 		{
 			"a budget",
-			command.CreateRequest{ID: "ses_b", Location: at, Budget: &session.Budget{Turns: 9, Tokens: 5}},
+			admit.CreateRequest{ID: "ses_b", Location: at, Budget: &session.Budget{Turns: 9, Tokens: 5}},
 			&session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5},
 		},
-		{"a child session", command.CreateRequest{ID: "ses_c", Location: at, ParentID: "ses_a"}, nil},
+		{"a child session", admit.CreateRequest{ID: "ses_c", Location: at, ParentID: "ses_a"}, nil},
 	} {
 		for range 2 {
 			s, err := w.engine.Commands.CreateSession(t.Context(), tt.r)
@@ -78,7 +78,7 @@ func TestBudgetOfNewSessions(t *testing.T) {
 	}
 	_, err := w.engine.Commands.CreateSession(
 		t.Context(),
-		command.CreateRequest{ID: "ses_a", Location: at, Budget: &session.Budget{Turns: 4}},
+		admit.CreateRequest{ID: "ses_a", Location: at, Budget: &session.Budget{Turns: 4}},
 	)
 	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
 		t.Errorf("with another budget: %v", err)
@@ -90,12 +90,12 @@ func TestPromptTextIsMadeValid(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	if _, err := w.engine.Commands.CreateSession(t.Context(),
-		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := w.engine.Commands.AdmitPrompt(
 		t.Context(),
-		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true},
+		admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true},
 	)
 	if err != nil || in.Prompt.Text != "a\uFFFDb" {
 		t.Errorf("%+v, %v", in, err)
@@ -116,7 +116,7 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	create := func() error {
 		_, err := w.engine.Commands.CreateSession(
 			t.Context(),
-			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+			admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 		)
 		return err
 	}
@@ -134,7 +134,7 @@ func TestWorkedInAndDeleted(t *testing.T) {
 		t.Errorf("create again after an unused session: %v", err)
 	}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
-		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
+		admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
@@ -31,9 +31,9 @@ import (
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
-	Commands *command.Commands // what callers ask of a session
-	Asks     *ask.Asks         // permission asks and questions
-	Jobs     *job.Registry     // background jobs
+	Commands *admit.Commands // what callers ask of a session
+	Asks     *ask.Asks       // permission asks and questions
+	Jobs     *job.Registry   // background jobs
 
 	journal   *turnlog.Journal
 	locations scope.Scopes

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -46,7 +46,7 @@ func TestSummaryAfterWork(t *testing.T) {
 			return "<think>so</think>\n I fixed " + strings.Repeat("it", n) + ".", nil
 		})
 		for _, prompt := range []string{longPrompt, "Thanks", "And the lexer. " + longPrompt} {
-			w.begin(t, command.CreateRequest{}, prompt)
+			w.begin(t, admit.CreateRequest{}, prompt)
 			synctest.Wait()
 		}
 		if text, generated := w.summary(t); text != "I fixed itit." || !generated {
@@ -97,16 +97,16 @@ func TestNoSummary(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, asked := summarizing(t, func(context.Context, int) (string, error) { return "Words.", nil })
 				w.summaries = !c.off
-				w.begin(t, command.CreateRequest{})
+				w.begin(t, admit.CreateRequest{})
 				want := ""
 				if c.own != nil {
 					want = *c.own
-					change := command.SessionChange{Summary: c.own}
+					change := admit.SessionChange{Summary: c.own}
 					if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", change); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+				if _, err := w.engine.Commands.AdmitPrompt(t.Context(), admit.PromptRequest{
 					SessionID: "ses_a", Prompt: session.Prompt{Text: c.prompt},
 				}); err != nil {
 					t.Fatal(err)
@@ -130,11 +130,11 @@ func TestSummarizeSession(t *testing.T) {
 		answers := []string{"", "", "Done."}
 		w, asked := summarizing(t, func(_ context.Context, n int) (string, error) { return answers[n-1], nil })
 		w.summaries = false
-		w.begin(t, command.CreateRequest{})
+		w.begin(t, admit.CreateRequest{})
 		if s, err := w.engine.SummarizeSession(t.Context(), "ses_a"); s != nil || err != nil || len(*asked) != 0 {
 			t.Errorf("without work: %+v %v", s, err)
 		}
-		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser")
 		if s, err := w.engine.SummarizeSession(t.Context(), "ses_a"); s != nil ||
 			!errors.Is(err, &session.Error{Code: session.CodeUnavailable}) {
 			t.Errorf("empty answers: %+v %v", s, err)
@@ -160,7 +160,7 @@ func TestSummaryTimeout(t *testing.T) {
 			return "", ctx.Err()
 		})
 		w.summaries = false
-		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser")
 		s, err := w.engine.SummarizeSession(t.Context(), "ses_a")
 		if s != nil || !errors.Is(err, &session.Error{Code: session.CodeUnavailable}) ||
 			!strings.Contains(err.Error(), "test/small did not write a summary within 1m0s") {
@@ -178,7 +178,7 @@ func TestSummaryOfDeletedSession(t *testing.T) {
 			return "Words.", w.engine.Commands.DeleteSession(context.WithoutCancel(ctx), "ses_a")
 		})
 		w.summaries = false
-		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser")
 		s, err := w.engine.SummarizeSession(t.Context(), "ses_a")
 		if s != nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			t.Errorf("%+v %v", s, err)
@@ -192,13 +192,13 @@ func TestSummaryRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := summarizing(t, func(context.Context, int) (string, error) { return "Words.", nil })
 		w.summaries = false
-		_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+		_, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
 			ID: "ses_p", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 5},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.begin(t, command.CreateRequest{ParentID: "ses_p"}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{ParentID: "ses_p"}, "Fix the parser")
 		err = w.engine.journal.AppendFacts(t.Context(), "ses_a",
 			&session.Summarized{Request: &session.Asked{Tokens: session.Tokens{Input: 5}}})
 		if err != nil {
@@ -213,7 +213,7 @@ func TestSummaryRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := summarizing(t, func(context.Context, int) (string, error) { return "Words.", nil })
 		w.summaries = false
-		w.begin(t, command.CreateRequest{Budget: &session.Budget{Tokens: 1}})
+		w.begin(t, admit.CreateRequest{Budget: &session.Budget{Tokens: 1}})
 		err := w.engine.journal.AppendFacts(t.Context(), "ses_a",
 			&session.Summarized{Request: &session.Asked{Tokens: session.Tokens{Input: 5}}},
 			&session.Prompted{MessageID: "msg_z", Prompt: session.Prompt{Text: "Hello"}})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -22,7 +22,7 @@ func (t *turn) agentSwitch(part session.PartID) func(ctx context.Context, agent,
 	}
 	return func(ctx context.Context, agent, text string) error {
 		id := session.TaskPromptID(part)
-		_, err := t.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{
+		_, err := t.engine.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 			SessionID: t.id, ID: id, Asks: t.in.asks, Recovery: t.in.recovery,
 			Prompt: session.Prompt{Agent: agent, Text: text, Parts: []session.PromptPart{{
 				ID:   session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(id), string(session.PrefixMessage))),

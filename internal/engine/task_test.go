@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -61,11 +61,11 @@ func buildWorldOfTasks(t *testing.T, n int, limits Limits, work string, backgrou
 // promptForTasks creates the session and gives it the prompt that calls the subagents.
 func promptForTasks(t *testing.T, w *world) {
 	t.Helper()
-	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+	_, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
 		ID: "ses_a", Location: session.Location{Directory: "/w"},
 	})
 	if err == nil {
-		_, err = w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+		_, err = w.engine.Commands.AdmitPrompt(t.Context(), admit.PromptRequest{
 			SessionID: "ses_a", Prompt: session.Prompt{Text: "all"},
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -103,12 +103,12 @@ func TestLongAnswerCostsItsLength(t *testing.T) {
 func begin(t *testing.T, w *world, prompt string) {
 	t.Helper()
 	if _, err := w.engine.Commands.CreateSession(
-		t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 	); err != nil {
 		t.Fatal("create the session:", err)
 	}
 	if _, err := w.engine.Commands.AdmitPrompt(
-		t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: prompt}},
+		t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: prompt}},
 	); err != nil {
 		t.Fatal("admit the prompt:", err)
 	}

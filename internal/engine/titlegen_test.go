@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
@@ -60,7 +60,7 @@ func (f modelFunc) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 }
 
 // begin creates session ses_a and prompts it.
-func (w *world) begin(t *testing.T, r command.CreateRequest, prompts ...string) {
+func (w *world) begin(t *testing.T, r admit.CreateRequest, prompts ...string) {
 	t.Helper()
 	r.ID, r.Location = "ses_a", session.Location{Directory: "/w"}
 	if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
@@ -68,7 +68,7 @@ func (w *world) begin(t *testing.T, r command.CreateRequest, prompts ...string) 
 	}
 	for _, p := range prompts {
 		if _, err := w.engine.Commands.AdmitPrompt(
-			t.Context(), command.PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}},
+			t.Context(), admit.PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}},
 		); err != nil {
 			t.Fatal("admit the prompt:", err)
 		}
@@ -103,7 +103,7 @@ func TestGenerateTitle(t *testing.T) {
 		w, asked := entitling(t, func(context.Context, int) (string, error) {
 			return "<think>so\nmuch</think>\n\n  Fixing the\tparser \nmore", nil
 		})
-		w.begin(t, command.CreateRequest{}, "Fix the parser", "And the lexer")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser", "And the lexer")
 		synctest.Wait()
 		s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 		if err != nil || s.Title != "Fixing the parser" || s.TitledBy != "auto" {
@@ -134,7 +134,7 @@ func TestGenerateTitle(t *testing.T) {
 func TestTitleOfALongPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := entitling(t, func(context.Context, int) (string, error) { return "Words", nil })
-		w.begin(t, command.CreateRequest{}, strings.Repeat("wörd ", 100_000))
+		w.begin(t, admit.CreateRequest{}, strings.Repeat("wörd ", 100_000))
 		synctest.Wait()
 		if len(*asked) != 1 {
 			t.Fatalf("%d requests", len(*asked))
@@ -166,7 +166,7 @@ func TestGenerateTitleWithoutMedia(t *testing.T) {
 		m := w.models["test/small"]
 		m.Images, m.Documents = true, true
 		if _, err := w.engine.Commands.CreateSession(
-			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+			t.Context(), admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
 		); err != nil {
 			t.Fatal("create the session:", err)
 		}
@@ -174,7 +174,7 @@ func TestGenerateTitleWithoutMedia(t *testing.T) {
 			{URI: dataOf("image/png", pngHead), Name: "bad.png"}, {URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"},
 		}
 		if _, err := w.engine.Commands.AdmitPrompt(
-			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}},
+			t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}},
 		); err != nil {
 			t.Fatal("admit the prompt:", err)
 		}
@@ -237,7 +237,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, asked := entitling(t, c.say)
-				w.begin(t, command.CreateRequest{}, "Fix the parser")
+				w.begin(t, admit.CreateRequest{}, "Fix the parser")
 				synctest.Wait()
 				c.then(t, w)
 				s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
@@ -255,10 +255,10 @@ func TestGeneratedTitleNeverReplacesUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go1 := make(chan struct{})
 		w, _ := entitling(t, func(context.Context, int) (string, error) { <-go1; return "Said", nil })
-		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser")
 		synctest.Wait() // the request is under way
 		mine := "Mine"
-		if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &mine}); err != nil {
+		if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", admit.SessionChange{Title: &mine}); err != nil {
 			t.Fatal(err)
 		}
 		close(go1)
@@ -275,14 +275,14 @@ func TestGeneratedTitleNeverReplacesUsers(t *testing.T) {
 // the session cancels it.
 func TestNoGeneratedTitle(t *testing.T) {
 	for name, c := range map[string]struct {
-		request command.CreateRequest
+		request admit.CreateRequest
 		setup   func(w *world)
 		want    string
 	}{
-		"named":    {command.CreateRequest{Title: "Mine"}, func(*world) {}, "Mine"},
-		"no agent": {command.CreateRequest{}, func(w *world) { delete(w.agents, titleAgent) }, "Fix the parser"},
-		"no model": {command.CreateRequest{}, func(w *world) { w.small = nil }, "Fix the parser"},
-		"broken":   {command.CreateRequest{}, func(w *world) { delete(w.models, "test/small") }, "Fix the parser"},
+		"named":    {admit.CreateRequest{Title: "Mine"}, func(*world) {}, "Mine"},
+		"no agent": {admit.CreateRequest{}, func(w *world) { delete(w.agents, titleAgent) }, "Fix the parser"},
+		"no model": {admit.CreateRequest{}, func(w *world) { w.small = nil }, "Fix the parser"},
+		"broken":   {admit.CreateRequest{}, func(w *world) { delete(w.models, "test/small") }, "Fix the parser"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestNoGeneratedTitle(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := entitling(t, func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", context.Cause(ctx) })
-		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		w.begin(t, admit.CreateRequest{}, "Fix the parser")
 		if err := w.engine.Commands.DeleteSession(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -67,11 +67,11 @@ func TestTodos(t *testing.T) {
 // startWork creates the session ses_a and prompts it.
 func startWork(t *testing.T, w *world) {
 	t.Helper()
-	create := command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}
+	create := admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}
 	if _, err := w.engine.Commands.CreateSession(t.Context(), create); err != nil {
 		t.Fatal(err)
 	}
-	prompt := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}
+	prompt := admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), prompt); err != nil {
 		t.Fatal(err)
 	}

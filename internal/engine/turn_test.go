@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -54,12 +54,12 @@ func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons str
 		w.models["test/one"].Client = m
 		ctx := t.Context()
 		if _, err := w.engine.Commands.CreateSession(
-			ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+			ctx, admit.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
 		); err != nil {
 			t.Fatal("create the session:", err)
 		}
 		if _, err := w.engine.Commands.AdmitPrompt(
-			ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+			ctx, admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
 		); err != nil {
 			t.Fatal("admit the prompt:", err)
 		}
@@ -230,12 +230,12 @@ func TestFailuresAreCharged(t *testing.T) {
 			w := newWorld(t, script.Script{})
 			w.models["test/one"].Client = &failing{[]*llm.Error{{Class: c.class, Usage: used}, {Class: c.class, Usage: used}}}
 			if _, err := w.engine.Commands.CreateSession(
-				t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+				t.Context(), admit.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
 			); err != nil {
 				t.Fatal("create the session:", err)
 			}
 			if _, err := w.engine.Commands.AdmitPrompt(
-				t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+				t.Context(), admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
 			); err != nil {
 				t.Fatal("admit the prompt:", err)
 			}
@@ -268,19 +268,19 @@ func TestNoPoison(t *testing.T) {
 		ctx, e := t.Context(), w.engine
 		for _, id := range []session.ID{"ses_a", "ses_b"} {
 			if _, err := e.Commands.CreateSession(
-				ctx, command.CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}},
+				ctx, admit.CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}},
 			); err != nil {
 				t.Fatal("create the session:", err)
 			}
 		}
 		if _, err := e.Commands.AdmitPrompt(
-			ctx, command.PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
+			ctx, admit.PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
 		); err != nil {
 			t.Fatal("admit the prompt:", err)
 		}
 		synctest.Wait()
 		taken := answerOf(t, w, "ses_b")
-		for _, p := range []command.PromptRequest{
+		for _, p := range []admit.PromptRequest{
 			{ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
 			{ID: taken, Prompt: session.Prompt{Text: "hi"}},
 			{Prompt: session.Prompt{Text: "x", Files: []session.File{{URI: "file:///\xff"}}}},
@@ -302,7 +302,7 @@ func TestNoPoison(t *testing.T) {
 				t.Errorf("the prompt %s has no answer", in.ID)
 			}
 			if _, err := e.Commands.AdmitPrompt(
-				ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}},
+				ctx, admit.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}},
 			); err != nil {
 				t.Errorf("after %q: %v", clip(p.Prompt.Text, 20), err)
 			}

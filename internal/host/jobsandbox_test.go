@@ -10,7 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -63,12 +63,12 @@ func TestJobsInSandbox(t *testing.T) {
 				}
 			}()
 			ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
-			s, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+			s, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 				Location: session.Location{Directory: o.Dir}, Open: true,
 				Model: &session.ModelRef{ProviderID: "cairn", ID: "script"},
 			})
 			if err == nil {
-				_, err = w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{
+				_, err = w.engine.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 					SessionID: s.ID, Prompt: session.Prompt{Text: "outer"},
 				})
 			}

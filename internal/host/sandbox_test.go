@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/sandbox"
@@ -328,13 +328,13 @@ func TestTypedCommands(t *testing.T) {
 	ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
 	for _, confined := range []bool{true, false} {
 		mode := map[bool]session.SandboxMode{true: session.SandboxWrites}[confined]
-		s, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+		s, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 			Location: session.Location{Directory: o.Dir}, Open: true, Sandbox: mode,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sh, err := w.engine.Commands.RunShell(ctx, command.ShellRequest{SessionID: s.ID, Command: script})
+		sh, err := w.engine.Commands.RunShell(ctx, admit.ShellRequest{SessionID: s.ID, Command: script})
 		if err != nil {
 			t.Fatal(err)
 		}

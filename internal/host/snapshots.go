@@ -202,7 +202,7 @@ type sessionFiles struct {
 	blobs *snapshot.Blobs
 }
 
-// Remove implements command.OutputRemover.
+// Remove implements admit.OutputRemover.
 func (f sessionFiles) Remove(id session.ID, paths []string) error {
 	return errors.Join(f.Outputs.Remove(id, paths), f.blobs.UnpinAll(string(id)))
 }

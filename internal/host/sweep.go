@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -62,7 +62,7 @@ func (w *owner) removeOrphans(ctx context.Context, start time.Time) {
 	err := w.locations.outputs.RemoveOrphans(ctx, start, func(id session.ID) (gone bool, err error) {
 		if gone, err = deleted(id); err == nil && gone {
 			err = w.store.View(ctx, func(r store.Reader) error {
-				used, err := fork.IsSource(r, id, true)
+				used, err := admit.IsForkSource(r, id, true)
 				gone = !used
 				return err
 			})

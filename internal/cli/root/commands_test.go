@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -148,7 +148,7 @@ func TestFindByBeginning(t *testing.T) {
 		!strings.Contains(o.stderr.String(), "did you mean "+id) {
 		t.Error(o.stderr.String())
 	}
-	ran, err := sh.engine.Commands.RunShell(t.Context(), command.ShellRequest{SessionID: session.ID(id), Command: "true"})
+	ran, err := sh.engine.Commands.RunShell(t.Context(), admit.ShellRequest{SessionID: session.ID(id), Command: "true"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package root
 import (
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -14,7 +14,7 @@ func TestAllowAnswersEarlierAsks(t *testing.T) {
 	free := session.Rule{Action: "*", Resource: "*", Effect: session.Allow}
 	s, err := sh.engine.Commands.CreateSession(
 		t.Context(),
-		command.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
+		admit.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
 			free, {Action: "bash", Resource: "*", Effect: session.Ask}, {Action: "edit", Resource: "*", Effect: session.Ask},
 		}},
 	)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -187,7 +187,7 @@ func TestHeadlessText(t *testing.T) {
 // depth makes a session below so many others, and a rule that only the one at the top has.
 func (w *world) depth(t *testing.T, depth int, rule session.Rule, budget *session.Budget) session.ID {
 	t.Helper()
-	r := command.CreateRequest{
+	r := admit.CreateRequest{
 		Title:      "t",
 		Location:   session.Location{Directory: "/work"},
 		Permission: []session.Rule{rule},

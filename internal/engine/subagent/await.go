@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -21,7 +21,7 @@ func (c *callTasks) taskIn(child session.ID) session.TaskJob {
 
 // admitPrompt gives the child its prompt, once.
 func (c *callTasks) admitPrompt(ctx context.Context, child session.ID, t tool.Task) error {
-	_, err := c.Commands.AdmitPrompt(ctx, command.PromptRequest{
+	_, err := c.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 		SessionID: child, ID: c.promptID(), Delivery: session.Queue,
 		Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files, Agent: t.Agent},
 		Asks:   c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background, Restricted: c.caller.Restricted,

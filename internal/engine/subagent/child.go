@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -74,7 +74,7 @@ func (c *callTasks) createChild(ctx context.Context, t tool.Task) (*session.Sess
 	}
 	defer release()
 	agent := scope.FindAgent(t.Agent)
-	r := command.CreateRequest{
+	r := admit.CreateRequest{
 		ID: c.childID(), ParentID: parent.ID, Agent: agent.ID, Location: parent.Location,
 		Title: t.Description + " (@" + agent.ID + " subagent)", Permission: childRules(parent, agent),
 		Open: parent.Open, Contract: parent.Contract, Sandbox: parent.Sandbox,

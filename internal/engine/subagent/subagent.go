@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,7 +31,7 @@ type Limits struct {
 // Runner runs the tasks of all calls.
 type Runner struct {
 	Journal   *turnlog.Journal
-	Commands  *command.Commands
+	Commands  *admit.Commands
 	Locations scope.Scopes
 	Limits    Limits
 	// Wait returns when the session is idle, with the error of the work that it waited for.

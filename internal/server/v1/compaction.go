@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -31,7 +31,7 @@ func (h promptHandlers) summarizeSession(ctx context.Context, in struct {
 	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return false, err
 	}
-	_, err := h.Commands.AdmitCompaction(ctx, command.CompactionAdmission{
+	_, err := h.Commands.AdmitCompaction(ctx, admit.CompactionAdmission{
 		SessionID: in.SessionID, Request: session.CompactionRequest{
 			Model:   &session.ModelRef{ID: in.Body.ModelID, ProviderID: in.Body.ProviderID},
 			Proceed: in.Body.Auto,

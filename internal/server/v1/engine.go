@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // SessionCommands changes sessions.
 type SessionCommands interface {
-	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
-	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
+	CreateSession(ctx context.Context, r admit.CreateRequest) (*session.Session, error)
+	ChangeSession(ctx context.Context, id session.ID, c admit.SessionChange) error
 	DeleteSession(ctx context.Context, id session.ID) error
-	AdmitPrompt(ctx context.Context, r command.PromptRequest) (*session.Input, error)
-	AdmitCompaction(ctx context.Context, a command.CompactionAdmission) (*session.Input, error)
-	RunShell(ctx context.Context, r command.ShellRequest) (*session.Shell, error)
+	AdmitPrompt(ctx context.Context, r admit.PromptRequest) (*session.Input, error)
+	AdmitCompaction(ctx context.Context, a admit.CompactionAdmission) (*session.Input, error)
+	RunShell(ctx context.Context, r admit.ShellRequest) (*session.Shell, error)
 	EditPrompt(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, to session.Prompt) error
 	EditPart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, text string) error
 	RemoveMessage(ctx context.Context, id session.ID, m session.MessageID) error
@@ -27,7 +27,7 @@ type SessionCommands interface {
 
 // RevertCommands takes back what a session did, shows it, and copies sessions.
 type RevertCommands interface {
-	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
+	ForkSession(ctx context.Context, from session.ID, p admit.CopyEnd) (*session.Session, error)
 	StageRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)
 	ReadDiff(ctx context.Context, id session.ID, q undo.DiffQuery) (undo.SessionDiff, error)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	templates "github.com/cairn-dev/cairn/internal/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -63,11 +63,11 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 	}
 	if len(in.Body.Tools) > 0 {
 		rules := in.Body.MergeRules(s.Permission)
-		if err := h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{Permission: &rules}); err != nil {
+		if err := h.Commands.ChangeSession(ctx, in.SessionID, admit.SessionChange{Permission: &rules}); err != nil {
 			return nil, httpio.WithPart("body", err)
 		}
 	}
-	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+	admitted, err := h.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant,
 		NoReply:   in.Body.NoReply,
 		ReadFiles: h.attachFiles,
@@ -158,7 +158,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, inBody(err)
 	}
-	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+	admitted, err := h.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 		SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, ReadFiles: h.attachFiles,
 	})
 	if err != nil {
@@ -254,7 +254,7 @@ func (h promptHandlers) runShell(ctx context.Context, in struct {
 },
 ) (m opencode.Message, err error) {
 	b := in.Body
-	q := command.ShellRequest{SessionID: in.SessionID, ID: b.MessageID, Command: *b.Command, Agent: b.Agent}
+	q := admit.ShellRequest{SessionID: in.SessionID, ID: b.MessageID, Command: *b.Command, Agent: b.Agent}
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ModelID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -83,7 +83,7 @@ func (h sessionHandlers) forkSession(ctx context.Context, in struct {
 	Body opencode.ForkPoint `body:"optional"`
 },
 ) (opencode.Session, error) {
-	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: in.Body.MessageID})
+	s, err := h.Reverts.ForkSession(ctx, in.SessionID, admit.CopyEnd{Before: in.Body.MessageID})
 	if err != nil {
 		return opencode.Session{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -54,7 +54,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	Body     newSession `body:"optional"`
 },
 ) (opencode.Session, error) {
-	q := command.CreateRequest{
+	q := admit.CreateRequest{
 		ParentID: in.Body.ParentID, Agent: in.Body.Agent, Location: in.Location.Location, Title: in.Body.Title,
 		Metadata: in.Body.Metadata, Open: caller.FromContext(ctx).Scope >= caller.Approve,
 	}
@@ -99,7 +99,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 		return opencode.Session{}, err
 	}
 	b := in.Body
-	c := command.SessionChange{Title: b.Title}
+	c := admit.SessionChange{Title: b.Title}
 	if b.Metadata.Kind() != 'n' {
 		c.Metadata = b.Metadata
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
@@ -63,7 +63,7 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 		a := v1.New(
 			v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/"},
 		)
-		s, err := e.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/"}})
+		s, err := e.Commands.CreateSession(t.Context(), admit.CreateRequest{Location: session.Location{Directory: "/"}})
 		if err != nil {
 			t.Fatal(err)
 		}

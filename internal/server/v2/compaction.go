@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,7 +17,7 @@ func (h sessionHandlers) compact(ctx context.Context, in struct {
 },
 ) (out api.Data[api.CompactionItem], err error) {
 	b := in.Body
-	admitted, err := h.Inbox.AdmitCompaction(ctx, command.CompactionAdmission{
+	admitted, err := h.Inbox.AdmitCompaction(ctx, admit.CompactionAdmission{
 		SessionID: in.SessionID, ID: b.ID, Delivery: b.Delivery,
 		Request: session.CompactionRequest{Instructions: b.Instructions, Model: b.Model},
 	})

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -16,11 +16,11 @@ import (
 
 // SessionCommands changes sessions.
 type SessionCommands interface {
-	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
-	ImportSession(ctx context.Context, r command.ImportRequest) (*command.ImportProgress, error)
-	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
+	CreateSession(ctx context.Context, r admit.CreateRequest) (*session.Session, error)
+	ImportSession(ctx context.Context, r admit.ImportRequest) (*admit.ImportProgress, error)
+	ChangeSession(ctx context.Context, id session.ID, c admit.SessionChange) error
 	DeleteSession(ctx context.Context, id session.ID) error
-	AdmitPrompt(ctx context.Context, r command.PromptRequest) (*session.Input, error)
+	AdmitPrompt(ctx context.Context, r admit.PromptRequest) (*session.Input, error)
 	SwitchAgent(ctx context.Context, id session.ID, agent string) error
 	SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error
 	SetBudget(ctx context.Context, id session.ID, b *session.Budget) error
@@ -31,15 +31,15 @@ type SessionCommands interface {
 type InboxCommands interface {
 	ListPending(ctx context.Context, id session.ID) ([]*session.Input, error)
 	ReorderPrompts(ctx context.Context, id session.ID, ms []session.MessageID) error
-	ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, c command.PromptChange) error
+	ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, c admit.PromptChange) error
 	WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error
-	AdmitCompaction(ctx context.Context, a command.CompactionAdmission) (*session.Input, error)
+	AdmitCompaction(ctx context.Context, a admit.CompactionAdmission) (*session.Input, error)
 	UndoCompaction(ctx context.Context, id session.ID) error
 }
 
 // RevertCommands take sessions back, copy them, and say what they changed in files.
 type RevertCommands interface {
-	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
+	ForkSession(ctx context.Context, from session.ID, p admit.CopyEnd) (*session.Session, error)
 	PlanRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
 	StageRevert(ctx context.Context, id session.ID, t undo.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)

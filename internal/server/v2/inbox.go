@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -46,7 +46,7 @@ func (h inboxHandlers) update(ctx context.Context, in struct {
 	if in.Body.Prompt == nil && in.Body.Delivery == "" {
 		return none, httpio.NewInvalid("body", "", "the body must have prompt, or delivery, or both")
 	}
-	c := command.PromptChange{Prompt: in.Body.Prompt, Delivery: in.Body.Delivery}
+	c := admit.PromptChange{Prompt: in.Body.Prompt, Delivery: in.Body.Delivery}
 	return none, httpio.WithPart("body", h.Inbox.ChangePrompt(ctx, in.SessionID, in.MessageID, c))
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -62,7 +62,7 @@ func (h revertHandlers) forkSession(ctx context.Context, in struct {
 	case before == "" && b.PartID != "":
 		return out, httpio.NewInvalid("body", "before", "before is missing: the message of partID")
 	}
-	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: before, PartID: b.PartID})
+	s, err := h.Reverts.ForkSession(ctx, in.SessionID, admit.CopyEnd{Before: before, PartID: b.PartID})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}

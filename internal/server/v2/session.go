@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/caller"
-	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -69,7 +69,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 			return out, httpio.WithPart("body", err)
 		}
 	}
-	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
+	s, err := h.Commands.CreateSession(ctx, admit.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
 		Permission: append(b.Permission, b.Permissions...), Metadata: b.Metadata, Budget: b.Budget, Sandbox: b.Sandbox,
 		Timezone: b.Timezone, Contract: session.ContractV2, RequireModel: b.RequireModel,
@@ -90,7 +90,7 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 ) (out api.Data[api.ImportResult], err error) {
 	b := in.Body
 	b.Session.Location = in.Location.Location
-	imported, err := h.Commands.ImportSession(ctx, command.ImportRequest{
+	imported, err := h.Commands.ImportSession(ctx, admit.ImportRequest{
 		Session: b.Session, IDs: b.IDs, After: b.After, Messages: b.Messages,
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 },
 ) (out api.Data[session.Session], err error) {
 	b := in.Body
-	err = h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{
+	err = h.Commands.ChangeSession(ctx, in.SessionID, admit.SessionChange{
 		Title: b.Title, Summary: b.Summary, Archived: b.Archived, Permission: cmp.Or(b.Permission, b.Permissions),
 		Metadata: b.Metadata,
 	})
@@ -214,7 +214,7 @@ func (h sessionHandlers) admitPrompt(ctx context.Context, in struct {
 	if b.Prompt == nil {
 		return out, httpio.NewInvalid("body", "prompt", "prompt is missing: it must be an object with text")
 	}
-	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+	admitted, err := h.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 		SessionID: in.SessionID, ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
 		Hold: b.Resume != nil && !*b.Resume, Recovery: b.Recovery, ReadFiles: h.attachFiles,
 	})

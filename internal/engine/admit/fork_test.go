@@ -1,4 +1,4 @@
-package fork_test
+package admit_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/check"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -50,9 +50,9 @@ func TestCopyOfManyMessages(t *testing.T) {
 		drafts = append(drafts, eventlog.Draft{Data: &session.MessageImported{Message: raw}})
 	}
 	appendDrafts("ses_source", drafts)
-	var c *fork.Copy
+	var c *admit.Copy
 	err := st.View(t.Context(), func(r store.Reader) (err error) {
-		c, err = fork.ReadCopy(r, fork.Request{From: "ses_source", To: "ses_fork", IDs: ids})
+		c, err = admit.ReadCopy(r, admit.CopyRequest{From: "ses_source", To: "ses_fork", IDs: ids})
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package fork
+package admit
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// IsSource reports whether messages of a fork may name files of the session, which must then stay when it is deleted:
+// IsForkSource reports whether messages of a fork may name files of the session, which must then stay when it is deleted:
 // the session was forked, or a chain of forks began with it. If the session may itself be a fork, it may be part of any
 // chain whose links were deleted, so every fork of a fork counts.
-func IsSource(r store.Reader, id session.ID, mayBeFork bool) (bool, error) {
+func IsForkSource(r store.Reader, id session.ID, mayBeFork bool) (bool, error) {
 	rows, err := r.RawSessions(store.SessionQuery{Archived: true})
 	if err != nil {
 		return false, err

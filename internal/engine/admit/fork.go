@@ -1,8 +1,4 @@
-// Package fork copies sessions. A fork has the messages of its source up to a point, under ids of its own, and the
-// recorded changes of files by their calls; messages that a staged revert hides are not copied. Files that messages
-// name, such as long outputs of tools, are shared with the source. Copied messages cost nothing: their costs are
-// entered for the source.
-package fork
+package admit
 
 import (
 	"cmp"
@@ -14,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// End says where a copy ends. The zero value copies everything.
-type End struct {
+// CopyEnd says where a copy ends. The zero value copies everything.
+type CopyEnd struct {
 	Before session.MessageID // the first message that is not copied; "" for all
 	PartID session.PartID    // a part of Before, a turn: the parts before it are copied as an interrupted turn
 }
@@ -37,17 +33,17 @@ func (c *Copy) ListDrafts() []eventlog.Draft {
 	return slices.Concat(eventlog.NewDrafts(created), c.messages, c.Changes)
 }
 
-// Request asks for a copy of the session From.
-type Request struct {
+// CopyRequest asks for a copy of the session From.
+type CopyRequest struct {
 	From session.ID
 	To   session.ID   // of the fork
 	IDs  *session.IDs // for the messages and parts of the fork
-	End  End
+	End  CopyEnd
 }
 
 // ReadCopy reads the session up to the end and returns the copy, which it does not store. An unknown session, message
 // or part is a *session.Error of code not-found.
-func ReadCopy(r store.Reader, q Request) (*Copy, error) {
+func ReadCopy(r store.Reader, q CopyRequest) (*Copy, error) {
 	s, err := store.FindSession(r, q.From)
 	if err != nil {
 		return nil, err
@@ -72,13 +68,13 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 
 // readMessages reads the messages before the end, or before those that a staged revert hides if they come first, with
 // the turn that is cut there. It sets Until.
-func (out *Copy) readMessages(r store.Reader, end End) ([]sourceMessage, error) {
+func (out *Copy) readMessages(r store.Reader, end CopyEnd) ([]sourceMessage, error) {
 	before, part, err := findEnd(r, out.Source.ID, end)
 	if err != nil {
 		return nil, err
 	}
 	if hidden := out.Source.Revert; hidden != nil && !hidden.FilesOnly {
-		staged, first, err := findEnd(r, out.Source.ID, End{Before: hidden.MessageID, PartID: hidden.PartID})
+		staged, first, err := findEnd(r, out.Source.ID, CopyEnd{Before: hidden.MessageID, PartID: hidden.PartID})
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +114,7 @@ func (out *Copy) readMessages(r store.Reader, end End) ([]sourceMessage, error) 
 
 // findEnd returns the seq of the first message that is not copied whole, 0 if all are, and the part at which it is cut;
 // "" if nothing of it is copied.
-func findEnd(r store.Reader, id session.ID, end End) (seq int64, part session.PartID, err error) {
+func findEnd(r store.Reader, id session.ID, end CopyEnd) (seq int64, part session.PartID, err error) {
 	if end.Before == "" {
 		return 0, "", nil
 	}
@@ -198,7 +194,7 @@ func (c *copier) renameChange(d session.EventData) (*session.FilesWriting, bool)
 }
 
 // describeFork returns the session of the fork of s.
-func (c *copier) describeFork(s *session.Session, end End) session.Session {
+func (c *copier) describeFork(s *session.Session, end CopyEnd) session.Session {
 	out := session.Session{
 		ID: c.to, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Title: NumberTitle(s.Title), TitledBy: "user",
 		Location: s.Location, Subpath: s.Subpath, Permission: s.Permission, Open: s.Open, Contract: s.Contract,

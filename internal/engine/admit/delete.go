@@ -1,10 +1,9 @@
-package command
+package admit
 
 import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -74,7 +73,7 @@ func (c *Commands) commitDeletion(
 			return err
 		}
 		if shared = isFork; !shared {
-			if shared, err = fork.IsSource(tx, id, false); err != nil {
+			if shared, err = IsForkSource(tx, id, false); err != nil {
 				return err
 			}
 		}

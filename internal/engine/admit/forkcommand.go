@@ -1,4 +1,4 @@
-package command
+package admit
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/audit"
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -20,15 +20,15 @@ import (
 //
 // The fork of a child session has no parent. Instead it keeps what the rules of the parent sessions deny and ask. For a
 // caller that may not approve, the fork is not open and has no rules that allow and no approvals.
-func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.End) (*session.Session, error) {
+func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd) (*session.Session, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
 	}
 	to := session.ID(c.journal.IDs.New(session.PrefixSession))
-	var copied *fork.Copy
+	var copied *Copy
 	var approvals []store.Approval
 	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
-		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: end})
+		copied, err = ReadCopy(r, CopyRequest{From: from, To: to, IDs: c.journal.IDs, End: end})
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func collectLimits(r store.Reader, child *session.Session) (limits []session.Rul
 
 // shareFiles pins the contents that a revert of the fork restores, and sets the numbers of its changes in info.
 func (c *Commands) shareFiles(
-	ctx context.Context, scope *scope.Scope, copied *fork.Copy, info *session.Session,
+	ctx context.Context, scope *scope.Scope, copied *Copy, info *session.Session,
 ) error {
 	if scope.Files == nil {
 		return nil
@@ -120,7 +120,7 @@ func (c *Commands) shareFiles(
 }
 
 // listApprovals returns the approvals that last as long as the source and were given before copied.Until.
-func listApprovals(r store.ApprovalReader, copied *fork.Copy) ([]store.Approval, error) {
+func listApprovals(r store.ApprovalReader, copied *Copy) ([]store.Approval, error) {
 	all, err := r.Approvals(copied.Source.ProjectID)
 	return slices.DeleteFunc(all, func(a store.Approval) bool {
 		return a.Lifetime != session.LifetimeSession || a.Holder != string(copied.Source.ID) ||
@@ -129,7 +129,7 @@ func listApprovals(r store.ApprovalReader, copied *fork.Copy) ([]store.Approval,
 }
 
 // copyApprovals gives the fork those of the approvals that are not revoked.
-func (c *Commands) copyApprovals(tx store.Tx, copied *fork.Copy, approvals []store.Approval, to session.ID) error {
+func (c *Commands) copyApprovals(tx store.Tx, copied *Copy, approvals []store.Approval, to session.ID) error {
 	now, err := listApprovals(tx, copied)
 	if err != nil {
 		return err

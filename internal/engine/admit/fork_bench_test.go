@@ -1,4 +1,4 @@
-package fork_test
+package admit_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -49,9 +49,9 @@ func BenchmarkFork(b *testing.B) {
 				b.StartTimer()
 				cpu -= cpuTime()
 				to := session.ID(ids.New(session.PrefixSession))
-				var c *fork.Copy
+				var c *admit.Copy
 				err := st.View(b.Context(), func(r store.Reader) (err error) {
-					c, err = fork.ReadCopy(r, fork.Request{From: "ses_source", To: to, IDs: ids})
+					c, err = admit.ReadCopy(r, admit.CopyRequest{From: "ses_source", To: to, IDs: ids})
 					return err
 				})
 				if err != nil {

@@ -1,4 +1,14 @@
-package command
+// Package admit implements what callers ask of a session: to create, change, delete or import it, to copy it, to admit
+// prompts into its inbox, to edit its history, and to run a shell command in it.
+//
+// A command validates its request first and then commits facts, all or none. When it returns without an error its
+// facts are durable. It starts work only through a Scheduler, which the engine implements; the package imports
+// neither the engine nor its turns.
+//
+// A fork has the messages of its source up to a point, under ids of its own, and the recorded changes of files by their
+// calls; messages that a staged revert hides are not copied (fork.go, copy.go). Files that messages name, such as long
+// outputs of tools, are shared with the source. Copied messages cost nothing: their costs are entered for the source.
+package admit
 
 import (
 	"context"

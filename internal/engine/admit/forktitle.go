@@ -1,4 +1,4 @@
-package fork
+package admit
 
 import (
 	"fmt"

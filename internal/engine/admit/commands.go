@@ -1,10 +1,4 @@
-// Package command implements what callers ask of a session: to create, change, delete or import it, to admit prompts
-// into its inbox, to edit its history, and to run a shell command in it.
-//
-// A command validates its request first and then commits facts, all or none. When it returns without an error its
-// facts are durable. It starts work only through a Scheduler, which the engine implements; the package imports
-// neither the engine nor its turns.
-package command
+package admit
 
 import (
 	"context"
@@ -85,8 +79,8 @@ type Commands struct {
 	withdrawn withdrawnIDs
 }
 
-// New returns the commands for the sessions of the journal.
-func New(c Config) *Commands {
+// NewCommands returns the commands for the sessions of the journal.
+func NewCommands(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,

@@ -1,4 +1,4 @@
-package command
+package admit
 
 // slugOf returns a short name for people, adjective-noun, derived from the id.
 func slugOf(id string) string {
