@@ -34,13 +34,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/subagent"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -86,7 +85,7 @@ func New(c Config) *Engine {
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
 	e.coordinator = newCoordinator(e.drain, onIdle, e.logger)
-	e.Jobs = job.New(job.Config{
+	e.Jobs = task.NewRegistry(task.RegistryConfig{
 		Journal: e.journal, Outputs: c.Outputs,
 		ContinueTask: func(t session.TaskJob) tool.Work { return e.subagents.WorkOn(t) },
 		Wake:         func(id session.ID) { e.coordinator.wake(id, drainPending) },
@@ -100,10 +99,10 @@ func New(c Config) *Engine {
 		},
 		Version: c.Version, CheckOpen: e.checkOpen,
 	})
-	e.subagents = &subagent.Runner{
+	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
 		Wake:   func(id session.ID) { e.coordinator.wake(id, drainRestart) },
-		Limits: subagent.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
+		Limits: task.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
 	}
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.checkOpen,

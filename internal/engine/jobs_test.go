@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
-	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -233,7 +233,7 @@ func TestJobsOfClients(t *testing.T) {
 		}{{"ses_a", "job_none"}, {"ses_none", id}} {
 			_, err := w.engine.Jobs.Get(t.Context(), c.session, c.job)
 			_, err2 := w.engine.Jobs.Cancel(t.Context(), c.session, c.job)
-			_, err3 := w.engine.Jobs.ReadOutput(t.Context(), c.session, c.job, job.Range{Bytes: 1})
+			_, err3 := w.engine.Jobs.ReadOutput(t.Context(), c.session, c.job, task.Range{Bytes: 1})
 			for _, err := range []error{err, err2, err3} {
 				if !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 					t.Errorf("%+v: %v", c, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
-	"github.com/cairn-dev/cairn/internal/engine/subagent"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -194,7 +194,7 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
 		Results:  t.visitResults,
 		Progress: p.Show, SwitchAgent: t.agentSwitch(c.call.PartID), Plan: t.planFile(),
 		Jobs: t.engine.Jobs.ForSession(t.id),
-		Tasks: t.engine.subagents.ForCall(subagent.ParentCall{
+		Tasks: t.engine.subagents.ForCall(task.ParentCall{
 			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
 			Model: t.in.model.Ref, Asks: t.in.asks,
 			Recovery: t.in.recovery, Restricted: t.in.restricted,

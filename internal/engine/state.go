@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 
@@ -19,7 +19,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 
 	"github.com/cairn-dev/cairn/internal/engine/slot"
-	"github.com/cairn-dev/cairn/internal/engine/subagent"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -33,7 +32,7 @@ import (
 type Engine struct {
 	Commands *admit.Commands // what callers ask of a session
 	Asks     *ask.Asks       // permission asks and questions
-	Jobs     *job.Registry   // background jobs
+	Jobs     *task.Registry  // background jobs
 
 	journal   *turnlog.Journal
 	locations scope.Scopes
@@ -47,7 +46,7 @@ type Engine struct {
 	summaries    compaction.BackgroundTasks // of sessions, in prose
 	changes      *undo.ChangeRecorder
 	shrinker     *compaction.Shrinker
-	subagents    *subagent.Runner
+	subagents    *task.Runner
 	statuses     statusBoard
 	retryWaits   turnlog.RetryWaits
 	histories    sessioncache.Histories

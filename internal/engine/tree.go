@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/engine/subagent"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -37,7 +37,7 @@ func (e *Engine) findWaitingCallers(id session.ID) (callers []session.ID, err er
 			}
 			m, found, err := store.NewestMessage(r, s.ParentID, session.TypeAssistant)
 			a, isTurn := m.(*session.Assistant)
-			if err != nil || !found || !isTurn || !a.Open() || !subagent.IsAwaiting(a, id) {
+			if err != nil || !found || !isTurn || !a.Open() || !task.IsAwaiting(a, id) {
 				return err
 			}
 			id = s.ParentID

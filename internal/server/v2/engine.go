@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 
-	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -75,7 +75,7 @@ type SessionRuns interface {
 type JobService interface {
 	List(ctx context.Context, id session.ID) ([]session.Job, error)
 	Get(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
-	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part job.Range) (job.OutputPart, error)
+	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part task.Range) (task.OutputPart, error)
 	Wait(ctx context.Context, id session.ID, j session.JobID, d time.Duration) (session.Job, error)
 	Cancel(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
 }

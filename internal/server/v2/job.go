@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -36,7 +36,7 @@ func (h jobHandlers) readLog(ctx context.Context, in struct {
 	Limit int64 `query:"limit" default:"1048576" min:"1" max:"1048576"`
 },
 ) (api.Data[api.JobLog], error) {
-	log, err := h.Jobs.ReadOutput(ctx, in.SessionID, in.JobID, job.Range{Offset: in.After, Bytes: int(in.Limit)})
+	log, err := h.Jobs.ReadOutput(ctx, in.SessionID, in.JobID, task.Range{Offset: in.After, Bytes: int(in.Limit)})
 	return newData(api.JobLog{Status: log.Job.Status, Text: string(log.Text), Next: log.Next}), err
 }
 

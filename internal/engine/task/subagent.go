@@ -1,9 +1,4 @@
-// Package subagent does the work of calls in child sessions.
-//
-// A call and its work are bound by ids: those of the child session and of its prompt follow from the id of the call's
-// part. A call that is run again, after the end of a process, finds what it began and waits on. What the work came to
-// is read from the child's history, so that its end reaches the caller once, however often either of them was cut off.
-package subagent
+package task
 
 import (
 	"cmp"

@@ -1,9 +1,4 @@
-// Package job runs the background jobs of sessions: commands and tasks that a tool starts and that outlive its turn.
-//
-// A job is recorded before it starts, and its end when it ends, whatever ended it. It runs in the process that
-// started it and stops with it. Of the jobs that the next process finds running, it records commands as interrupted and
-// continues tasks (CloseOrphans).
-package job
+package task
 
 import (
 	"context"
@@ -31,8 +26,8 @@ type OutputReader interface {
 	Read(path string, offset int64, n int) (text []byte, next int64, err error)
 }
 
-// Config configures a Registry.
-type Config struct {
+// RegistryConfig configures a Registry.
+type RegistryConfig struct {
 	Journal *turnlog.Journal
 	Outputs OutputReader // nil: ReadOutput finds nothing
 	// ContinueTask returns the work of a task that an earlier process began.
@@ -43,7 +38,7 @@ type Config struct {
 
 // Registry holds the jobs that run in this process. Safe for concurrent use.
 type Registry struct {
-	Config
+	RegistryConfig
 
 	mu     sync.Mutex // guards the rest
 	jobs   map[session.JobID]*runningJob
@@ -59,8 +54,10 @@ type runningJob struct {
 	recent  func(n int) string
 }
 
-// New returns an empty registry.
-func New(c Config) *Registry { return &Registry{Config: c, jobs: map[session.JobID]*runningJob{}} }
+// NewRegistry returns an empty registry.
+func NewRegistry(c RegistryConfig) *Registry {
+	return &Registry{RegistryConfig: c, jobs: map[session.JobID]*runningJob{}}
+}
 
 // EndAll cancels the jobs of a session, or all (""), and waits until their ends are recorded or ctx ends. After
 // turnlog.ErrShutdown no job starts any more.

@@ -1,4 +1,4 @@
-package subagent
+package task
 
 import (
 	"context"
