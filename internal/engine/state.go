@@ -16,9 +16,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
-
-	"github.com/cairn-dev/cairn/internal/engine/slot"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -49,7 +46,7 @@ type Engine struct {
 	subagents    *task.Runner
 	statuses     statusBoard
 	retryWaits   turnlog.RetryWaits
-	histories    sessioncache.Histories
+	histories    Histories
 
 	closed    atomic.Bool // no new work is accepted
 	recovered atomic.Bool // Recover has been called
@@ -59,7 +56,7 @@ type Engine struct {
 type drain struct {
 	engine  *Engine
 	id      session.ID
-	slot    slot.Slot          // among the sessions that run
+	slot    Slot               // among the sessions that run
 	step    int                // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time          // of the work on the newest input, for wall-clock budgets
 	retries turnlog.RetryState // attempts of the current turn
@@ -97,7 +94,7 @@ type turnInput struct {
 	model    *scope.Model
 	epoch    *store.Epoch
 	history  *history.History
-	cached   *sessioncache.Entry
+	cached   *CachedSession
 	prompt   session.MessageID     // the newest one: what the turn answers
 	policy   ask.Policy            // of the newest prompt
 	asks     session.AskPolicy     // the same, as the prompt has it
@@ -163,7 +160,7 @@ func (in *turnInput) requestInput() *history.Input {
 type turn struct {
 	engine   *Engine
 	id       session.ID
-	slot     *slot.Slot // of the drain
+	slot     *Slot // of the drain
 	in       *turnInput
 	recorder *turnlog.Recorder
 	calls    []*toolCall
@@ -174,7 +171,7 @@ type turn struct {
 // toolCall is one local call of a turn while it settles.
 type toolCall struct {
 	call *turnlog.Call
-	slot slot.Slot       // among the tool calls of the process
+	slot Slot            // among the tool calls of the process
 	asks *ask.AskingCall // orders and tracks what the call asks
 }
 

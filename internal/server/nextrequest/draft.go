@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -54,7 +54,7 @@ func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 		v.epoch = e
 		v.seq = e.BaselineSeq + 1
 	}
-	if v.history, err = new(sessioncache.Histories).ReadHistory(r, v.session); err != nil {
+	if v.history, err = new(engine.Histories).ReadHistory(r, v.session); err != nil {
 		return nil, err
 	}
 	if v.fresh, err = store.ReadMessages(r, id, store.MessageQuery{After: v.history.AfterSeq()}); err != nil {

@@ -1,5 +1,4 @@
-// Package sessioncache keeps what the engine reuses of a session between its turns.
-package sessioncache
+package engine
 
 import (
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Entry is the cached state of a session. Only the session's drain uses it.
-type Entry struct {
+// CachedSession is the cached state of a session. Only the session's drain uses it.
+type CachedSession struct {
 	Grants ask.Grants         // of the session's budget
 	Sent   history.SentPrefix // by the newest turn
 	// Windows are the context windows in tokens that providers named when they refused a request, nil without any.
@@ -27,7 +26,7 @@ type Entry struct {
 // the map; a history belongs to its session's drain. The zero Histories is ready for use.
 type Histories struct {
 	mu    sync.Mutex
-	m     map[session.ID]*Entry
+	m     map[session.ID]*CachedSession
 	order []session.ID // oldest first
 }
 
@@ -47,20 +46,20 @@ func (c *Histories) countMessages() (n int) {
 }
 
 // Get returns the session's entry, and adds it if it is missing.
-func (c *Histories) Get(id session.ID) *Entry {
+func (c *Histories) Get(id session.ID) *CachedSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.m[id]; s != nil {
 		return s
 	}
 	if c.m == nil {
-		c.m = map[session.ID]*Entry{}
+		c.m = map[session.ID]*CachedSession{}
 	}
 	for len(c.order) > 0 && (len(c.order) >= maxSessions || c.countMessages() > maxMessages) {
 		delete(c.m, c.order[0])
 		c.order = c.order[1:]
 	}
-	s := &Entry{history: history.New()}
+	s := &CachedSession{history: history.New()}
 	c.m[id] = s
 	c.order = append(c.order, id)
 	return s

@@ -1,4 +1,4 @@
-package sessioncache
+package engine
 
 import (
 	"fmt"

@@ -1,5 +1,4 @@
-// Package slot limits how many sessions and tool calls run at a time.
-package slot
+package engine
 
 import (
 	"context"
