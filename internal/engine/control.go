@@ -86,7 +86,7 @@ func (e *Engine) IsAwaitingReplies(id session.ID) bool {
 // Active returns the sessions that are at work in this process.
 func (e *Engine) Active() []session.ID { return e.coordinator.listActive() }
 
-// scheduler runs work for package command. It implements admit.Scheduler.
+// scheduler runs work for package admit. It implements admit.Scheduler.
 type scheduler struct{ engine *Engine }
 
 // Wake implements admit.Scheduler.

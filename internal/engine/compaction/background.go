@@ -17,7 +17,7 @@ type BackgroundTasks struct {
 	closed  bool
 }
 
-// Run runs the task concurrently, unless the session has one already. ctx ends with a cause of package cause.
+// Run runs the task concurrently, unless the session has one already. ctx ends with a cause of package turnlog.
 func (t *BackgroundTasks) Run(id session.ID, task func(ctx context.Context)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
