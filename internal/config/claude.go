@@ -74,13 +74,14 @@ func (r claudeReader) convertFile(d *document.Document) {
 	}
 }
 
-// toolName is one tool of a list, with the pattern in its parentheses.
-var toolName = regexp.MustCompile(`([^\s,()]+)(?:\(([^()]*)\))?`)
+// toolName is one tool of a list, with the pattern in its parentheses. The pattern may have parentheses of one level. An
+// opening parenthesis without its pattern is the third group.
+var toolName = regexp.MustCompile(`([^\s,()]+)(?:\(((?:[^()]|\([^()]*\))*)\)|(\())?`)
 
 // readToolNames reads an agent's tools in the form of Claude Code: names in a text or a list, which are the only ones
 // that the agent has. A tool with a pattern, such as Bash(git diff:*), asks for what matches it.
 func (r claudeReader) readToolNames(list *RuleList, n *document.Node, path string) {
-	patterns := r.splitToolNames(n, path)
+	patterns := r.splitToolNames(n, path, "")
 	if patterns["*"] != nil {
 		return
 	}
@@ -97,7 +98,7 @@ func (r claudeReader) readToolNames(list *RuleList, n *document.Node, path strin
 
 // denyToolNames denies the tools that n names in the form of Claude Code.
 func (r claudeReader) denyToolNames(list *RuleList, n *document.Node, path string) {
-	patterns := r.splitToolNames(n, path)
+	patterns := r.splitToolNames(n, path, "*")
 	for _, action := range slices.Sorted(maps.Keys(patterns)) {
 		for _, p := range patterns[action] {
 			list.add(n, session.Rule{Action: action, Resource: p, Effect: session.Deny})
@@ -106,8 +107,8 @@ func (r claudeReader) denyToolNames(list *RuleList, n *document.Node, path strin
 }
 
 // splitToolNames returns the patterns by action that a text or a list of tools names, and reports unknown tools. A tool
-// without a pattern has "*".
-func (r claudeReader) splitToolNames(n *document.Node, path string) map[string][]string {
+// without a pattern has "*", one whose pattern cannot be read has unreadable; "" leaves it out.
+func (r claudeReader) splitToolNames(n *document.Node, path, unreadable string) map[string][]string {
 	// Join the items of a list: each can name several tools, like a text.
 	out := map[string][]string{}
 	text := n.Text
@@ -122,8 +123,11 @@ func (r claudeReader) splitToolNames(n *document.Node, path string) map[string][
 		if name == "*" {
 			action = "*"
 		}
-		if action == "" {
-			unknown = append(unknown, name)
+		if m[3] != "" {
+			pattern = unreadable
+		}
+		if action == "" || pattern == "" {
+			unknown = append(unknown, name+m[3])
 			continue
 		}
 		out[action] = append(out[action], r.resolvePattern(action, pattern))

@@ -184,6 +184,8 @@ func TestClaudeForm(t *testing.T) {
 		"config/agent/all.md": "---\ntools: '*'\n---\nx\n",
 		"config/agent/p.md": "---\npermissionMode: plan\ndisallowedTools: Read(./secret/), WebFetch(domain:example.com), " +
 			"Bash(rm:*)\n---\nx\n",
+		"config/agent/n.md": "---\ntools: Bash(echo (a)), Edit(a (b (c)))\n---\nx\n",
+		"config/agent/u.md": "---\ndisallowedTools: Bash(a (b (c)))\n---\nx\n",
 		"config/command/c.md": "---\nname: ship\nallowed-tools: Bash(git:*)\n" +
 			"argument-hint: '[x]'\nmodel: opus\n---\nShip.\n",
 	})
@@ -205,7 +207,7 @@ func TestClaudeForm(t *testing.T) {
 		t.Errorf("got %+v", c.Command)
 	}
 	got := map[string]string{}
-	for _, name := range []string{"reviewer", "l", "d", "p"} {
+	for _, name := range []string{"reviewer", "l", "d", "p", "n", "u"} {
 		for _, r := range c.AgentRules(name)[0].Rules {
 			if r.Action == "bash" || r.Action == "edit" || r.Action == "read" || r.Action == "webfetch" {
 				got[name] += fmt.Sprintf("%s %s %s, ", r.Effect, r.Action, r.Resource)
@@ -215,6 +217,7 @@ func TestClaudeForm(t *testing.T) {
 	want := map[string]string{
 		"reviewer": "deny bash *, ask bash git diff *, deny edit *, deny webfetch *, deny bash *, deny edit *, ",
 		"l":        "deny bash *, deny webfetch *, ", "d": "deny bash *, deny edit *, ",
+		"n": "deny bash *, ask bash echo (a), deny edit *, deny read *, deny webfetch *, ", "u": "deny bash *, ",
 		"p": "deny bash *, deny bash rm *, deny edit *, deny read secret/*, deny webfetch *example.com*, ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(c.AgentRules("all")) != 0 {
@@ -226,7 +229,8 @@ func TestClaudeForm(t *testing.T) {
 	}
 	slices.Sort(named)
 	if diff := cmp.Diff([]string{
-		"ignored agent.reviewer.model", "ignored agent.reviewer.tools", "ignored command.ship.model",
+		"ignored agent.n.tools", "ignored agent.reviewer.model", "ignored agent.reviewer.tools",
+		"ignored agent.u.disallowedTools", "ignored command.ship.model",
 		"unread agent.l.color", "unused agent.p.permissionMode",
 		"unused agent.reviewer.maxTurns", "unused agent.reviewer.permissionMode", "unused command.ship.allowed-tools",
 		"unused command.ship.argument-hint",
