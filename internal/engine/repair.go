@@ -93,7 +93,7 @@ type removedTurn struct {
 // findRemovedTurns returns the session's open turns that a revert removed, oldest first. Their messages exist in the
 // events only, so it builds all turns from these and selects those that are open and no message of the history.
 func findRemovedTurns(r store.Reader, id session.ID) (out []removedTurn, err error) {
-	// Without a revert there are none.
+	// A turn is removed only when a revert is committed.
 	reverts, err := r.Events(id, -1, 1, session.KindRevertCommitted)
 	if err != nil || len(reverts) == 0 {
 		return nil, err

@@ -1,11 +1,10 @@
 package v2
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sessiontest"
 )
 
 // Streams of all sessions send an event of every kind in some form, but for those that are internal to the log.
@@ -32,22 +31,10 @@ func TestFeedOfEveryKind(t *testing.T) {
 		session.KindMessageImported:  "an import is announced when it is whole",
 		session.KindMessagesCopied:   "a fork is announced as a creation",
 	}
-	golden, err := os.ReadFile("../../session/testdata/events.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(golden)) {
-		name, rest, _ := strings.Cut(line, " ")
-		_, raw, _ := strings.Cut(rest, " ")
-		dot := strings.LastIndex(name, ".")
-		kind := session.Kind(name[:dot])
-		d, err := session.DecodeData(kind, int(name[dot+1]-'0'), []byte(raw))
-		if err != nil {
-			t.Fatalf("%s: %v", kind, err)
-		}
-		e := &session.Event{SessionID: "ses_a", Data: d}
+	for _, e := range sessiontest.ReadEvents(t, "../../session/testdata/events.txt") {
+		kind := e.Data.Kind()
 		_, _, hasForm := e.PublicForm()
-		sent := hasForm || kind == session.KindCreated || session.ChangesSession(d)
+		sent := hasForm || kind == session.KindCreated || session.ChangesSession(e.Data)
 		if why := internal[kind]; sent == (why != "") {
 			t.Errorf("%s: sent %v, reason to leave it out %q; a new kind needs a form, ChangesSession or a reason",
 				kind, sent, why)
