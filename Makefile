@@ -24,7 +24,7 @@ TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree)?|Leave|CrashMatrix|Scr
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/store/sqlite
-LONG_PACKAGES := ./internal/shell ./internal/store/sqlite $(SLOW) ./internal/tool/search ./internal/sandbox
+LONG_PACKAGES := ./internal/access/shell ./internal/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
@@ -64,7 +64,7 @@ bench: ## benchmarks, once each; see bench/README.md for how to compare
 soak: ## the reliability trials for SOAK=2m or as long as you say; writes the table of docs/reliability.md
 	@tools/soak $${SOAK:-2m}
 	go test -timeout=5h -run=Interleavings ./internal/engine/undo -args -interleavings=$${INTERLEAVINGS:-1000000}
-	CAIRN_SOAK=1 go test -timeout=5h -run='^TestDifferential$$' -v ./internal/shell
+	CAIRN_SOAK=1 go test -timeout=5h -run='^TestDifferential$$' -v ./internal/access/shell
 
 full: ## the crash and command-line tests with their full figures, what make test leaves out with the race detector; takes long
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout=2h -run='^Test($(LONG))$$' $(LONG_PACKAGES)

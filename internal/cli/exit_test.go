@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

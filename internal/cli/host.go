@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // Host is the rest of cairn, as far as commands need it. No method does anything before it is called, so that commands

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/agent"
-	"github.com/cairn-dev/cairn/internal/audit"
-	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/trust"
 	"github.com/spf13/cobra"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/config/document"
-	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // executableFolders are the folders of a project, below .cairn and .opencode, whose files are programs or come with

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/config/document"
-	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // projectText matches the keys of a project's document in which {file:path} names a text of the project, and

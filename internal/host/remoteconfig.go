@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/tool/web"
-	"github.com/cairn-dev/cairn/internal/trust"
 	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 

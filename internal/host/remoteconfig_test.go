@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 

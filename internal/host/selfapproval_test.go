@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/accesstoken"
+	"github.com/cairn-dev/cairn/internal/access/accesstoken"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/proctable"
-	"github.com/cairn-dev/cairn/internal/sandbox"
 )
 
 // killDelay is the time between SIGHUP and SIGKILL.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"

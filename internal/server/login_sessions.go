@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 )
 
 // loginSessions are the logins of browsers. They end with the process. The zero value is ready for use. It is safe

@@ -30,9 +30,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/accesstoken"
-	"github.com/cairn-dev/cairn/internal/audit"
-	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/access/accesstoken"
+	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/server/peer"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"

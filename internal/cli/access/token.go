@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/accesstoken"
-	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/access/accesstoken"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"

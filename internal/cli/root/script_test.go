@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/host"
-	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

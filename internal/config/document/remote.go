@@ -1,8 +1,8 @@
 package document
 
 import (
-	"github.com/cairn-dev/cairn/internal/auth"
-	"github.com/cairn-dev/cairn/internal/trust"
+	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/access/trust"
 )
 
 // Remote is the last fetched configuration of an organisation that the user logged in to: its document, or further

@@ -3,7 +3,7 @@ package admit
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/access/caller"
 )
 
 // isRestricted reports whether the caller may not approve what its prompts do.

@@ -20,7 +20,7 @@ var layers = []layer{
 	{"session", "session"},
 	{"llm", "llm"},
 	{"systemcontext", "systemcontext"},
-	{"access", "permission shell sandbox trust caller accesstoken auth keyring audit"},
+	{"access", "access"},
 	{"record", "store eventlog projection check"},
 	{"tool", "tool"},
 	{"engine", "engine"},

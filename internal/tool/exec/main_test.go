@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/shell"
+	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/access/shell"
 )
 
 // gitCall is a command of git.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/access/shell"
 	"github.com/cairn-dev/cairn/internal/checkout"
-	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 

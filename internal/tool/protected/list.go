@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/checkout"
-	"github.com/cairn-dev/cairn/internal/permission"
 )
 
 // Bounds of the repositories whose settings are protected.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/access/permission"
 )
 
 // Bounds of the search for protected names in a project. Directories near the top come first.

@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/access/permission"
 )
 
 // ActionLocalAddress is the permission to reach an address of this machine or of a private network. Its resources are

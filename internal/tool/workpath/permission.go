@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
