@@ -23,8 +23,8 @@ LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
-SLOW := $(SLOW) ./internal/cli/root ./internal/store/sqlite
-LONG_PACKAGES := ./internal/access/shell ./internal/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
+SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
+LONG_PACKAGES := ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it

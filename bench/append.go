@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
-	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
 // measureAppends measures durable commits: a row of 300 bytes per transaction, in 1, 10 and 100 sessions at once.

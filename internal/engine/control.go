@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Interrupt stops the session's work, its background jobs included, and that of the sessions below it, and waits until

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
-	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
 // runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers

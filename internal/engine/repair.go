@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Repair is one thing that RepairStore has done.

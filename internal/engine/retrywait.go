@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // failedAttempt is an attempt after which another one is made.

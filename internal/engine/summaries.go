@@ -13,9 +13,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // summaryAgent is the agent that summarises sessions in prose. The summaries of compactions have one of their own.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/task"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // resumeTree makes a session continue what an earlier process left open, and also the sessions above it whose calls

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // The drain reads its session in few transactions: one when it starts, one at the boundary of each turn and another one

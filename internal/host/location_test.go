@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
 // A location follows its configuration, and what two turns see of it is whole while it changes.

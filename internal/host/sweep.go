@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Servers remove old output files of tools when they start and then every hour. Owners that live for one command do so

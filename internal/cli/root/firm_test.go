@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // What an earlier run left waiting is allowed by --ask=allow.

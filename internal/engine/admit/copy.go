@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // copier gives the messages of a fork, and their parts, ids of their own.

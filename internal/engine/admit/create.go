@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // CreateSession creates a session. The same id with the same content returns the session as it is now; with other

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // errHasChildren means that a session has child sessions, so it is not deleted yet.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // RemoveMessage removes a message from the session's history, or a pending prompt from its inbox. Clients and models

@@ -3,8 +3,8 @@ package admit
 import (
 	"bytes"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // IsForkSource reports whether messages of a fork may name files of the session, which must then stay when it is deleted:

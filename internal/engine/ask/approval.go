@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // newApproval returns an approval for the session's project, still without action and resource.

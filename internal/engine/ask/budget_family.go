@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // BudgetUsage is the usage of the work so far.

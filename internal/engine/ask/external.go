@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // List returns the pending asks of a session and of its descendants, or of all sessions ("").

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // waiters are the askers of this process that wait for replies. The asks themselves are rows; a waiter is only woken.

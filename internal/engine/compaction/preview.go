@@ -5,8 +5,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Preview describes a compaction that has not been made.

@@ -13,8 +13,8 @@ package history
 import (
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // History holds the messages that the model of a session may be shown: those since the newest compaction, in order.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Commit appends the drafts after the events that are due: the start of the turn's message, once; starts of items that

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // DescribeFailure returns the failure that a session records for err, with a text that every reader of the session may see:

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // A recorded failure has only text that is meant for people, and only a provider's error counts as the provider's.

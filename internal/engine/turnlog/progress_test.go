@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )

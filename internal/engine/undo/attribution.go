@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // maxOthers bounds the sessions in which the author of a file is searched.

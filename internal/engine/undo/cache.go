@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // maxLedgers bounds the ledgers in memory.

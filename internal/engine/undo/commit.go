@@ -3,8 +3,8 @@ package undo
 import (
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // CommitFacts returns the events that commit the staged revert of s, which is read from r; nil without one. While files

@@ -1,8 +1,8 @@
 package undo
 
 import (
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // HideStaged returns a reader without the messages that the staged revert of s hides, as if it were committed. A turn

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Call names a call of a tool, or a command of the user, whose changes are recorded.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/linediff"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // The bounds of a revert, and of the differences that it has.

@@ -3,8 +3,8 @@ package undo
 import (
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Point says from where on a revert takes back a session, and what it takes back.

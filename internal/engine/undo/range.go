@@ -3,8 +3,8 @@ package undo
 import (
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // revertRange is the part of a session that a revert to a point takes back.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // DiffQuery selects changes of a session. The zero value selects all of them.

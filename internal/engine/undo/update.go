@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // UpdateDiff records in the background the diff of the prompt, and the number of lines that the session changed. A

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 )
 
 // DeliveryTracker knows how far each open stream has come, so that a response can wait for the streams. The zero value

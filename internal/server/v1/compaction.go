@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // summaryRequest is the body of session.summarize. With Auto the model goes on after the summary.

@@ -8,7 +8,7 @@ import (
 
 // drivers lists the packages that host chooses among: stores, protocols with the vendors that speak them, and tools.
 const drivers = `
-	store/sqlstore store/sqlite
+	record/store/sqlstore record/store/sqlite
 	llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock llm/provider llm/script llm/guide llm/replay
 	snapshot
 	tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan`

@@ -13,15 +13,14 @@ type layer struct{ name, folders string }
 const testLayer = "test"
 
 // layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of
-// layers below it. The longest matching folder decides: store/storetest is in the layer test, although store is in
-// record.
+// layers below it. The longest matching folder decides.
 var layers = []layer{
 	{"leaves", "checkout fault fileattr frontmatter linediff proctable spelling statefile"},
 	{"session", "session"},
 	{"llm", "llm"},
 	{"systemcontext", "systemcontext"},
 	{"access", "access"},
-	{"record", "store eventlog projection check"},
+	{"record", "record"},
 	{"tool", "tool"},
 	{"engine", "engine"},
 	{"location", "project config agent command skill instruction snapshot pty webcache reach"},

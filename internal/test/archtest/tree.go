@@ -18,7 +18,7 @@ type Tree struct {
 	FS       fs.FS
 	Module   string // the module path of go.mod
 	Fset     *token.FileSet
-	Packages map[string]*Package // by short name: "store/sqlite" for internal/store/sqlite, "main" for the root
+	Packages map[string]*Package // by short name: "store/sqlite" for internal/record/store/sqlite, "main" for the root
 }
 
 // Package is one folder with Go files.

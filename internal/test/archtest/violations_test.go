@@ -20,10 +20,10 @@ func validModule() sources {
 		"go.mod":                      "module example.org/m\n\nrequire example.org/dep v1.0.0\n",
 		"main.go":                     "// Command m.\npackage main\n\nfunc main() {}\n",
 		"internal/session/session.go": "// Package session has words.\npackage session\n",
-		"internal/eventlog/eventlog.go": "// Package eventlog is the log.\npackage eventlog\n\n" +
+		"internal/record/eventlog/eventlog.go": "// Package eventlog is the log.\npackage eventlog\n\n" +
 			"type Log struct{}\n\nfunc (*Log) Append() {}\n",
 		"internal/engine/engine.go": "// Package engine is the loop.\npackage engine\n\n" +
-			"import \"example.org/m/internal/eventlog\"\n\nfunc run(l *eventlog.Log) { l.Append() }\n",
+			"import \"example.org/m/internal/record/eventlog\"\n\nfunc run(l *eventlog.Log) { l.Append() }\n",
 		"docs/WALK.md":                  "| 1 | `engine/engine.go` | `run` | it runs |\n",
 		"docs/adr/0001-dependencies.md": "## Context\n## Decision\n`example.org/dep`\n## What we gave up\n",
 	}

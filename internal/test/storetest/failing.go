@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
 // ErrBefore and ErrAfter are the errors that the function of NewFailing returns, alone or wrapped, to choose when

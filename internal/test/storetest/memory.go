@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
 // Memory is a store in memory that keeps every promise of package store but one: nothing outlives the process. It

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // reader implements store.Reader over one state.

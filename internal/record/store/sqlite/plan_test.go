@@ -1,0 +1,287 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/record/store/sqlstore"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// planned explains every statement that is prepared through it.
+type planned struct {
+	dbConn
+	t     *testing.T
+	plans map[string]string
+}
+
+func (p *planned) Prepare(sql string) (sqlstore.Stmt, error) {
+	if _, known := p.plans[sql]; !known {
+		var steps []string
+		st, err := p.dbConn.Prepare("EXPLAIN QUERY PLAN " + sql)
+		if err == nil {
+			err = forEachRow(st, func(r row) { steps = append(steps, r.Text(3)) })
+		}
+		if err != nil {
+			p.t.Errorf("%s: %v", sql, err)
+		}
+		p.plans[sql] = strings.Join(steps, "; ")
+	}
+	return p.dbConn.Prepare(sql)
+}
+
+// writing is a connection to an empty store, until the test ends.
+func writing(t *testing.T) dbConn {
+	t.Helper()
+	dir := t.TempDir()
+	open(t, dir).Close()
+	h, err := findHome(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := h.openWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// plans are the statements of a hot path, each with how SQLite runs it.
+func plans(t *testing.T) map[string]string {
+	t.Helper()
+	conn := writing(t)
+	p := &planned{conn, t, map[string]string{}}
+	use(t, sqlstore.NewTx(p))
+	return p.plans
+}
+
+// What changed last is read from the end of an index that nearly has it in order, and nothing is sorted.
+func TestRecentSessionsAreReadInOrder(t *testing.T) {
+	found := map[string]int{}
+	for sql, plan := range plans(t) {
+		if strings.Contains(sql, "ORDER BY recent DESC") {
+			found[plan]++
+		}
+	}
+	want := map[string]int{
+		"SEARCH session USING INDEX session_by_recent (recent>? AND recent<?)":                          1,
+		"SEARCH session USING INDEX session_by_project_recent (project_id=? AND recent>? AND recent<?)": 1,
+	}
+	if d := cmp.Diff(want, found); d != "" {
+		t.Error(d)
+	}
+}
+
+// A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title
+// has matched.
+func TestSearchReadsTheTitleFirst(t *testing.T) {
+	searches := 0
+	for sql := range plans(t) {
+		if !strings.Contains(sql, "instr(title") {
+			continue
+		}
+		searches++
+		var steps []string
+		title, row := -1, -1
+		for i, op := range program(t, sql) {
+			steps = append(steps, fmt.Sprint(op))
+			switch {
+			case op.name == "Function" && title < 0:
+				title = i
+			case op.name == "Column" && op.cursor == 0 && row < 0:
+				row = i
+			}
+		}
+		if title < 0 || row < title {
+			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
+		}
+	}
+	if searches != 10 {
+		t.Errorf("%d statements search, want 10", searches)
+	}
+}
+
+// operation is one of the program that SQLite makes of a statement.
+type operation struct {
+	name   string
+	cursor int64 // 0 is the table's
+}
+
+func program(t *testing.T, sql string) (ops []operation) {
+	t.Helper()
+	s := open(t, t.TempDir())
+	defer s.Close()
+	c, err := s.pool.acquireConn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.pool.releaseConn(c)
+	if err := query(c, "EXPLAIN "+sql, func(r row) { ops = append(ops, operation{r.Text(1), r.Int(2)}) }); err != nil {
+		t.Fatal(err)
+	}
+	return ops
+}
+
+// stepped counts the rows that are read through it.
+type stepped struct {
+	dbConn
+	rows int
+}
+
+type steppedStmt struct {
+	sqlstore.Stmt
+	of *stepped
+}
+
+func (s *stepped) Prepare(sql string) (sqlstore.Stmt, error) {
+	st, err := s.dbConn.Prepare(sql)
+	return steppedStmt{st, s}, err
+}
+
+func (s steppedStmt) Step() (bool, error) {
+	row, err := s.Stmt.Step()
+	if row {
+		s.of.rows++
+	}
+	return row, err
+}
+
+// A list of what changed last reads as many sessions as it shows, and of the others only what changed in the same
+// minute and before: sessions that were made at once are no such.
+func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
+	conn := writing(t)
+	counting := &stepped{dbConn: conn}
+	tx := sqlstore.NewTx(counting)
+	put := func(i, updated int64) {
+		if err := tx.PutSession(&session.Session{
+			ID: session.ID(fmt.Sprintf("ses_%04d", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() int {
+		counting.rows = 0
+		ss, err := store.ReadSessions(tx, store.SessionQuery{ProjectID: "p", Recent: true, Limit: 10})
+		if err != nil || len(ss) != 10 {
+			t.Fatal(len(ss), err)
+		}
+		return counting.rows
+	}
+	for i := range int64(500) {
+		put(i, i)
+	}
+	if n := read(); n != 11 {
+		t.Errorf("of sessions that were made in a minute, %d are read, want 11", n)
+	}
+	for i := range int64(20) {
+		put(i, 600+i)
+	}
+	if n := read(); n != 21 {
+		t.Errorf("of sessions of which 20 have changed in the same minute, %d are read, want 21", n)
+	}
+	put(1000, 1<<16)
+	if n := read(); n != 22 {
+		t.Errorf("with one of the next minute, %d are read, want 22", n)
+	}
+}
+
+// No statement of a hot path scans a table or sorts what may be long.
+func TestPlansUseIndexes(t *testing.T) {
+	for sql, plan := range plans(t) {
+		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
+			sql, "WHERE ?1 = 0 AND time",
+		) {
+			continue // few rows, or a rare query: an index on the ledger's time costs a page per turn
+		}
+		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
+			t.Errorf("%s\n\tsorts: %s", sql, plan)
+		}
+		for step := range strings.SplitSeq(plan, "; ") {
+			if table, ok := strings.CutPrefix(step, "SCAN "); ok && !scansLittle(sql, table) {
+				t.Errorf("%s\n\tscans: %s", sql, plan)
+			}
+		}
+	}
+}
+
+// sortsFew reports whether what is sorted is one session's inbox, asks or costs, or what is unfinished.
+func sortsFew(sql string) bool {
+	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1"} {
+		if strings.Contains(sql, few) {
+			return true
+		}
+	}
+	return false
+}
+
+func scansLittle(sql, table string) bool {
+	switch {
+	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(
+		table, "session USING INDEX session_unfinished",
+	):
+		return true
+	case strings.HasPrefix(sql, "SELECT 1 FROM "): // a session that has a number and no row, or the reverse: damage
+		return true
+	case strings.HasPrefix(table, "session USING COVERING INDEX session_by_recent"): // the titles, for those who search
+		return strings.Contains(sql, "(?6 = '' OR")
+	default: // the end of the feed
+		return table == "event" && strings.Contains(sql, "DESC LIMIT 1")
+	}
+}
+
+func use(t *testing.T, tx *sqlstore.Tx) {
+	t.Helper()
+	calls := []error{
+		second(tx.Head("a")), second(tx.Head("")),
+		second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)),
+		second(tx.Events("a", -1, 0, session.KindFilesWriting, session.KindToolFailed)),
+		second(tx.Events("", 0, 10)), second(tx.Events("", 0, 10, session.KindCreated)),
+		third(tx.Session("a")), second(tx.Unfinished(1)), third(tx.Message("m")),
+		second(tx.Inputs(store.InputQuery{ID: "m"})), second(tx.Inputs(store.InputQuery{SessionID: "a"})),
+		second(tx.Inputs(store.InputQuery{SessionID: "a", Delivery: session.Steer})), third(tx.Epoch("a")),
+		second(tx.Asks(store.AskQuery{ID: "q"})), second(tx.Asks(store.AskQuery{SessionID: "a", Pending: true})),
+		second(tx.Asks(store.AskQuery{Pending: true})), second(tx.Asks(store.AskQuery{})),
+		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
+		second(tx.InsertEvent(store.EventRow{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
+		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
+		tx.PutMessage(
+			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, nil, 0,
+		), third(tx.Message("m")),
+		tx.DeleteMessages("a", 0, 2), tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
+		tx.PutEpoch("a", &store.Epoch{}), tx.PutEpoch("a", nil),
+		tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
+		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{
+			SessionID: "a",
+		}),
+		second(tx.InsertEvent(store.EventRow{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
+		tx.DeleteSession("a"),
+	}
+	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {
+		for _, q.Newest = range []bool{false, true} {
+			calls = append(calls, tx.RawMessages("a", q, func(*store.RawMessage) error { return nil }))
+		}
+	}
+	root, child := session.ID(""), session.ID("a")
+	for _, q := range []store.SessionQuery{
+		{}, {ProjectID: "p"}, {Directory: "d"}, {ParentID: &root}, {ParentID: &child},
+	} {
+		calls = append(calls, second(tx.RawSessions(q)))
+		q.Oldest = true
+		calls = append(calls, second(tx.RawSessions(q)))
+		q.Oldest, q.Recent = false, true
+		calls = append(calls, second(tx.RawSessions(q)))
+	}
+	for i, err := range calls {
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error        { return err }
+func third[T, U any](_ T, _ U, err error) error { return err }

@@ -1,0 +1,282 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+const (
+	sessionColumns = `SELECT id, crc, data, time_created, time_updated, recent FROM session WHERE `
+	getSession     = sessionColumns + `id = ?1`
+)
+
+// Session implements store.SessionReader.
+func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err error) {
+	c := r.prepare(getSession)
+	c.bindText(string(id))
+	if c.nextRow() {
+		if row, whole := r.readSession(&c); whole {
+			found, c.err = row.Session()
+		} else {
+			c.err = newDamage(id, -1, "the session's row")
+		}
+	}
+	if err = c.endCall("read session", id); err == nil && found == nil {
+		err = r.checkMissing(id)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return found, found != nil, nil
+}
+
+const isListed = `SELECT 1 FROM numbered WHERE session_id = ?1
+	AND EXISTS (SELECT 1 FROM session INDEXED BY session_by_time WHERE +id = ?1)`
+
+// checkMissing returns a *store.Damage if the index of ids does not have a session that another index has: its page is
+// damaged. It scans the other index only for a session that has a number, so not for a new or deleted one.
+func (r *Reader) checkMissing(id session.ID) error {
+	c := r.prepare(isListed)
+	c.bindText(string(id))
+	listed := c.nextRow()
+	if err := c.endCall("find session", id); err != nil || !listed {
+		return err
+	}
+	return &store.Damage{SessionID: id, Seq: -1, Detail: "the index of ids does not have it"}
+}
+
+// readSession reads a row of sessionColumns and reports whether its checksum matches. The data is valid until the
+// next row, and nil if the checksum does not match.
+func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
+	row := store.RawSession{
+		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.copyScratch(c, 2),
+	}
+	whole := c.st.Int(1) == r.sumSession(row.ID, row.Data)
+	if !whole {
+		row.Data = nil
+	}
+	return row, whole
+}
+
+// The lists differ in the index that they read; all other conditions are tested row by row. A search tests the
+// title in an index before it reads the row: in the list's own index (titled), or in one that first collects the
+// matching rows.
+const (
+	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
+		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0')
+			OR (subpath = '' AND project_id IN ('', 'global')
+			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
+		AND (?7 = 1 OR time_archived = 0)`
+	titled      = ` AND (?6 = '' OR instr(title, ?6) > 0)`
+	amongTitled = ` AND (?6 = '' OR +rowid IN (SELECT rowid FROM session WHERE instr(title, ?6) > 0))`
+	byDirectory = `directory = ?3`
+	byProject   = `project_id = ?2`
+	byParent    = `parent_id = ?4`
+	byAny       = `1 = 1`
+	byAncestor  = `id IN (WITH RECURSIVE below (id) AS (SELECT id FROM session WHERE parent_id = ?10
+		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
+	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
+	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
+	sessionsNew  = sessionsWhere + amongTitled + newestFirst
+	sessionsOld  = sessionsWhere + amongTitled + oldestFirst
+	anyParent    = "*"
+	beforeAnyOne = math.MinInt64
+	afterAnyOne  = math.MaxInt64
+)
+
+const (
+	sessionsAnyNew       = sessionColumns + byAny + sessionsNew
+	sessionsAnyOld       = sessionColumns + byAny + sessionsOld
+	sessionsProjectNew   = sessionColumns + byProject + sessionsNew
+	sessionsProjectOld   = sessionColumns + byProject + sessionsOld
+	sessionsDirectoryNew = sessionColumns + byDirectory + sessionsNew
+	sessionsDirectoryOld = sessionColumns + byDirectory + sessionsOld
+	sessionsAncestorNew  = sessionColumns + byAncestor + sessionsNew
+	sessionsAncestorOld  = sessionColumns + byAncestor + sessionsOld
+	sessionsParentNew    = sessionColumns + byParent + sessionsNew
+	sessionsParentOld    = sessionColumns + byParent + sessionsOld
+)
+
+func sessionsSQL(q store.SessionQuery) string {
+	newest, oldest := sessionsAnyNew, sessionsAnyOld
+	switch {
+	case q.Ancestor != "":
+		newest, oldest = sessionsAncestorNew, sessionsAncestorOld
+	case q.ParentID != nil && *q.ParentID != "":
+		newest, oldest = sessionsParentNew, sessionsParentOld
+	case q.Directory != "":
+		newest, oldest = sessionsDirectoryNew, sessionsDirectoryOld
+	case q.ProjectID != "":
+		newest, oldest = sessionsProjectNew, sessionsProjectOld
+	}
+	if q.Oldest {
+		return oldest
+	}
+	return newest
+}
+
+// RawSessions implements store.SessionReader.
+func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
+	if q.Recent {
+		return r.recentSessions(q)
+	}
+	c := r.prepare(sessionsSQL(q))
+	c.bindLimit(q.Limit)
+	c.bindConditions(q)
+	c.bindAnchor(q)
+	if q.Ancestor != "" {
+		c.bindText(string(q.Ancestor))
+	}
+	out := []store.RawSession{}
+	var mem store.Arena
+	for c.nextRow() {
+		row, whole := r.readSession(&c)
+		if whole {
+			row.Data = mem.Clone(row.Data)
+		}
+		out = append(out, row)
+	}
+	if err := c.endCall("list", "sessions"); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// bindConditions binds the conditions of all lists, from the second parameter on.
+func (c *stmtCall) bindConditions(q store.SessionQuery) {
+	parent := session.ID(anyParent)
+	if q.ParentID != nil {
+		parent = *q.ParentID
+	}
+	c.bindText(string(q.ProjectID))
+	c.bindText(q.Directory)
+	c.bindText(string(parent))
+	c.bindText(q.Subpath)
+	c.bindText(strings.ToLower(q.Search))
+	c.bindBool(q.Archived)
+}
+
+// bindAnchor binds the position after which a list starts.
+func (c *stmtCall) bindAnchor(q store.SessionQuery) {
+	switch {
+	case q.After != nil:
+	case q.Oldest:
+		q.After = &store.SessionAnchor{Created: beforeAnyOne}
+	default:
+		q.After = &store.SessionAnchor{Created: afterAnyOne}
+	}
+	c.bindInt(q.After.Created)
+	c.bindText(string(q.After.ID))
+}
+
+const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`
+
+// Unfinished implements store.SessionReader.
+func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
+	c := r.prepare(unfinished)
+	c.bindLimit(limit)
+	out := []session.ID{}
+	for c.nextRow() {
+		out = append(out, session.ID(c.st.Text(0)))
+	}
+	return out, c.endCall("list", "unfinished sessions")
+}
+
+// An update that does not change indexed columns does not write pages of the indexes.
+const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
+	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute
+
+const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
+	AND time_created = ?6 AND time_archived = ?7`
+
+// The first update of a minute, or one with another title, writes the pages of their indexes.
+const updateMinute = `UPDATE session
+	SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
+	` + sameSession
+
+const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived,
+		title, time_updated, crc, data, recent)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9)
+	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
+		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,
+		recent = ` + endOfMinute
+
+// PutSession implements store.SessionWriter.
+func (t *Tx) PutSession(s *session.Session) error {
+	data, err := encode(s)
+	if err != nil {
+		return fmt.Errorf("put session %s: %w", s.ID, err)
+	}
+	for _, sql := range []string{updateSession, updateMinute, upsertSession} {
+		if updated, err := t.putSession(sql, s, data); err != nil || updated {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, error) {
+	c := t.prepare(sql)
+	c.bindText(string(s.ID))
+	c.bindText(string(s.ProjectID))
+	c.bindText(string(s.ParentID))
+	c.bindText(s.Location.Directory)
+	c.bindText(s.Subpath)
+	c.bindInt(s.Time.Created)
+	c.bindInt(s.Time.Archived)
+	c.bindText(strings.ToLower(s.Title))
+	c.bindInt(s.Time.Updated)
+	c.bindInt(t.sumSession(s.ID, data))
+	c.bindJSON(data)
+	return c.run("put session", s.ID)
+}
+
+const setUnfinished = `UPDATE session SET unfinished = ?2 WHERE id = ?1 AND unfinished <> ?2`
+
+// SetUnfinished implements store.SessionWriter.
+func (t *Tx) SetUnfinished(id session.ID, unfinished bool) error {
+	c := t.prepare(setUnfinished)
+	c.bindText(string(id))
+	c.bindBool(unfinished)
+	_, err := c.run("mark session", id)
+	return err
+}
+
+const keepPosition = `UPDATE meta SET value = (SELECT max(position) FROM event)
+	WHERE key = 'position' AND CAST(value AS INTEGER) < (SELECT max(position) FROM event)`
+
+// DeleteSession implements store.SessionWriter.
+func (t *Tx) DeleteSession(id session.ID) error {
+	c := t.prepare(keepPosition)
+	if _, err := c.run("delete session", id); err != nil {
+		return err
+	}
+	t.inserted = eventLocation{}
+	for _, sql := range []string{
+		`DELETE FROM event WHERE session = ?1`,
+		`DELETE FROM message WHERE ` + ofSession,
+		`DELETE FROM input WHERE session = ?1`,
+		`DELETE FROM epoch WHERE session = ?1`,
+	} {
+		c := t.prepareFor(sql, id)
+		if _, err := c.run("delete session", id); err != nil {
+			return err
+		}
+	}
+	for _, sql := range []string{
+		`DELETE FROM ask WHERE session_id = ?1`,
+		`DELETE FROM approval WHERE holder = ?1`,
+		`DELETE FROM session WHERE id = ?1`,
+	} {
+		c := t.prepare(sql)
+		c.bindText(string(id))
+		if _, err := c.run("delete session", id); err != nil {
+			return err
+		}
+	}
+	return t.releaseNumber(id)
+}
