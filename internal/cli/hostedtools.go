@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // HostedDropped begins what KnownModel says of tools of the vendor's that a model goes without.

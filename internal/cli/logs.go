@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/spf13/cobra"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/go-json-experiment/json"
 )
 

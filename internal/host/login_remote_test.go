@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // typeIn runs cairn with this as its standard input, and returns what it said.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/location/project"
 )
 
 // SN-3: sessions in all parts of a repository share one worktree, unless its index is large.

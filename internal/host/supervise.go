@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/catalog"
-	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // newFactsCache returns the cache of facts about models. They are fetched over the network also where a recording

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/catalog"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // Building the models of one more location, with as many facts as models.dev has. They are parsed once.

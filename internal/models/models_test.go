@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // newTestSet returns the models of a configuration file and an environment. local is what the servers of this machine

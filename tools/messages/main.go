@@ -1,7 +1,7 @@
 // Command messages lists the messages that people can see, one per line with its position, so that they can be read in
 // a row: error texts, help texts, flag descriptions and printed lines. Run it in the root of the repository:
 //
-//	go run -C tools ./messages ../internal/cli ../internal/config
+//	go run -C tools ./messages ../internal/cli ../internal/location/config
 //
 // Without arguments it reads all of internal/. Tests and tables of package archtest are left out.
 package main

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )

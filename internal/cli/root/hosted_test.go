@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/go-json-experiment/json/jsontext"
 )
 

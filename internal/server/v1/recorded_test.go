@@ -19,7 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/location/pty"
 )
 
 // TestRecorded plays what a client once sent to OpenCode 1.18.33 and holds the answers, every session at the end and

@@ -10,7 +10,7 @@ import (
 const drivers = `
 	record/store/sqlstore record/store/sqlite
 	llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock llm/provider llm/script llm/guide llm/replay
-	snapshot
+	location/snapshot
 	tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan`
 
 // driverUsers lists which packages besides host import drivers, each with its reason.

@@ -23,7 +23,7 @@ var layers = []layer{
 	{"record", "record"},
 	{"tool", "tool"},
 	{"engine", "engine"},
-	{"location", "project config agent command skill instruction snapshot pty webcache reach"},
+	{"location", "location"},
 	{"models", "models catalog wellknown"},
 	{"opencode", "opencode"},
 	{"client", "api"},

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+)
+
+// checker compares a document with the type that it decodes to. It reports unknown keys and removes keys that the
+// document's scope may not set.
+type checker struct {
+	*loader
+	doc *document.Document
+}
+
+// checkNode checks n against t. above is the last scope that may set the key that holds n.
+func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above document.Scope) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if n.Kind != '{' || t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
+		return
+	}
+	var fields map[string]field
+	open, openScope := true, ""
+	if t.Kind() == reflect.Struct {
+		fields, open, openScope = fieldsOf(t)
+	}
+	n.Members = slices.DeleteFunc(n.Members, func(m document.Member) bool {
+		f, known := fields[m.Key]
+		if t.Kind() == reflect.Map {
+			f, known = field{typ: t.Elem()}, true
+		}
+		switch {
+		case !known && !open:
+			message := unknownKeyMessage(m.Key, path, fields)
+			c.addWarning(c.doc.FindPosition(m.Offset), WarnUnknown, document.JoinKey(path, m.Key), message)
+			return c.doc.Scope == document.ScopeProject
+		case !known:
+			f.scope = openScope
+			if near := suggestKey(m.Key, t); near != "" {
+				c.addWarning(
+					c.doc.FindPosition(m.Offset),
+					WarnUnknown,
+					document.JoinKey(path, m.Key),
+					"is not a configuration key; did you mean "+near+"?",
+				)
+			}
+		}
+		may := maxScope(f.scope, above)
+		if f.typ == reflect.TypeFor[Command]() {
+			may = c.commandScope(m.Key, m.Value)
+		}
+		if c.isRefused(m, document.JoinKey(path, m.Key), may) {
+			return true
+		}
+		if f.unused {
+			c.addWarning(
+				c.doc.FindPosition(m.Offset),
+				WarnUnused,
+				document.JoinKey(path, m.Key),
+				"is a key of OpenCode that has no effect in cairn",
+			)
+		}
+		if known {
+			c.checkNode(m.Value, f.typ, document.JoinKey(path, m.Key), may)
+		}
+		return false
+	})
+}
+
+// isRefused reports whether the document may not set a key, which the scopes up to may can, and adds a warning if so.
+func (c *checker) isRefused(m document.Member, key string, may document.Scope) bool {
+	switch {
+	case c.doc.Scope <= may:
+		return false
+	case may == document.ScopeTrusted:
+		c.addWarning(c.doc.FindPosition(m.Offset), WarnUntrusted, key, c.doc.UntrustedReason())
+		c.withheld = append(c.withheld, m)
+	default:
+		c.addWarning(
+			c.doc.FindPosition(m.Offset),
+			WarnIgnored,
+			key,
+			"is ignored in a project's files: set it in your own configuration",
+		)
+	}
+	return true
+}

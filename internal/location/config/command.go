@@ -1,0 +1,53 @@
+package config
+
+import (
+	"regexp"
+
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+)
+
+var shellLine = regexp.MustCompile("!`([^`]+)`")
+
+// ShellLines returns the shell commands in a template as index pairs: for each the span with its marks, then without.
+func ShellLines(template string) [][]int { return shellLine.FindAllStringSubmatchIndex(template, -1) }
+
+// commandScope returns the last scope whose documents may define a command.
+func (l *loader) commandScope(name string, n *document.Node) document.Scope {
+	if l.own[name] || len(ShellLines(n.Get("template").TextValue())) > 0 {
+		return document.ScopeTrusted
+	}
+	return document.ScopeProject
+}
+
+// ownCommands returns the names of the commands in the user's documents and in trusted documents below them. Invalid
+// documents are skipped here; addDocument reports them.
+func ownCommands(below *document.Node, docs []*document.Document) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range below.Get("command").AllMembers() {
+		names[m.Key] = m.Value.Doc.Scope != document.ScopeProject
+	}
+	for _, d := range docs {
+		if copied := *d; d.Scope == document.ScopeUser && copied.Parse() == nil && copied.NormalizeSpellings() == nil {
+			for _, m := range copied.Root.Get("command").AllMembers() {
+				names[m.Key] = true
+			}
+		}
+	}
+	return names
+}
+
+// IsUntrustedCommand reports whether the command's template comes from untrusted files, so that nothing in it may run.
+func (c *Config) IsUntrustedCommand(command string) bool {
+	template := c.root.Get("command").Get(command).Get("template")
+	return template != nil && template.Doc.Scope == document.ScopeProject
+}
+
+// UntrustedCommandReason returns why a project's command has no effect until the project is trusted; "" if it has one.
+func (c *Config) UntrustedCommandReason(command string) string {
+	for _, w := range c.Warnings {
+		if w.Kind == WarnUntrusted && w.Key == "command."+command {
+			return w.Message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+)
+
+//go:embed defaults.jsonc
+var defaults []byte
+
+// Load reads and merges the configuration that o selects.
+func Load(ctx context.Context, o Options) (*Config, error) {
+	l := &loader{
+		opts:   o,
+		dirs:   o.Dirs,
+		getenv: o.Env,
+		seen:   map[string]bool{},
+		config: &Config{Dirs: o.Dirs, agentRules: map[string][]RuleList{}},
+	}
+	if l.getenv == nil {
+		l.getenv = func(string) string { return "" }
+	}
+	base := &document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}
+	if err := l.addDocument(base); err != nil {
+		return nil, err
+	}
+	if err := l.addRemotes(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.addFiles(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.addVariables(); err != nil {
+		return nil, err
+	}
+	managed, err := l.collectDocuments(ctx, l.managedSources())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range managed {
+		d.Managed = true
+		if err := l.addOrKeepError(d); err != nil {
+			return nil, err
+		}
+	}
+	if l.config.Settings, _, err = decode(l.config.root); err != nil {
+		return nil, err
+	}
+	l.checkOptions()
+	l.checkReferences()
+	l.config.stamps = l.stamps
+	return l.config, nil
+}
+
+// addFiles adds the documents of the user's and the project's files.
+func (l *loader) addFiles(ctx context.Context) error {
+	l.checkNamedDirectory()
+	l.warnUnrun()
+	docs, err := l.collectDocuments(ctx, l.listSources())
+	if err != nil {
+		return err
+	}
+	trusted := l.decideTrust(docs)
+	for _, d := range docs {
+		if trusted && d.Scope == document.ScopeProject {
+			d.Scope = document.ScopeTrusted
+		}
+		if err := l.addOrKeepError(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addVariables adds the configuration that environment variables hold.
+func (l *loader) addVariables() error {
+	user := func(name, text string) error {
+		return l.addOrKeepError(&document.Document{
+			Name: name, Dir: l.opts.Directory, Scope: document.ScopeUser, Text: []byte(text),
+		})
+	}
+	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
+		if err := user("CAIRN_CONFIG_CONTENT", v); err != nil {
+			return err
+		}
+	}
+	if v := Getenv(l.getenv, "PERMISSION"); v != "" {
+		d := &document.Document{
+			Name:  "CAIRN_PERMISSION",
+			Dir:   l.opts.Directory,
+			Scope: document.ScopeUser,
+			Wrap:  "permission",
+			Text:  []byte(v),
+		}
+		if err := l.addOrKeepError(d); err != nil {
+			return err
+		}
+	}
+	for name, key := range map[string]string{"DISABLE_AUTOCOMPACT": "auto", "DISABLE_PRUNE": "prune"} {
+		if IsSwitchOn(l.getenv, name) {
+			if err := user("CAIRN_"+name, fmt.Sprintf(`{"compaction":{%q:false}}`, key)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

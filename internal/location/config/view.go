@@ -1,0 +1,54 @@
+package config
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// View returns the members of the whole configuration as written in its documents, with secrets hidden. Permission
+// rules are returned by Rules.
+func (c *Config) View() map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	for _, m := range c.root.Members {
+		out[m.Key] = jsontext.Value(appendView(nil, m.Value, m.Key))
+	}
+	return out
+}
+
+// appendView appends the value at the key.
+func appendView(b []byte, n *document.Node, key string) []byte {
+	switch n.Kind {
+	case '{':
+		b = append(b, '{')
+		for i, m := range n.Members {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(document.AppendQuoted(b, m.Key), ':')
+			b = appendView(b, m.Value, document.JoinKey(key, m.Key))
+		}
+		return append(b, '}')
+	case '[':
+		b = append(b, '[')
+		for i, item := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendView(b, item, key)
+		}
+		return append(b, ']')
+	default:
+		return append(b, maskValue(n, key)...)
+	}
+}
+
+// Rules returns the permission rules of all documents, lowest layer first.
+func (c *Config) Rules() []session.Rule {
+	var out []session.Rule
+	for _, list := range c.Permissions {
+		out = append(out, list.Rules...)
+	}
+	return out
+}
