@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/bedrock"
@@ -21,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
 	"github.com/cairn-dev/cairn/internal/llm/option"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/models/catalog"
 )
 
 var updateOptions = flag.Bool("update", false, "write testdata/options.txt anew")

@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/tool/web"
-	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 
 // remoteConfigs fetches and caches the configurations of the organisations that the user logged in to. The document at

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
-	"github.com/cairn-dev/cairn/internal/wellknown"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 )
 
 // An organisation is asked once in an hour by all processes together; one that does not answer says what it said

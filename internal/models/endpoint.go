@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
-	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/llm/awslogin"
 	"github.com/cairn-dev/cairn/internal/llm/option"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/models/catalog"
 )
 
 // Endpoint returns the vendor row for one of the provider's models, with its address: the row of the provider, else

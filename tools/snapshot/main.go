@@ -1,4 +1,4 @@
-// Command snapshot writes the facts about models that come with cairn: internal/catalog/snapshot.json, one line per
+// Command snapshot writes the facts about models that come with cairn: internal/models/catalog/snapshot.json, one line per
 // model, and snapshot_date.txt. Run it in the root of the repository:
 //
 //	go run -C tools ./snapshot [api.json [DATE]]
@@ -22,7 +22,7 @@ import (
 
 const (
 	source    = "https://models.dev/api.json"
-	directory = "../internal/catalog"
+	directory = "../internal/models/catalog"
 )
 
 // providerIDs are the providers of the snapshot: those of cairn's table of vendors, and those that many people use.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
-	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )

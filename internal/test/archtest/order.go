@@ -24,7 +24,7 @@ var layers = []layer{
 	{"tool", "tool"},
 	{"engine", "engine"},
 	{"location", "location"},
-	{"models", "models catalog wellknown"},
+	{"models", "models"},
 	{"opencode", "opencode"},
 	{"client", "api"},
 	{"transfer", "transfer"},
