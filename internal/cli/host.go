@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
-	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )

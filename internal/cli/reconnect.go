@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/client/api"
 )
 
 // reconnectTransport sends a command's requests to the owner of the store. An owner may end at any time: requests that

@@ -16,9 +16,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
-	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

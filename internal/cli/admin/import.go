@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/spf13/cobra"
 )

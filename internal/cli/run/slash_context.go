@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
 )
 
 // compactHistory requests a summary of the session's history. Its events show how it comes out.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
-	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/record/store"

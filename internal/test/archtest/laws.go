@@ -10,7 +10,7 @@ func checkViews(t *Tree) []Finding {
 	forbidden := map[string][]string{
 		"server/v1": {"server/v2"},
 		"server/v2": {"server/v1", "opencode"},
-		"engine":    {"server/v1", "server/v2", "opencode", "api"},
+		"engine":    {"server/v1", "server/v2", "opencode", "client/api"},
 	}
 	var out []Finding
 	for _, p := range t.sortedPackages() {

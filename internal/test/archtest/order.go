@@ -26,7 +26,7 @@ var layers = []layer{
 	{"location", "location"},
 	{"models", "models"},
 	{"opencode", "opencode"},
-	{"client", "api"},
+	{"client", "client"},
 	{"transfer", "transfer"},
 	{"server", "server"},
 	{"faces", "cli tui"},
