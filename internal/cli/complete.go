@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -105,9 +106,9 @@ func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all
 	list, _, err := listSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
 	for i, s := range list {
 		if i == 0 {
-			all = append(all, cobra.CompletionWithDesc("last", SessionTitle(s)))
+			all = append(all, cobra.CompletionWithDesc("last", describe.SessionTitle(s)))
 		}
-		all = append(all, cobra.CompletionWithDesc(string(s.ID), SessionTitle(s)))
+		all = append(all, cobra.CompletionWithDesc(string(s.ID), describe.SessionTitle(s)))
 	}
 	return all, err
 }
@@ -117,7 +118,7 @@ func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completio
 	list, err := c.Agents(ctx)
 	for _, one := range list.Data {
 		if !one.Hidden {
-			all = append(all, cobra.CompletionWithDesc(string(one.ID), term.FirstLine(one.Description, 60)))
+			all = append(all, cobra.CompletionWithDesc(string(one.ID), terminal.FirstLine(one.Description, 60)))
 		}
 	}
 	return all, err
@@ -127,7 +128,7 @@ func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completio
 func CommandCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Commands(ctx)
 	for _, one := range list.Data {
-		all = append(all, cobra.CompletionWithDesc(one.Name, term.FirstLine(one.Description, 60)))
+		all = append(all, cobra.CompletionWithDesc(one.Name, terminal.FirstLine(one.Description, 60)))
 	}
 	return all, err
 }
@@ -136,7 +137,7 @@ func CommandCompletions(ctx context.Context, c *api.Client) (all []cobra.Complet
 func ModelCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Models(ctx)
 	for _, m := range list.Data {
-		all = append(all, cobra.CompletionWithDesc(string(m.ProviderID)+"/"+string(m.ID), term.FirstLine(m.Name, 60)))
+		all = append(all, cobra.CompletionWithDesc(string(m.ProviderID)+"/"+string(m.ID), terminal.FirstLine(m.Name, 60)))
 	}
 	return all, err
 }
@@ -156,7 +157,7 @@ func providerCompletions(ctx context.Context, c *api.Client) (all []cobra.Comple
 func askCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Asks(ctx, "")
 	for _, ask := range list {
-		what := term.FirstLine(ask.Action+" "+strings.Join(ask.Resources, ", "), 60)
+		what := terminal.FirstLine(ask.Action+" "+strings.Join(ask.Resources, ", "), 60)
 		all = append(all, cobra.CompletionWithDesc(string(ask.ID), what))
 	}
 	return all, err
@@ -168,7 +169,7 @@ func questionCompletions(ctx context.Context, c *api.Client) (all []cobra.Comple
 	for _, q := range list {
 		text := ""
 		if len(q.Questions) > 0 {
-			text = term.FirstLine(q.Questions[0].Question, 60)
+			text = terminal.FirstLine(q.Questions[0].Question, 60)
 		}
 		all = append(all, cobra.CompletionWithDesc(string(q.ID), text))
 	}

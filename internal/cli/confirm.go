@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Confirmation is the question for a person, and the flags that answer it in advance.
@@ -26,9 +26,9 @@ func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) e
 	if err != nil {
 		return errUnconfirmed(q)
 	}
-	screen := term.NewTerminalStream(tty, a.Err.Color)
-	screen.Printf("%s %s? y/N > ", screen.PaintText(term.Yellow, a.Marks.Ask), term.FirstLine(q.What, 200))
-	text, err := term.ReadTyped(ctx, func() (string, error) {
+	screen := terminal.NewTerminalStream(tty, a.Err.Color)
+	screen.Printf("%s %s? y/N > ", screen.PaintText(terminal.Yellow, a.Marks.Ask), terminal.FirstLine(q.What, 200))
+	text, err := terminal.ReadTyped(ctx, func() (string, error) {
 		defer tty.Close()
 		return bufio.NewReader(io.LimitReader(tty, 1<<10)).ReadString('\n')
 	})

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +23,7 @@ func GroupCommand(cmd *cobra.Command) *cobra.Command {
 
 // UnknownSubcommand returns the error for a word that names no command below c. It suggests the nearest.
 func UnknownSubcommand(c *cobra.Command, word string) error {
-	names, word := subcommandNames(c), term.FirstLine(word, 40)
+	names, word := subcommandNames(c), terminal.FirstLine(word, 40)
 	if near := spelling.FindNearest(word, names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", word, near[0])
 	}

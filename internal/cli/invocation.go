@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -16,9 +16,9 @@ import (
 type Invocation struct {
 	Process
 	Host     Host
-	Out      *term.Stream
-	Err      *term.Stream
-	Marks    term.Marks
+	Out      *terminal.Stream
+	Err      *terminal.Stream
+	Marks    terminal.Marks
 	Stopping <-chan struct{} // closed at the first signal
 	Started  bool            // the command line was understood and the command itself began
 	Logs     LogFlags
@@ -29,8 +29,8 @@ type Invocation struct {
 
 func NewInvocation(h Host, p Process) *Invocation {
 	return &Invocation{
-		Process: p, Host: h, Out: term.NewStream(p.Stdout, p.Env), Err: term.NewStream(p.Stderr, p.Env),
-		Marks:       term.NewMarks(p.Env),
+		Process: p, Host: h, Out: terminal.NewStream(p.Stdout, p.Env), Err: terminal.NewStream(p.Stderr, p.Env),
+		Marks:       terminal.NewMarks(p.Env),
 		OnInterrupt: &atomic.Pointer[func()]{},
 	}
 }
@@ -52,7 +52,7 @@ func (a *Invocation) Action(f func(ctx context.Context, args []string) error) fu
 func (a *Invocation) Note(text string) {
 	a.Out.EndLine()
 	a.Err.EndLine()
-	a.Err.Printf("%s %s\n", a.Err.PaintText(term.Yellow, "!"), term.FirstLine(text, 600))
+	a.Err.Printf("%s %s\n", a.Err.PaintText(terminal.Yellow, "!"), terminal.FirstLine(text, 600))
 }
 
 // PrintJSON prints one indented JSON document.
@@ -113,4 +113,6 @@ func (a *Invocation) DirectoryOptions(argument, dir string) (Options, error) {
 	return o, nil
 }
 
-func (a *Invocation) NewTable(head ...string) *term.Table { return term.NewTable(a.Out, head...) }
+func (a *Invocation) NewTable(head ...string) *terminal.Table {
+	return terminal.NewTable(a.Out, head...)
+}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +31,7 @@ func (l *LogFlags) applyLevel(getenv func(string) string) (func(string) string, 
 	}
 	level := strings.ToLower(l.level)
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
-		return nil, UsageErrorf("--log-level must be DEBUG, INFO, WARN or ERROR, got %q", term.FirstLine(l.level, 40))
+		return nil, UsageErrorf("--log-level must be DEBUG, INFO, WARN or ERROR, got %q", terminal.FirstLine(l.level, 40))
 	}
 	return config.Setenv(getenv, "LOG", level), nil
 }

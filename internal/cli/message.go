@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // NewestMessages yields the messages of a session, newest first, those of a staged revert included.
@@ -93,7 +93,7 @@ func FindPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (
 	}
 	if n == 0 || at < 0 || at >= len(prompts) {
 		return "", NewExitError(ExitUsage, fmt.Errorf("prompt %d not found: the session has %s", n,
-			term.FormatPlural(len(prompts), "prompt")), "1 is the first prompt, -1 the newest one")
+			terminal.FormatPlural(len(prompts), "prompt")), "1 is the first prompt, -1 the newest one")
 	}
 	return prompts[at], nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/access/trust"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +40,7 @@ func remotesNote(remotes []config.RemoteState) string {
 		if !r.Claim.IsEmpty() && !r.Trusted {
 			return fmt.Sprintf(
 				"parts of the configuration of %s have no effect until you trust it: cairn auth login %[1]s",
-				term.FirstLine(r.Address, 100),
+				terminal.FirstLine(r.Address, 100),
 			)
 		}
 	}
@@ -67,7 +67,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	if o.Trust != "" && !trust.IsOverride(o.Trust) {
 		return nil, UsageErrorf(
 			"--trust must be none or a hash from cairn trust --show, got %q",
-			term.FirstLine(o.Trust, 80),
+			terminal.FirstLine(o.Trust, 80),
 		)
 	}
 	cfg, err := a.Host.Config(ctx, o)
@@ -108,7 +108,7 @@ func UnrunNote(names []string) string {
 	if more := len(names) - most; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return "cairn does not run the project's plugins, tools and hooks (" + term.FirstLine(list, 300) +
+	return "cairn does not run the project's plugins, tools and hooks (" + terminal.FirstLine(list, 300) +
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 

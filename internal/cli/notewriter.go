@@ -4,19 +4,19 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // NoteWriter sends lines to the full-screen interface, and after it to standard error. Lines that nothing reads are
 // dropped.
 type NoteWriter struct {
 	Lines  chan string
-	out    *term.Stream
+	out    *terminal.Stream
 	closed atomic.Bool
 }
 
 // NewNoteWriter returns a writer to the channel Lines until it is closed, then to out.
-func NewNoteWriter(out *term.Stream) *NoteWriter {
+func NewNoteWriter(out *terminal.Stream) *NoteWriter {
 	return &NoteWriter{Lines: make(chan string, 64), out: out}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 )
 
 // reconnectTransport sends a command's requests to the owner of the store. An owner may end at any time: requests that
@@ -54,7 +55,7 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			return resp, nil
 		case err == nil && (!isRefused(resp) || time.Since(since) > refusalTimeout):
 			return resp, nil
-		case err != nil && conn == nil && !IsConnectionLost(err), err != nil && time.Since(since) > ReconnectTimeout:
+		case err != nil && conn == nil && !follow.IsConnectionLost(err), err != nil && time.Since(since) > follow.ReconnectTimeout:
 			return nil, err
 		case err != nil && conn != nil && !isUnsent(err):
 			if req.Method == http.MethodPost {
@@ -67,7 +68,7 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			lostOne = true
 		}
 		t.drop(ctx, conn)
-		if err := Sleep(ctx, wait); err != nil {
+		if err := follow.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +82,7 @@ func isRefused(resp *http.Response) bool {
 	}
 	body, err := io.ReadAll(resp.Body) // exchange has it all
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return err != nil || IsConnectionLost(api.DecodeError(resp.StatusCode, body))
+	return err != nil || follow.IsConnectionLost(api.DecodeError(resp.StatusCode, body))
 }
 
 // sendOnce makes one attempt. The request keeps its body (GetBody), so that there can be another attempt.
@@ -152,15 +153,4 @@ func (t *reconnectTransport) release() *Connection {
 	conn := t.conn
 	t.conn = nil
 	return conn
-}
-
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -111,7 +112,7 @@ func TestTemplatePermission(t *testing.T) {
 
 // answerNextAsk waits for an ask of the session after the seq and answers it.
 func answerNextAsk(t *testing.T, c *api.Client, s *session.Session, after int64, reply session.Reply) {
-	cli.FollowSession(t.Context(), c, s.ID, after, func(u cli.SessionUpdate) bool {
+	follow.FollowSession(t.Context(), c, s.ID, after, func(u follow.SessionUpdate) bool {
 		if u.Err != nil {
 			t.Errorf("follow the session: %v", u.Err)
 			return false

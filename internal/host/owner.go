@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
@@ -210,7 +211,7 @@ func (w *owner) recover(ctx context.Context, o cli.Options) error {
 			notify(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
 			return err
 		case l.Recovery == session.RecoveryPause:
-			notify(o, cli.DescribePaused(l.SessionID, l.Directory))
+			notify(o, describe.DescribePaused(l.SessionID, l.Directory))
 		default:
 			notify(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))
 		}

@@ -8,8 +8,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -50,7 +52,7 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 		return deliverAnswer(m, ans)
 	}
 	m.asks.pending = append(m.asks.pending, a)
-	tell := m.notify.TellPerson("cairn asks", term.AskSummary(a), m.blurred)
+	tell := m.notify.TellPerson("cairn asks", describe.AskSummary(a), m.blurred)
 	if len(m.asks.pending) > 1 {
 		if d, ok := m.asks.dialog.(*dialog.Ask); ok {
 			d.Waiting = len(m.asks.pending) - 1
@@ -64,7 +66,7 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 func readAsks(m *model) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
-		list, _ := cli.PendingAsks(ctx, c, "") // those of the session on the screen are read with it
+		list, _ := follow.PendingAsks(ctx, c, "") // those of the session on the screen are read with it
 		return func() tea.Cmd {
 			var cmds []tea.Cmd
 			for _, a := range list {
@@ -109,7 +111,7 @@ func postponeAsks(m *model) tea.Cmd {
 	case n == 0:
 		m.note = "no request waits"
 	case m.asks.later:
-		m.note = term.FormatPlural(n, "request") + " put off; the same key shows them again"
+		m.note = terminal.FormatPlural(n, "request") + " put off; the same key shows them again"
 	}
 	return showAsk(m)
 }
@@ -122,12 +124,12 @@ func newAskDialog(m *model) {
 		from = string(a.SessionID)
 	}
 	if a.IsQuestion() {
-		f := dialog.NewForm(a, func(x term.Answer) tea.Cmd { return deliverAnswer(m, x) })
+		f := dialog.NewForm(a, func(x follow.Answer) tea.Cmd { return deliverAnswer(m, x) })
 		f.From = from
 		m.asks.dialog = f
 		return
 	}
-	d := dialog.NewAsk(a, func(x term.Answer) tea.Cmd { return deliverAnswer(m, x) })
+	d := dialog.NewAsk(a, func(x follow.Answer) tea.Cmd { return deliverAnswer(m, x) })
 	d.From, d.Waiting = from, len(m.asks.pending)-1
 	m.asks.dialog = d
 }
@@ -149,9 +151,9 @@ func nameAsker(m *model, a session.PendingAsk) tea.Cmd {
 			}
 			switch d := m.asks.dialog.(type) {
 			case *dialog.Ask:
-				d.From = cli.SessionTitle(s)
+				d.From = describe.SessionTitle(s)
 			case *dialog.Form:
-				d.From = cli.SessionTitle(s)
+				d.From = describe.SessionTitle(s)
 			}
 			return nil
 		}
@@ -173,7 +175,7 @@ func readReason(m *model, a session.PendingAsk) tea.Cmd {
 		}
 		return func() tea.Cmd {
 			if d, ok := m.asks.dialog.(*dialog.Ask); ok && d.Pending.ID == a.ID {
-				d.Reason = cli.DescribeVerdict(v)
+				d.Reason = describe.DescribeVerdict(v)
 			}
 			return nil
 		}
@@ -181,11 +183,11 @@ func readReason(m *model, a session.PendingAsk) tea.Cmd {
 }
 
 // deliverAnswer delivers an answer. If that fails, the ask is shown again.
-func deliverAnswer(m *model, ans term.Answer) tea.Cmd {
+func deliverAnswer(m *model, ans follow.Answer) tea.Cmd {
 	m.asks.files.NoteAnswer(ans.Ask, ans.Reply)
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
-		err := cli.SendAnswer(ctx, c, ans)
+		err := follow.SendAnswer(ctx, c, ans)
 		if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
 			errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return nil

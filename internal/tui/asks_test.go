@@ -10,8 +10,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
@@ -26,7 +28,7 @@ func TestEditedPatternsStay(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"name": "InvalidRequestError", "data": {"message": "b.txt does not match"}}`)
 	})
-	deliverAnswer(m, term.Answer{
+	deliverAnswer(m, follow.Answer{
 		Ask: editAsk("per_1"), Reply: session.ReplyAlways, Lifetime: session.LifetimeSession, Patterns: []string{"b.txt"},
 	})
 	if frame, _ := m.renderFrame(); !strings.Contains(frame, "edit b.txt") || m.note == "" {
@@ -71,7 +73,7 @@ func TestNoteBesideAsk(t *testing.T) {
 		a.Metadata = jsontext.Value(`{"diff": ` + strconv.Quote(patch) + `}`)
 		addAsk(m, a)
 		m.note = strings.Repeat("the answer could not be sent ", 10)
-		if frame, _ := m.renderFrame(); !strings.Contains(frame, term.FirstLine(term.AskTitle(a), 20)) {
+		if frame, _ := m.renderFrame(); !strings.Contains(frame, terminal.FirstLine(describe.AskTitle(a), 20)) {
 			t.Errorf("%d lines:\n%s", height, frame)
 		}
 	}

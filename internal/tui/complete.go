@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 )
@@ -73,7 +73,7 @@ func findFiles(m *model, word string) tea.Cmd {
 		for _, f := range found.Data {
 			msg.items = append(
 				msg.items,
-				dialog.Entry{ID: "@" + f.Path + " ", Label: "@" + term.FirstLine(f.Path, 300), Detail: f.Type},
+				dialog.Entry{ID: "@" + f.Path + " ", Label: "@" + terminal.FirstLine(f.Path, 300), Detail: f.Type},
 			)
 		}
 		return msg

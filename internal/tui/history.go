@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
@@ -71,7 +71,7 @@ func findText(m *model, text string) tea.Cmd {
 		return readOlderPage(m)
 	}
 	if n := m.transcript.Search(text); n > 0 {
-		m.note = term.FormatPlural(n, "hit") + "; search again for the next one"
+		m.note = terminal.FormatPlural(n, "hit") + "; search again for the next one"
 	} else {
 		m.note = "nothing found"
 	}

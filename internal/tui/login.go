@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 )
@@ -61,7 +61,7 @@ func showProviders(m *model, wanted func(*model) bool) tea.Cmd {
 }
 
 func loginPicker(m *model, list []api.ProviderLogin) *dialog.Picker {
-	slices.SortStableFunc(list, func(a, b api.ProviderLogin) int { return cli.CompareProviders(a.ID, b.ID) })
+	slices.SortStableFunc(list, func(a, b api.ProviderLogin) int { return describe.CompareProviders(a.ID, b.ID) })
 	p := &dialog.Picker{Title: "Log in at a provider"}
 	if m.offers.HasOnlyGuide() {
 		p.Title += "; until then the built-in guide answers, which is not a language model"

@@ -9,17 +9,18 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
@@ -132,9 +133,9 @@ type askQueue struct {
 	pending []session.PendingAsk
 	dialog  askDialog // of the first one
 	armed   bool
-	later   bool                  // the person put them off
-	files   term.CommandApprovals // commands that were approved with a file of theirs
-	presses int                   // keys while it was not armed
+	later   bool                    // the person put them off
+	files   follow.CommandApprovals // commands that were approved with a file of theirs
+	presses int                     // keys while it was not armed
 }
 
 // askDialog is the dialog of an ask. It ignores keys of text that answer nothing: they belong to a prompt.
@@ -226,7 +227,7 @@ func (m *model) showError(what string, err error) {
 	if e, ok := errors.AsType[*api.TransportError](err); ok && !e.Foreign {
 		text = "the server does not answer: " + e.Reason()
 	}
-	m.note = term.FirstLine(what+": "+text, 400)
+	m.note = terminal.FirstLine(what+": "+text, 400)
 }
 
 // callAPI makes a call of the API; then runs in the program's goroutine with its error shown, unless it failed.
@@ -275,7 +276,7 @@ func (m *model) sessionTitle() string {
 	if m.session.IsUntitled() {
 		return "untitled session"
 	}
-	return cli.SessionTitle(m.session)
+	return describe.SessionTitle(m.session)
 }
 
 // agentName is the agent of the next prompt.

@@ -10,9 +10,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -55,15 +56,15 @@ func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.
 	for _, s := range list {
 		byID[string(s.ID)] = s
 		state := active[s.ID].Type
-		detail := strings.TrimSpace(state + " " + term.FormatAge(s.Time.Updated))
-		p.Items = append(p.Items, dialog.Entry{ID: string(s.ID), Label: cli.SessionTitle(s), Detail: detail})
+		detail := strings.TrimSpace(state + " " + terminal.FormatAge(s.Time.Updated))
+		p.Items = append(p.Items, dialog.Entry{ID: string(s.ID), Label: describe.SessionTitle(s), Detail: detail})
 	}
 	ends := map[string][]string{} // of sessions that were selected
 	p.Preview = func(it dialog.Entry) []string {
 		s := byID[it.ID]
 		return append([]string{
 			"", it.ID + "  " + s.Location.Directory,
-			fmt.Sprintf("%s tokens, %s", term.FormatCount(s.Tokens.Sum()), term.FormatCost(s.Cost, s.Tokens)),
+			fmt.Sprintf("%s tokens, %s", terminal.FormatCount(s.Tokens.Sum()), describe.FormatCost(s.Cost, s.Tokens)),
 		}, ends[it.ID]...)
 	}
 	p.Selected = func(it dialog.Entry) tea.Cmd { return readEnd(m, session.ID(it.ID), ends) }
@@ -113,13 +114,13 @@ func pickRelative(m *model) tea.Cmd {
 	c, s := m.api, m.session
 	var list []*session.Session
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
-		list, err = m.options.List(ctx, c, cli.FamilyQuery(s), cli.MaxFamily)
+		list, err = m.options.List(ctx, c, describe.FamilyQuery(s), describe.MaxFamily)
 		return err
 	}, func() tea.Cmd {
 		p := &dialog.Picker{Title: "Forks and subagents"}
-		cli.NewFamily(list, s).Walk(func(n *cli.FamilyNode, branch string) {
+		describe.NewFamily(list, s).Walk(func(n *describe.FamilyNode, branch string) {
 			p.Items = append(p.Items, dialog.Entry{
-				ID: string(n.ID), Branch: branch, Label: n.FormatTitle(), Detail: term.FormatAge(n.Updated),
+				ID: string(n.ID), Branch: branch, Label: n.FormatTitle(), Detail: terminal.FormatAge(n.Updated),
 			})
 		})
 		p.Pick = func(it dialog.Entry) tea.Cmd { return openSession(m, session.ID(it.ID)) }
@@ -181,12 +182,11 @@ func pickModelOf(m *model, filter string) {
 		p.Items = append(p.Items, dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd {
-		ref, err := cli.ParseModel(it.ID)
-		if err != nil {
-			m.showError("model", err)
-			return nil
+		for _, x := range m.offers.Models {
+			if ref := x.Ref(); ref.String() == it.ID {
+				m.model = &ref
+			}
 		}
-		m.model = ref
 		m.note = "from the next prompt on: " + it.ID
 		return nil
 	}
@@ -198,7 +198,7 @@ func pickModelOf(m *model, filter string) {
 func pickAgent(m *model) tea.Cmd {
 	p := &dialog.Picker{Title: "Agents"}
 	for _, a := range m.offers.MainAgents() {
-		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: alignName(a.ID, term.FirstLine(a.Description, 200))})
+		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: alignName(a.ID, terminal.FirstLine(a.Description, 200))})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd { return takeAgent(m, it.ID) }
 	p.Select(m.agentName())
@@ -232,7 +232,7 @@ func showPalette(m *model) tea.Cmd {
 		p.Items = append(p.Items, dialog.Entry{ID: fmt.Sprint(i), Label: alignName(c.name, c.about), Detail: c.key})
 	}
 	for _, c := range m.offers.Commands {
-		label := alignName("/"+c.Name, term.FirstLine(c.Description, 200))
+		label := alignName("/"+c.Name, terminal.FirstLine(c.Description, 200))
 		p.Items = append(p.Items, dialog.Entry{ID: "/" + c.Name, Label: label})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd {

@@ -11,10 +11,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
@@ -137,7 +137,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
 		out := promptedMsg{id: r.ID, prompt: p}
-		out.err = cli.RepeatUntilAnswered(ctx, func() (err error) {
+		out.err = follow.RepeatUntilAnswered(ctx, func() (err error) {
 			if create && out.session == nil {
 				out.session, err = c.Create(ctx, fresh)
 			}
@@ -226,7 +226,7 @@ func runShell(m *model, line string) tea.Cmd {
 // showUnsent reports whether typed text was not sent: then it shows the error, and the text is in the composer again.
 func (m *model) showUnsent(text string, err error) bool {
 	if err != nil {
-		m.showError(term.FirstLine(text, 80), err)
+		m.showError(terminal.FirstLine(text, 80), err)
 		m.returnText(text)
 	}
 	return err != nil

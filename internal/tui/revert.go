@@ -7,9 +7,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
@@ -81,7 +82,7 @@ func showChanges(m *model) tea.Cmd {
 		diff, err = api.Reverts{Client: c}.ReadDiff(ctx, id, api.DiffSelection{Context: 3})
 		return err
 	}, func() tea.Cmd {
-		d := &dialog.Text{Title: term.FormatPlural(len(diff.Data), "changed file")}
+		d := &dialog.Text{Title: terminal.FormatPlural(len(diff.Data), "changed file")}
 		for _, f := range diff.Data {
 			d.Changes = append(d.Changes, dialog.FilePatch{Path: string(f.Path), Patch: f.Patch})
 		}
@@ -117,8 +118,8 @@ func previewCompaction(m *model) tea.Cmd {
 			Title: "Summarise the history that the model sees?",
 			Text: []string{
 				fmt.Sprintf("%d messages (%s tokens) become a summary, written by %s.", p.Summarised.Messages,
-					term.FormatCount(p.Summarised.Tokens), p.Writer),
-				fmt.Sprintf("%d messages (%s tokens) stay.", p.Kept.Messages, term.FormatCount(p.Kept.Tokens)),
+					terminal.FormatCount(p.Summarised.Tokens), p.Writer),
+				fmt.Sprintf("%d messages (%s tokens) stay.", p.Kept.Messages, terminal.FormatCount(p.Kept.Tokens)),
 			},
 			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: compact}, {Key: "n", Label: "no"}},
 		})
@@ -137,9 +138,9 @@ func showContext(m *model) tea.Cmd {
 		w, err = api.Contexts{Client: c}.NextRequest(ctx, id, false)
 		return err
 	}, func() tea.Cmd {
-		body := append(cli.DescribeNextRequest(w), "")
+		body := append(describe.DescribeNextRequest(w), "")
 		for _, s := range w.Sources {
-			body = append(body, fmt.Sprintf("%10s  %-8s %s", term.FormatCount(s.Tokens), s.Kind, s.Name))
+			body = append(body, fmt.Sprintf("%10s  %-8s %s", terminal.FormatCount(s.Tokens), s.Kind, s.Name))
 		}
 		m.openDialog(&dialog.Text{Title: "Next request to " + w.Model.String(), Body: body})
 		return nil
@@ -193,7 +194,7 @@ func showTodos(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	body := term.FormatTodos(m.session.Todos)
+	body := describe.FormatTodos(m.session.Todos)
 	if len(body) == 0 {
 		body = []string{"The model has no list of todos."}
 	}

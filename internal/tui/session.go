@@ -8,8 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -33,7 +34,7 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		read(func() (e error) { o.head, e = c.Head(ctx, id); return e })
 		read(func() (e error) { o.messages, e = c.Messages(ctx, id, api.MessageQuery{Limit: pageSize}); return e })
 		read(func() (e error) { o.status, e = c.Status(ctx, id); return e })
-		read(func() (e error) { o.asks, e = cli.PendingAsks(ctx, c, id); return e })
+		read(func() (e error) { o.asks, e = follow.PendingAsks(ctx, c, id); return e })
 		read(func() (e error) { o.inbox, e = c.Inbox().List(ctx, id); return e })
 		o.err = err
 		return o
@@ -61,7 +62,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	m.stop = m.follow(o.session.ID, o.head)
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
 	if o.session.Open {
-		m.note = cli.OpenNote
+		m.note = describe.OpenNote
 	}
 	if o.status.Type != api.StatusIdle {
 		cmds = append(cmds, expectIdle(m))
@@ -188,7 +189,7 @@ func applyUpdates(m *model, list feed.Updates) tea.Cmd {
 	return tea.Batch(append(cmds, checkEnd(m))...)
 }
 
-func applyUpdate(m *model, u cli.SessionUpdate) tea.Cmd {
+func applyUpdate(m *model, u follow.SessionUpdate) tea.Cmd {
 	switch {
 	case errors.Is(u.Err, &session.Error{Code: session.CodeNotFound}):
 		closeSession(m)
@@ -223,7 +224,7 @@ func applyUpdate(m *model, u cli.SessionUpdate) tea.Cmd {
 func findServer(m *model) tea.Cmd {
 	c, id := m.api, m.session.ID
 	return m.run(func(ctx context.Context) tea.Msg {
-		err := cli.Sleep(ctx, time.Second/2)
+		err := follow.Sleep(ctx, time.Second/2)
 		if err == nil {
 			_, err = c.Session(ctx, id)
 		}
@@ -231,7 +232,7 @@ func findServer(m *model) tea.Cmd {
 			switch {
 			case !m.lost || m.session == nil || m.session.ID != id:
 				return nil
-			case cli.IsConnectionLost(err) || errors.Is(err, context.DeadlineExceeded):
+			case follow.IsConnectionLost(err) || errors.Is(err, context.DeadlineExceeded):
 				return findServer(m)
 			}
 			m.note = "connected again"

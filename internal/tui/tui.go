@@ -11,11 +11,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Run shows the interface until the person leaves it or ctx ends.
@@ -76,7 +76,7 @@ func (m *model) beforeMessage(_ tea.Model, msg tea.Msg) tea.Msg {
 }
 
 // callTimeout bounds a call of the API. It is longer than the client tries to restore a lost connection.
-const callTimeout = cli.ReconnectTimeout + 10*time.Second
+const callTimeout = follow.ReconnectTimeout + 10*time.Second
 
 // streamInterval is the interval at which streams are read, and so at which an arriving answer is drawn. Half of it
 // would cost a third more processor time.

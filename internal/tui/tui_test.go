@@ -20,9 +20,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -30,7 +31,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 var update = flag.Bool("update", false, "write the golden frames")
@@ -213,9 +213,9 @@ func TestKeysBeforeAsk(t *testing.T) {
 // TestEditPatterns: always saves the patterns as they were edited; an emptied one is left out.
 func TestEditPatterns(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	var sent []term.Answer
+	var sent []follow.Answer
 	a := session.PendingAsk{ID: "per_1", Action: "bash", Resources: []string{"go test ."}, Save: []string{"go *", "ls *"}}
-	d := dialog.NewAsk(a, func(x term.Answer) tea.Cmd { sent = append(sent, x); return nil })
+	d := dialog.NewAsk(a, func(x follow.Answer) tea.Cmd { sent = append(sent, x); return nil })
 	m.asks.pending, m.asks.dialog, m.asks.armed = []session.PendingAsk{a}, d, true
 	back, enter := tea.KeyPressMsg{Code: tea.KeyBackspace}, tea.KeyPressMsg{Code: tea.KeyEnter}
 	typeText(m, "e")
@@ -223,10 +223,10 @@ func TestEditPatterns(t *testing.T) {
 	typeText(m, "test *")
 	pressKeys(m, enter, back, back, back, back, enter)
 	typeText(m, "s")
-	want := term.Answer{
+	want := follow.Answer{
 		Ask: a, Reply: session.ReplyAlways, Lifetime: session.LifetimeSession, Patterns: []string{"go test *"},
 	}
-	if diff := cmp.Diff([]term.Answer{want}, sent); diff != "" {
+	if diff := cmp.Diff([]follow.Answer{want}, sent); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -466,7 +466,7 @@ func TestLostConnection(t *testing.T) {
 	if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "reconnecting") {
 		t.Errorf("the status line is %q", line)
 	}
-	m.Update(feed.Updates{cli.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
+	m.Update(feed.Updates{follow.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
 		Seq: 8, Data: &session.TextEnded{Text: "later"},
 	}}}})
 	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || m.cursor != 8 {

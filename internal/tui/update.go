@@ -9,18 +9,18 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
-		options: o, api: o.Client, theme: th, ascii: term.NewMarks(o.Env).Dot == "-",
+		options: o, api: o.Client, theme: th, ascii: terminal.NewMarks(o.Env).Dot == "-",
 		screen: screen.New(o.Out, os.Environ(), o.Mouse),
 		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
@@ -131,7 +131,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		if m.session != nil && msg.id == m.session.ID {
 			setInbox(m, msg.inbox)
 			if n := len(m.inbox); n > 0 && !m.working {
-				m.note = term.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
+				m.note = terminal.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
 			}
 		}
 	case feed.CallOutput:

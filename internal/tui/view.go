@@ -8,14 +8,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // The smallest screen that the interface fits.
@@ -51,7 +51,7 @@ func (m *model) windowTitle() string {
 	case m.working:
 		mark = "* "
 	}
-	return mark + "cairn: " + term.FirstLine(m.sessionTitle(), 60)
+	return mark + "cairn: " + terminal.FirstLine(m.sessionTitle(), 60)
 }
 
 // renderFrame returns the screen, height lines of at most width cells, and the cursor in it.
@@ -82,7 +82,7 @@ func (m *model) transcriptView() string {
 	}
 	lines := []string{
 		m.theme.Heading.Render("cairn"), "",
-		m.theme.Muted.Render(dialog.Clip("in "+term.FirstLine(m.options.Where, 300), m.width)), "",
+		m.theme.Muted.Render(dialog.Clip("in "+terminal.FirstLine(m.options.Where, 300), m.width)), "",
 		"Type what you want to have done, and press Enter.",
 		"/ commands   @ files and agents   ! shell   ? help   /sessions",
 	}
@@ -109,18 +109,18 @@ func (m *model) aboveLines(room int) []string {
 	var lines []string
 	when := map[session.Delivery]string{session.Steer: "next: ", session.Queue: "queued: "}
 	for _, in := range m.inbox {
-		text := when[in.Delivery] + term.FirstLine(in.Text(), 300)
+		text := when[in.Delivery] + terminal.FirstLine(in.Text(), 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
 	for _, p := range m.unsentPrompts {
-		lines = append(lines, m.theme.Muted.Render(dialog.Clip("sending: "+term.FirstLine(p.Text, 300), m.width)))
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip("sending: "+terminal.FirstLine(p.Text, 300), m.width)))
 	}
 	if len(lines) > 5 {
 		more := len(lines) - 4
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
 	if len(m.attached) > 0 {
-		text := "attached to the next prompt: " + term.FirstLine(mention.DescribeFiles(m.attached), 300)
+		text := "attached to the next prompt: " + terminal.FirstLine(mention.DescribeFiles(m.attached), 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
@@ -150,7 +150,7 @@ func (m *model) noteLines() []string {
 	if m.note == "" {
 		return nil
 	}
-	lines := dialog.Wrap("! "+term.FirstLine(m.note, 500), m.width)
+	lines := dialog.Wrap("! "+terminal.FirstLine(m.note, 500), m.width)
 	lines = lines[:min(len(lines), maxNoteLines)]
 	for i := range lines {
 		lines[i] = m.theme.Warning.Render(lines[i])

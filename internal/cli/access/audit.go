@@ -9,9 +9,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // auditCommands are `cairn audit …`.
@@ -60,14 +60,14 @@ func (g auditCommands) showCommand() *cobra.Command {
 				t.AddRow(
 					strconv.FormatInt(e.Seq, 10),
 					time.UnixMilli(e.Time).Format(time.DateTime),
-					term.FirstLine(string(e.Kind), 20),
-					term.FirstLine(e.Who, 60),
-					term.FirstLine(e.What, 400),
+					terminal.FirstLine(string(e.Kind), 20),
+					terminal.FirstLine(e.Who, 60),
+					terminal.FirstLine(e.What, 400),
 				)
 			}
 			t.Print()
 			if r.Problem != "" {
-				g.inv.Err.Printf("The log is damaged: %s\n", term.FirstLine(r.Problem, 400))
+				g.inv.Err.Printf("The log is damaged: %s\n", terminal.FirstLine(r.Problem, 400))
 			}
 			return nil
 		}),

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -90,7 +90,7 @@ func (g authCommands) authLogin() *cobra.Command {
 				g.inv.Err.Printf(
 					"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
 						"or describe it under provider.%[1]s in the configuration\n",
-					term.FirstLine(args[0], 40),
+					terminal.FirstLine(args[0], 40),
 				)
 			}
 			return nil
@@ -121,7 +121,7 @@ func loginArgs(args []string, provider, method string) ([]string, error) {
 		return nil, cli.NewExitError(
 			cli.ExitUsage,
 			errors.New("a key cannot be an argument, where other users could read it"),
-			"Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -",
+			"Type it when asked, or pipe it in: cairn auth login "+terminal.FirstLine(args[0], 40)+" -",
 		)
 	default:
 		return args, nil
@@ -158,15 +158,15 @@ func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bo
 		return err
 	}
 	err = g.inv.Host.Models().Login(ctx, o, id, func(url, code string) {
-		g.inv.Err.Printf("Open %s\n", term.FirstLine(url, 1000))
+		g.inv.Err.Printf("Open %s\n", terminal.FirstLine(url, 1000))
 		if code != "" {
-			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.PaintText(term.Bold, term.FirstLine(code, 40)))
+			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.PaintText(terminal.Bold, terminal.FirstLine(code, 40)))
 		}
 	})
 	if err != nil {
 		return classifyStoreError(err)
 	}
-	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("Logged in at %s.", term.FirstLine(id, 40)))
+	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("Logged in at %s.", terminal.FirstLine(id, 40)))
 	if store, err := g.inv.OpenKeys(); err == nil {
 		g.noteLeft(store, id)
 	}
@@ -225,18 +225,18 @@ func (g authCommands) readKey(ctx context.Context, args []string) (auth.Secret, 
 		return auth.NewSecret(string(b)), err
 	}
 	if g.inv.Terminal == nil {
-		return auth.Secret{}, term.ErrNoTerminal
+		return auth.Secret{}, terminal.ErrNoTerminal
 	}
 	tty, err := g.inv.Terminal()
 	if err != nil {
 		return auth.Secret{}, cli.NewExitError(
 			cli.ExitUsage,
 			err,
-			"Pipe the key in: … | cairn auth login "+term.FirstLine(args[0], 40)+" -",
+			"Pipe the key in: … | cairn auth login "+terminal.FirstLine(args[0], 40)+" -",
 		)
 	}
 	defer tty.Close()
-	key, err := term.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (not shown): ", term.FirstLine(args[0], 40)))
+	key, err := terminal.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (not shown): ", terminal.FirstLine(args[0], 40)))
 	_, _ = io.WriteString(tty, "\n") // only looks
 	return auth.NewSecret(key), err
 }
@@ -273,7 +273,7 @@ func (g authCommands) authList() *cobra.Command {
 			}
 			t := g.inv.NewTable("PROVIDER", "KIND", "FROM")
 			for _, k := range list {
-				t.AddRow(term.FirstLine(k.Provider, 40), string(k.Kind), term.FirstLine(k.From, 100))
+				t.AddRow(terminal.FirstLine(k.Provider, 40), string(k.Kind), terminal.FirstLine(k.From, 100))
 			}
 			t.Print()
 			return nil
@@ -331,7 +331,7 @@ func (g authCommands) authMove() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			to := auth.Place(args[0])
 			if to != auth.InKeyring && to != auth.InFile {
-				return cli.UsageErrorf("keys can be moved to keyring or file, not to %q", term.FirstLine(args[0], 40))
+				return cli.UsageErrorf("keys can be moved to keyring or file, not to %q", terminal.FirstLine(args[0], 40))
 			}
 			store, err := g.inv.OpenKeys()
 			if err != nil {

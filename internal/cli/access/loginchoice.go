@@ -12,9 +12,10 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // loginChoice is a provider that can be logged in to.
@@ -46,14 +47,14 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 		return loginChoice{}, missing
 	}
 	defer tty.Close()
-	screen, in := term.NewTerminalStream(tty, inv.Err.Color), bufio.NewReader(io.LimitReader(tty, 64<<10))
+	screen, in := terminal.NewTerminalStream(tty, inv.Err.Color), bufio.NewReader(io.LimitReader(tty, 64<<10))
 	shown := slices.DeleteFunc(slices.Clone(all), func(c loginChoice) bool {
-		return !slices.Contains(cli.CommonProviders(), c.ID)
+		return !slices.Contains(describe.CommonProviders(), c.ID)
 	})
 	rest := fmt.Sprintf("%d others are found by a part of their name", len(all)-len(shown))
 	readAnswer := func(question string) (string, error) {
 		screen.Printf("%s > ", question)
-		text, err := term.ReadTyped(ctx, func() (string, error) { return in.ReadString('\n') })
+		text, err := terminal.ReadTyped(ctx, func() (string, error) { return in.ReadString('\n') })
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -77,10 +78,10 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) == 0:
-			rest = "no provider is named " + term.FirstLine(text, 40)
+			rest = "no provider is named " + terminal.FirstLine(text, 40)
 		default:
 			shown = found[:min(len(found), maxChoices)]
-			rest = fmt.Sprintf("%s match %s", term.FormatPlural(len(found), "provider"), term.FirstLine(text, 40))
+			rest = fmt.Sprintf("%s match %s", terminal.FormatPlural(len(found), "provider"), terminal.FirstLine(text, 40))
 		}
 	}
 	return loginChoice{}, errNoProvider
@@ -118,6 +119,6 @@ func listLoginChoices() ([]loginChoice, error) {
 			out = append(out, loginChoice{p.ID, cmp.Or(p.Name, p.ID), browser[p.ID] != "", len(p.Env) > 0})
 		}
 	}
-	slices.SortFunc(out, func(a, b loginChoice) int { return cli.CompareProviders(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b loginChoice) int { return describe.CompareProviders(a.ID, b.ID) })
 	return out, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -52,7 +52,7 @@ func (g authCommands) authLogout() *cobra.Command {
 			g.inv.ReportChange(
 				asJSON,
 				cli.Change{Provider: args[0]},
-				fmt.Sprintf("Removed the key of %s.", term.FirstLine(args[0], 40)),
+				fmt.Sprintf("Removed the key of %s.", terminal.FirstLine(args[0], 40)),
 			)
 			return nil
 		}),
@@ -76,15 +76,15 @@ func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id st
 	if force {
 		names, err := store.ForgetOrphans(ctx, id)
 		g.inv.Note(
-			fmt.Sprintf("%s stays in the keyring; cairn no longer tracks it", term.FirstLine(strings.Join(names, ", "), 400)),
+			fmt.Sprintf("%s stays in the keyring; cairn no longer tracks it", terminal.FirstLine(strings.Join(names, ", "), 400)),
 		)
 		return err
 	}
 	return cli.NewExitError(
 		cli.ExitFailure,
-		fmt.Errorf("the key of %s is no longer used, but is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
+		fmt.Errorf("the key of %s is no longer used, but is still in the keyring: %w", terminal.FirstLine(id, 100), left.Why),
 		"Repeat this command when the keyring can be reached, or leave the key there with: "+
-			"cairn auth logout --force "+term.FirstLine(id, 100),
+			"cairn auth logout --force "+terminal.FirstLine(id, 100),
 	)
 }
 
@@ -114,14 +114,14 @@ func noKey(store *auth.Store, id string) error {
 	}
 	var names []string
 	for _, s := range stored {
-		names = append(names, term.FirstLine(s.Provider, 60))
+		names = append(names, terminal.FirstLine(s.Provider, 60))
 	}
 	if len(names) == 0 {
-		return cli.UsageErrorf("no key is stored for %q (no keys are stored)", term.FirstLine(id, 40))
+		return cli.UsageErrorf("no key is stored for %q (no keys are stored)", terminal.FirstLine(id, 40))
 	}
 	return cli.UsageErrorf(
 		"no key is stored for %q; keys are stored for: %s",
-		term.FirstLine(id, 40),
+		terminal.FirstLine(id, 40),
 		strings.Join(names, ", "),
 	)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // organisation is a login to the address of one, which offers a configuration to those who work for it.
@@ -60,7 +60,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 	if !org.asJSON {
 		g.inv.Err.Printf(
 			"Stored the login at %s in %s. Its configuration is the lowest layer.\n",
-			term.FirstLine(offer.Address, 100),
+			terminal.FirstLine(offer.Address, 100),
 			store.DescribePlace(offer.Address),
 		)
 	}
@@ -94,11 +94,11 @@ func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org org
 func describeFurther(o *cli.Offer) string {
 	text := fmt.Sprintf(
 		"%s names further configuration at %s",
-		term.FirstLine(o.Address, 100),
-		term.FirstLine(o.Elsewhere, 200),
+		terminal.FirstLine(o.Address, 100),
+		terminal.FirstLine(o.Elsewhere, 200),
 	)
 	if len(o.Carriers) > 0 {
-		text += fmt.Sprintf(", where the token goes as %s", term.FirstLine(strings.Join(o.Carriers, ", "), 100))
+		text += fmt.Sprintf(", where the token goes as %s", terminal.FirstLine(strings.Join(o.Carriers, ", "), 100))
 	}
 	return text
 }
@@ -126,8 +126,8 @@ func (g authCommands) organisationToken(ctx context.Context, org organisation, w
 		g.inv.Note(
 			fmt.Sprintf(
 				"a token is needed as %s; this command prints one (cairn does not run it): %s",
-				term.FirstLine(wants.Env, 60),
-				term.FirstLine(strings.Join(wants.Command, " "), 200),
+				terminal.FirstLine(wants.Env, 60),
+				terminal.FirstLine(strings.Join(wants.Command, " "), 200),
 			),
 		)
 	}
@@ -156,8 +156,8 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 		for _, f := range r.Claim.Files {
 			g.inv.Err.Printf(
 				"These settings have no effect without your trust: %s (%s)\n",
-				term.FirstLine(strings.Join(f.Why, ", "), 400),
-				term.FirstLine(f.Path, 200),
+				terminal.FirstLine(strings.Join(f.Why, ", "), 400),
+				terminal.FirstLine(f.Path, 200),
 			)
 		}
 		if !org.yes {

@@ -9,9 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -129,7 +129,7 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			}
 			t := g.inv.NewTable("ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES")
 			for _, e := range list {
-				t.AddRow(e.ID, term.FirstLine(e.Name, 40), e.Scope.String(),
+				t.AddRow(e.ID, terminal.FirstLine(e.Name, 40), e.Scope.String(),
 					formatTime(e.Created), formatTime(e.Used), formatTime(e.Expires))
 			}
 			t.Print()

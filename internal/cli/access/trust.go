@@ -9,8 +9,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -85,7 +85,7 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
 			for _, e := range list {
 				t.AddRow(
-					term.FirstLine(e.Root, 100),
+					terminal.FirstLine(e.Root, 100),
 					e.Hash[:min(12, len(e.Hash))],
 					time.UnixMilli(e.Since).Format("2006-01-02 15:04"),
 				)
@@ -107,7 +107,7 @@ func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Co
 	}
 	cfg, err := g.inv.Host.Config(ctx, o)
 	if err == nil && len(cfg.Errors) > 0 {
-		g.inv.Note(term.FirstLine(cfg.Errors[0].Error(), 400))
+		g.inv.Note(terminal.FirstLine(cfg.Errors[0].Error(), 400))
 	}
 	return cfg, store, err
 }
@@ -140,8 +140,8 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	for _, f := range c.Files {
 		g.inv.Out.Printf(
 			"%s\n    %s\n",
-			g.inv.Out.PaintText(term.Bold, term.FirstLine(f.Path, 200)),
-			g.inv.Out.PaintText(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)),
+			g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(f.Path, 200)),
+			g.inv.Out.PaintText(terminal.Dim, terminal.FirstLine(strings.Join(f.Why, ", "), 400)),
 		)
 		if err := g.showFile(c, f.Path); err != nil {
 			return err
@@ -149,9 +149,9 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	}
 	switch {
 	case c.Problem != "":
-		g.inv.Out.Printf("This content cannot be trusted: %s.\n", term.FirstLine(c.Problem, 400))
+		g.inv.Out.Printf("This content cannot be trusted: %s.\n", terminal.FirstLine(c.Problem, 400))
 	case c.IsEmpty():
-		g.inv.Out.Printf("Nothing in %s needs trust.\n", term.FirstLine(c.Root, 200))
+		g.inv.Out.Printf("Nothing in %s needs trust.\n", terminal.FirstLine(c.Root, 200))
 	case cfg.Trusted:
 		g.inv.Out.Printf("This content is trusted, with the hash %s\n", c.Hash())
 	default:
@@ -173,7 +173,7 @@ func (g trustCommands) showFile(c *trust.Claim, name string) error {
 	if err != nil {
 		return err
 	}
-	lines := strings.Split(strings.TrimRight(term.ReplaceControls(string(content)), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(terminal.ReplaceControls(string(content)), "\n"), "\n")
 	for _, l := range lines[:min(len(lines), maxTrustLines)] {
 		g.inv.Out.Printf("    | %s\n", l)
 	}

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -89,18 +91,18 @@ func (g compactCommands) previewCompaction(
 		return g.inv.PrintJSON(p)
 	}
 	out := g.inv.Out
-	out.Printf("next request:      %s tokens\n", term.FormatCount(p.Before))
+	out.Printf("next request:      %s tokens\n", terminal.FormatCount(p.Before))
 	out.Printf("summarised:        %s\n", formatShare(p.Summarised))
 	out.Printf("kept as it is:     %s\n", formatShare(p.Kept))
-	writer := term.FirstLine(p.Writer.String(), 60)
-	out.Printf("summary:           %s of %s\n", term.FormatPlural(p.Requests, "request"), writer)
+	writer := terminal.FirstLine(p.Writer.String(), 60)
+	out.Printf("summary:           %s of %s\n", terminal.FormatPlural(p.Requests, "request"), writer)
 	if p.Record != "" {
-		out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- facts that cairn adds to the summary"))
+		out.Printf("\n%s\n", out.PaintText(terminal.Cyan, "--- facts that cairn adds to the summary"))
 		out.WriteText(p.Record + "\n")
 	}
 	for _, text := range []struct{ name, text string }{{"system", p.System}, {"question", p.Question}} {
 		if text.text != "" {
-			out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- "+text.name))
+			out.Printf("\n%s\n", out.PaintText(terminal.Cyan, "--- "+text.name))
 			out.WriteText(strings.TrimRight(text.text, "\n") + "\n")
 		}
 	}
@@ -108,7 +110,7 @@ func (g compactCommands) previewCompaction(
 }
 
 func formatShare(s api.ContextShare) string {
-	return fmt.Sprintf("%s, %s tokens", term.FormatPlural(s.Messages, "message"), term.FormatCount(s.Tokens))
+	return fmt.Sprintf("%s, %s tokens", terminal.FormatPlural(s.Messages, "message"), terminal.FormatCount(s.Tokens))
 }
 
 // compact requests the compaction and shows it until it has ended. A signal withdraws the request, or interrupts the
@@ -141,12 +143,12 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 			return errors.Join(context.Cause(ctx), w.cancel(context.WithoutCancel(ctx), c, s.ID))
 		case err == nil:
 			return g.reportCompaction(s, w, o.asJSON)
-		case !cli.IsConnectionLost(err) && !errors.Is(err, api.ErrEnded):
+		case !follow.IsConnectionLost(err) && !errors.Is(err, api.ErrEnded):
 			return err
 		}
 		after = max(after, w.seen)
 		o.request.ID = item.ID // the next owner may have to end what the last one left open
-		if _, err := c.Compact(ctx, s.ID, o.request); err != nil && !cli.IsConnectionLost(err) {
+		if _, err := c.Compact(ctx, s.ID, o.request); err != nil && !follow.IsConnectionLost(err) {
 			return err
 		}
 	}
@@ -194,7 +196,7 @@ func (w *compactionWatch) observe(e session.Event) (done bool) {
 		}
 	case *session.Retried:
 		if w.started && !w.quiet {
-			w.inv.Note(term.DescribeRetry(d))
+			w.inv.Note(describe.DescribeRetry(d))
 		}
 	case *session.CompactionEnded:
 		if d.RequestID == w.id {
@@ -214,7 +216,7 @@ func writerName(as session.SummaryAs) string {
 	if as.Writer == nil {
 		return "the model"
 	}
-	return term.FirstLine(as.Writer.String(), 80)
+	return terminal.FirstLine(as.Writer.String(), 80)
 }
 
 // cancel withdraws the request or, once it is carried out, interrupts the summary.
@@ -236,7 +238,7 @@ func (w *compactionWatch) cancel(ctx context.Context, c *api.Client, id session.
 // reportCompaction prints how the compaction came out.
 func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch, asJSON bool) error {
 	if w.failed != nil {
-		err := errors.New(term.DescribeCompactionFailure(w.failed))
+		err := errors.New(describe.DescribeCompactionFailure(w.failed))
 		return cli.NewExitError(cli.CodeOfReason(w.failed.Error.Reason), err, "the session is as it was before")
 	}
 	r := CompactionResult{SessionID: s.ID}
@@ -246,7 +248,7 @@ func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch
 		if e.Request != nil {
 			r.Model, r.Cost, r.Tokens = e.Request.Model.String(), e.Request.Cost, e.Request.Tokens
 		}
-		text = term.DescribeCompaction(e)
+		text = describe.DescribeCompaction(e)
 	}
 	if asJSON {
 		g.inv.PrintJSONLine(r)
@@ -268,7 +270,7 @@ func (g compactCommands) sessionUncompact() *cobra.Command {
 			if err := c.Uncompact(ctx, s.ID); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, term.CompactionUndone)
+			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, describe.CompactionUndone)
 			return nil
 		}),
 	}

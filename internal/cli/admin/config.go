@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
@@ -166,30 +166,30 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		return cmp.Or(err, errBrokenConfig(c))
 	}
 	if len(origins) == 0 {
-		g.inv.Err.Printf("%q is not set.\n", term.FirstLine(key, 80))
+		g.inv.Err.Printf("%q is not set.\n", terminal.FirstLine(key, 80))
 	}
 	for _, o := range origins {
 		g.inv.Out.Printf(
 			"%s = %s\n",
-			g.inv.Out.PaintText(term.Bold, term.FirstLine(o.Key, 100)),
-			term.FirstLine(string(o.Value), 200),
+			g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(o.Key, 100)),
+			terminal.FirstLine(string(o.Value), 200),
 		)
-		g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(term.Dim, term.FirstLine(o.Source.String(), 200)))
+		g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(terminal.Dim, terminal.FirstLine(o.Source.String(), 200)))
 		for _, below := range o.Overrode {
 			g.inv.Out.Printf(
 				"    %s\n",
 				g.inv.Out.PaintText(
-					term.Dim,
-					"overrides "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200),
+					terminal.Dim,
+					"overrides "+terminal.FirstLine(string(below.Value), 100)+" from "+terminal.FirstLine(below.Source.String(), 200),
 				),
 			)
 		}
 	}
 	for _, w := range config.GroupWarnings(c.Warnings) {
-		g.inv.Err.Printf("! %s\n", term.FirstLine(w.String(), 400))
+		g.inv.Err.Printf("! %s\n", terminal.FirstLine(w.String(), 400))
 	}
 	for _, e := range c.Errors {
-		g.inv.Err.Printf("%s %s\n", g.inv.Err.PaintText(term.Red, g.inv.Marks.Bad), term.FirstLine(e.Error(), 400))
+		g.inv.Err.Printf("%s %s\n", g.inv.Err.PaintText(terminal.Red, g.inv.Marks.Bad), terminal.FirstLine(e.Error(), 400))
 	}
 	return errBrokenConfig(c)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -99,20 +99,20 @@ func (g storeCommands) showFindings(found []cli.Finding) {
 		style, mark := "", g.inv.Marks.Dot
 		switch f.Level {
 		case cli.LevelOK:
-			style, mark = term.Green, g.inv.Marks.Good
+			style, mark = terminal.Green, g.inv.Marks.Good
 		case cli.LevelWarning:
-			style, mark = term.Yellow, "!"
+			style, mark = terminal.Yellow, "!"
 		case cli.LevelError:
-			style, mark = term.Red, g.inv.Marks.Bad
+			style, mark = terminal.Red, g.inv.Marks.Bad
 		case cli.LevelNote:
 		}
-		g.inv.Out.Printf("%s %s", g.inv.Out.PaintText(style, mark), term.FirstLine(f.What, 100))
+		g.inv.Out.Printf("%s %s", g.inv.Out.PaintText(style, mark), terminal.FirstLine(f.What, 100))
 		if f.Detail != "" {
-			g.inv.Out.Printf(": %s", term.FirstLine(f.Detail, 800))
+			g.inv.Out.Printf(": %s", terminal.FirstLine(f.Detail, 800))
 		}
 		g.inv.Out.Printf("\n")
 		if f.Fix != "" {
-			g.inv.Out.Printf("    %s\n", term.FirstLine(f.Fix, 400))
+			g.inv.Out.Printf("    %s\n", terminal.FirstLine(f.Fix, 400))
 		}
 	}
 }

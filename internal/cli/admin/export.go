@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/spf13/cobra"
 )
@@ -73,7 +73,7 @@ func (g transferCommands) writeExport(
 		return err
 	}
 	if left > 0 {
-		g.inv.Note("secrets were removed from " + term.FormatCount(int64(left)) + " texts; --secrets keeps them")
+		g.inv.Note("secrets were removed from " + terminal.FormatCount(int64(left)) + " texts; --secrets keeps them")
 	}
 	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +41,7 @@ func (g forkCommands) sessionFork() *cobra.Command {
 					if asJSON {
 						return g.inv.PrintJSON(forked)
 					}
-					g.inv.Out.Printf("%s  %s\n", forked.ID, cli.SessionTitle(forked))
+					g.inv.Out.Printf("%s  %s\n", forked.ID, describe.SessionTitle(forked))
 					g.inv.Note("continue it with: cairn run -s " + string(forked.ID) + " \"…\"")
 					return nil
 				})
@@ -84,11 +85,11 @@ func (g forkCommands) sessionTree() *cobra.Command {
 
 // showFamily prints the tree that the session is in.
 func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.Session, asJSON bool) error {
-	all, err := g.inv.ListSessions(ctx, c, cli.FamilyQuery(s), cli.MaxFamily)
+	all, err := g.inv.ListSessions(ctx, c, describe.FamilyQuery(s), describe.MaxFamily)
 	if err != nil {
 		return err
 	}
-	root := cli.NewFamily(all, s)
+	root := describe.NewFamily(all, s)
 	if asJSON {
 		return g.inv.PrintJSON(root)
 	}
@@ -97,14 +98,14 @@ func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.
 }
 
 // printFamily prints the tree. The session current is marked.
-func (g forkCommands) printFamily(root *cli.FamilyNode, current session.ID) {
+func (g forkCommands) printFamily(root *describe.FamilyNode, current session.ID) {
 	out := g.inv.Out
-	root.Walk(func(n *cli.FamilyNode, branch string) {
+	root.Walk(func(n *describe.FamilyNode, branch string) {
 		mark := ""
 		if n.ID == current {
-			mark = out.PaintText(term.Green, " *")
+			mark = out.PaintText(terminal.Green, " *")
 		}
-		age := out.PaintText(term.Dim, term.FormatAge(n.Updated))
+		age := out.PaintText(terminal.Dim, terminal.FormatAge(n.Updated))
 		out.Printf("%s%s  %s  %s%s\n", branch, n.ID, n.FormatTitle(), age, mark)
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -52,10 +52,10 @@ func (g inboxCommands) inboxList() *cobra.Command {
 					strconv.Itoa(i+1),
 					string(in.ID),
 					string(in.Delivery),
-					term.FormatAge(in.TimeCreated),
+					terminal.FormatAge(in.TimeCreated),
 					in.Prompt.Agent,
 					modelName(in.Prompt.Model),
-					term.FirstLine(in.Text(), 80),
+					terminal.FirstLine(in.Text(), 80),
 				)
 			}
 			t.Print()
@@ -172,7 +172,7 @@ func (g inboxCommands) inboxMove() *cobra.Command {
 						return cli.UsageErrorf(
 							"the new position must be a number from 1 to %d, got %q",
 							len(ins),
-							term.FirstLine(args[2], 20),
+							terminal.FirstLine(args[2], 20),
 						)
 					}
 					return c.Inbox().Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))

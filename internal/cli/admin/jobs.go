@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +89,7 @@ func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cob
 	for _, running := range []bool{true, false} {
 		for _, j := range jobs {
 			if running == (j.Status == session.JobRunning) {
-				about := jobState(j.Job) + ": " + term.FirstLine(j.Command, 60)
+				about := jobState(j.Job) + ": " + terminal.FirstLine(j.Command, 60)
 				ids = append(ids, cobra.CompletionWithDesc(string(j.ID), about))
 			}
 		}
@@ -117,7 +117,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 			}
 			t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
 			for _, j := range jobs {
-				t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
+				t.AddRow(string(j.ID), jobState(j.Job), terminal.FormatAge(j.Time.Started), terminal.FirstLine(j.Command, 80))
 			}
 			t.Print()
 			return nil
@@ -148,17 +148,17 @@ func (g jobCommands) jobsShow() *cobra.Command {
 				}
 				g.inv.Out.Printf(
 					"%s  %s  %s\n  %s\n",
-					g.inv.Out.PaintText(term.Bold, string(j.ID)),
+					g.inv.Out.PaintText(terminal.Bold, string(j.ID)),
 					jobState(j.Job),
-					g.inv.Out.PaintText(term.Dim, term.FormatAge(j.Time.Started)),
-					term.FirstLine(j.Command, 500),
+					g.inv.Out.PaintText(terminal.Dim, terminal.FormatAge(j.Time.Started)),
+					terminal.FirstLine(j.Command, 500),
 				)
 				about := [][2]string{
-					{"for", term.FirstLine(j.Description, 200)},
-					{"error", term.FirstLine(j.Error, 300)},
+					{"for", terminal.FirstLine(j.Description, 200)},
+					{"error", terminal.FirstLine(j.Error, 300)},
 					{"session", string(j.SessionID)},
-					{"in", term.FirstLine(j.Directory, 300)},
-					{"output", term.FirstLine(j.OutputPath, 300)},
+					{"in", terminal.FirstLine(j.Directory, 300)},
+					{"output", terminal.FirstLine(j.OutputPath, 300)},
 				}
 				for _, l := range about {
 					if l[1] != "" {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // openCodeSession is a session as OpenCode's session list prints it for programs.
@@ -43,7 +43,7 @@ func (g sessionCommands) printOpenCodeSessionTable(list []*session.Session) {
 		if now := time.Now(); at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 			updated += " · " + at.Format("01/02/2006")
 		}
-		t.AddRow(string(s.ID), term.FirstLine(strings.TrimSpace(s.Title), 100), updated)
+		t.AddRow(string(s.ID), terminal.FirstLine(strings.TrimSpace(s.Title), 100), updated)
 	}
 	t.Print()
 }

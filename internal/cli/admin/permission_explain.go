@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -82,7 +82,7 @@ func checkAction(ctx context.Context, c *api.Client, name string, v api.Verdict)
 	if near := spelling.FindNearest(name, tools, 3); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return cli.NewExitError(cli.ExitUsage, fmt.Errorf("unknown tool %q", term.FirstLine(name, 80)), hint)
+	return cli.NewExitError(cli.ExitUsage, fmt.Errorf("unknown tool %q", terminal.FirstLine(name, 80)), hint)
 }
 
 // noteOpenSession notes that the session which `run --continue` would use does not ask.
@@ -94,29 +94,29 @@ func (g permissionCommands) noteOpenSession(ctx context.Context, c *api.Client) 
 
 // showVerdict prints the effect first, then each part with its rule.
 func (g permissionCommands) showVerdict(v api.Verdict) {
-	g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(term.Bold, string(v.Effect)))
+	g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(terminal.Bold, string(v.Effect)))
 	if v.Sandbox != "" {
-		g.inv.Out.Printf("  %s\n", g.inv.Out.PaintText(term.Dim, "sandbox "+string(v.Sandbox)))
+		g.inv.Out.Printf("  %s\n", g.inv.Out.PaintText(terminal.Dim, "sandbox "+string(v.Sandbox)))
 	}
 	for _, p := range v.Parts {
-		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
+		g.inv.Out.Printf("  %s: %s\n", p.Effect, terminal.FirstLine(p.Resource, 200))
 		if p.Reason != "" {
-			g.inv.Out.Printf("    %s\n", term.FirstLine("no pattern allows it: the command "+p.Reason, 300))
+			g.inv.Out.Printf("    %s\n", terminal.FirstLine("no pattern allows it: the command "+p.Reason, 300))
 		}
 		if p.Rule == nil {
-			g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(term.Dim, "no rule matches: ask"))
+			g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(terminal.Dim, "no rule matches: ask"))
 			continue
 		}
 		g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
 		g.inv.Out.Printf(
 			"    %s\n",
-			g.inv.Out.PaintText(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),
+			g.inv.Out.PaintText(terminal.Dim, terminal.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),
 		)
 	}
 }
 
 func ruleText(r session.Rule) string {
-	return term.FirstLine(r.Action+" "+quote(r.Resource)+": "+string(r.Effect), 300)
+	return terminal.FirstLine(r.Action+" "+quote(r.Resource)+": "+string(r.Effect), 300)
 }
 
 func quote(s string) string { return `"` + s + `"` }

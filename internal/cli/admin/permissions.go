@@ -6,9 +6,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -51,12 +52,12 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			for _, ask := range asks {
 				g.inv.Out.Printf(
 					"%s  %s  %s\n",
-					g.inv.Out.PaintText(term.Bold, string(ask.ID)),
+					g.inv.Out.PaintText(terminal.Bold, string(ask.ID)),
 					ask.SessionID,
-					g.inv.Out.PaintText(term.Dim, term.FormatAge(ask.Time)),
+					g.inv.Out.PaintText(terminal.Dim, terminal.FormatAge(ask.Time)),
 				)
-				g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
-				for _, l := range term.AskDetails(ask) {
+				g.inv.Out.Printf("  %s\n", describe.AskTitle(ask))
+				for _, l := range describe.AskDetails(ask) {
 					g.inv.Out.Printf("    %s\n", l)
 				}
 			}
@@ -103,7 +104,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 			switch r.Lifetime {
 			case "", session.LifetimeSession, session.LifetimeProcess, session.LifetimeProject:
 			default:
-				return cli.UsageErrorf("--for must be session, process or project, got %q", term.FirstLine(lifetime, 40))
+				return cli.UsageErrorf("--for must be session, process or project, got %q", terminal.FirstLine(lifetime, 40))
 			}
 			if len(r.Patterns) > 0 && r.Reply != session.ReplyAlways {
 				return cli.UsageErrorf("--pattern is allowed with always only")
@@ -115,7 +116,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				}
 			case session.ReplyReject:
 			default:
-				return cli.UsageErrorf("the answer must be once, always or reject, got %q", term.FirstLine(args[1], 40))
+				return cli.UsageErrorf("the answer must be once, always or reject, got %q", terminal.FirstLine(args[1], 40))
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				asks, err := g.listAsks(ctx, c, "")
@@ -132,12 +133,12 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				}
 				how := string(r.Reply)
 				if r.Reply == session.ReplyAlways {
-					how = term.DescribeLifetime(r.Lifetime)
+					how = describe.DescribeLifetime(r.Lifetime)
 				}
 				g.inv.ReportChange(
 					asJSON,
 					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
-					"answered "+how+": "+term.AskSummary(ask),
+					"answered "+how+": "+describe.AskSummary(ask),
 				)
 				return nil
 			})
@@ -181,8 +182,8 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 				if p.Lifetime == session.LifetimeSession {
 					lifetime = p.Holder
 				}
-				action, resource := term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80)
-				t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time), note)
+				action, resource := terminal.FirstLine(p.Action, 40), terminal.FirstLine(p.Resource, 80)
+				t.AddRow(p.ID, action, resource, lifetime, terminal.FormatAge(p.Time), note)
 			}
 			t.Print()
 			return nil

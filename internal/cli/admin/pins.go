@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -131,7 +131,7 @@ func (g pinCommands) sessionPins() *cobra.Command {
 			}
 			t := g.inv.NewTable("#", "TEXT")
 			for _, p := range pins {
-				t.AddRow(strconv.Itoa(p.Number), term.FirstLine(p.Text, 75))
+				t.AddRow(strconv.Itoa(p.Number), terminal.FirstLine(p.Text, 75))
 			}
 			t.Print()
 			return nil
@@ -150,7 +150,7 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 			name, rest := sessionArgument(args)
 			n, err := strconv.Atoi(rest[0])
 			if err != nil || len(rest) != 1 {
-				return cli.UsageErrorf("NUMBER must be one of cairn session pins, got %q", term.FirstLine(rest[0], 40))
+				return cli.UsageErrorf("NUMBER must be one of cairn session pins, got %q", terminal.FirstLine(rest[0], 40))
 			}
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 				pins, err := listPins(ctx, c, s.ID)

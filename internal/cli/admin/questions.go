@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -51,10 +52,10 @@ func (g questionCommands) questionList() *cobra.Command {
 }
 
 func (g questionCommands) printQuestion(q session.QuestionAsked) {
-	g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(term.Bold, string(q.ID)), q.SessionID)
+	g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(terminal.Bold, string(q.ID)), q.SessionID)
 	for _, one := range q.Questions {
-		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(term.ReplaceControls(one.Question), "\n", "\n  "))
-		for i, l := range term.OptionLines(one) {
+		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(terminal.ReplaceControls(one.Question), "\n", "\n  "))
+		for i, l := range describe.OptionLines(one) {
 			g.inv.Out.Printf("    %d %s\n", i+1, l)
 		}
 	}
@@ -114,7 +115,7 @@ func parseAnswers(qs []session.Question, words []string) ([][]string, error) {
 	for i, q := range qs {
 		given, err := q.ParseAnswer(strings.TrimSpace(words[i]))
 		if err != nil {
-			return nil, cli.UsageErrorf("question %d: %v: %s", i+1, err, term.QuestionChoices(q))
+			return nil, cli.UsageErrorf("question %d: %v: %s", i+1, err, describe.QuestionChoices(q))
 		}
 		answers[i] = given
 	}

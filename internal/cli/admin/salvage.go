@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -47,23 +47,23 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 
 func (g storeCommands) showSalvage(s *cli.Salvage) {
 	for _, one := range s.Sessions {
-		style, mark := term.Green, g.inv.Marks.Good
+		style, mark := terminal.Green, g.inv.Marks.Good
 		if len(one.Lost) > 0 {
-			style, mark = term.Red, g.inv.Marks.Bad
+			style, mark = terminal.Red, g.inv.Marks.Bad
 		}
 		g.inv.Out.Printf(
 			"%s %s %s: %d events kept\n",
 			g.inv.Out.PaintText(style, mark),
 			one.SessionID,
-			term.FirstLine(one.Title, 70),
+			terminal.FirstLine(one.Title, 70),
 			one.Events,
 		)
 		for _, lost := range one.Lost {
-			g.inv.Out.Printf("    lost: %s\n", term.FirstLine(lost, 300))
+			g.inv.Out.Printf("    lost: %s\n", terminal.FirstLine(lost, 300))
 		}
 	}
 	for _, lost := range s.Lost {
-		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.PaintText(term.Red, g.inv.Marks.Bad), term.FirstLine(lost, 300))
+		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.PaintText(terminal.Red, g.inv.Marks.Bad), terminal.FirstLine(lost, 300))
 	}
 	g.inv.Out.Printf("Copied %d events of %d sessions to %s.\n", s.Events, len(s.Sessions), s.Home)
 	g.inv.Err.Printf("To look at them, run: CAIRN_HOME=%s cairn session list --all\n", fmt.Sprintf("%q", s.Home))

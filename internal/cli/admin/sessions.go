@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -44,7 +46,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				return cli.UsageErrorf("--limit must be 1 or more, got %d", limit)
 			}
 			if format != "table" && format != "json" {
-				return cli.UsageErrorf("--format must be table or json, got %q", term.FirstLine(format, 40))
+				return cli.UsageErrorf("--format must be table or json, got %q", terminal.FirstLine(format, 40))
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				root := session.ID("")
@@ -100,7 +102,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 		Use: "children [SESSION]", Short: "List the sessions of the tasks of a session, newest first",
 		Args: cobra.MaximumNArgs(1), Example: "  cairn session children\n  cairn session children last --json",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
-			list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, cli.MaxFamily)
+			list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, describe.MaxFamily)
 			switch {
 			case err != nil:
 				return err
@@ -157,18 +159,18 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 	for _, s := range list {
 		model := "default"
 		if s.Model != nil {
-			model = term.FirstLine(s.Model.String(), 60)
+			model = terminal.FirstLine(s.Model.String(), 60)
 		}
 		row := []string{
 			string(s.ID),
-			term.FormatAge(s.Time.Updated),
+			terminal.FormatAge(s.Time.Updated),
 			cmp.Or(states[s.ID], "idle"),
 			model,
-			term.FormatCost(s.Cost, s.Tokens),
-			cli.SessionMark(s),
+			describe.FormatCost(s.Cost, s.Tokens),
+			describe.SessionMark(s),
 		}
 		if all {
-			row = append(row, term.FirstLine(s.Location.Directory, 80))
+			row = append(row, terminal.FirstLine(s.Location.Directory, 80))
 		}
 		t.AddRow(row...)
 	}
@@ -295,7 +297,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if !yes && name != string(s.ID) {
 						if err := g.inv.Confirm(ctx, asJSON,
 							cli.Confirmation{
-								What: fmt.Sprintf("delete %s %s permanently", s.ID, cli.SessionTitle(s)),
+								What: fmt.Sprintf("delete %s %s permanently", s.ID, describe.SessionTitle(s)),
 								Hint: "Use --yes, or name the session by its full id.",
 							}); err != nil {
 							return err
@@ -304,7 +306,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if err := c.Delete(ctx, s.ID); err != nil {
 						return err
 					}
-					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)))
+					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, describe.SessionTitle(s)))
 					return nil
 				})
 				if err != nil {
@@ -322,7 +324,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 // findToDelete finds the session to delete. A damaged session cannot be read, so its complete id is enough.
 func (g sessionCommands) findToDelete(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	s, err := g.inv.FindSession(ctx, c, name)
-	if cli.IsDamaged(err) && name != "last" {
+	if follow.IsDamaged(err) && name != "last" {
 		return &session.Session{ID: session.ID(name), Title: "(damaged)"}, nil
 	}
 	return s, err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -26,7 +26,7 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			if asJSON {
 				return g.inv.PrintJSON(append([]cli.StorageUse{}, uses...))
 			}
-			table := term.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
+			table := terminal.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
 			for _, u := range uses {
 				size := formatMiB(u.Bytes)
 				if u.Limit > 0 {

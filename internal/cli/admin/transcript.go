@@ -5,15 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // transcript shows a session's history to a person.
 type transcript struct {
-	out      *term.Stream
-	marks    term.Marks
+	out      *terminal.Stream
+	marks    terminal.Marks
 	thinking bool    // with reasoning
 	full     bool    // with the tools' output
 	working  bool    // the session is working now
@@ -21,27 +22,27 @@ type transcript struct {
 }
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {
-	t.out.Printf("%s\n", t.out.PaintText(term.Bold, cli.SessionTitle(s)))
+	t.out.Printf("%s\n", t.out.PaintText(terminal.Bold, describe.SessionTitle(s)))
 	about := []string{
 		string(s.ID),
-		term.FirstLine(s.Location.Directory, 100),
+		terminal.FirstLine(s.Location.Directory, 100),
 		time.UnixMilli(s.Time.Created).Format("2006-01-02 15:04"),
 	}
 	if s.Sandbox != "" {
 		about = append(about, "sandbox "+string(s.Sandbox))
 	}
 	if n := s.Tokens.Sum(); n > 0 {
-		about = append(about, term.FormatCount(n)+" tokens", "cost "+term.FormatCost(s.Cost, s.Tokens))
+		about = append(about, terminal.FormatCount(n)+" tokens", "cost "+describe.FormatCost(s.Cost, s.Tokens))
 	}
 	if t.fill > 0 {
-		about = append(about, term.FormatPercent(t.fill)+" of the window")
+		about = append(about, terminal.FormatPercent(t.fill)+" of the window")
 	}
-	if hit := term.FormatCacheHit(s.Tokens); hit != "" {
+	if hit := describe.FormatCacheHit(s.Tokens); hit != "" {
 		about = append(about, hit+" of the input from the cache")
 	}
-	t.out.Printf("%s\n", t.out.PaintText(term.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
 	if s.Open {
-		t.out.Printf("%s\n", t.out.PaintText(term.Yellow, "! "+cli.OpenNote))
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, "! "+describe.OpenNote))
 	}
 	if s.Summary != nil {
 		t.out.Printf("\n")
@@ -57,8 +58,8 @@ func (t *transcript) printTodos(todos []session.Todo) {
 	if len(todos) == 0 {
 		return
 	}
-	t.printHeading(term.Cyan, "todos", "")
-	for _, l := range term.FormatTodos(todos) {
+	t.printHeading(terminal.Cyan, "todos", "")
+	for _, l := range describe.FormatTodos(todos) {
 		t.out.Printf("%s\n", l)
 	}
 }
@@ -66,34 +67,34 @@ func (t *transcript) printTodos(todos []session.Todo) {
 func (t *transcript) printMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
-		t.printHeading(term.Cyan, "user", "")
+		t.printHeading(terminal.Cyan, "user", "")
 		t.printBlock(m.DisplayText())
 		for _, f := range m.Files {
 			name := f.Name
 			if name == "" {
 				name, _, _ = strings.Cut(f.URI, ",")
 			}
-			t.out.Printf("[%s %s]\n", term.FirstLine(f.Mime, 40), term.FirstLine(name, 100))
+			t.out.Printf("[%s %s]\n", terminal.FirstLine(f.Mime, 40), terminal.FirstLine(name, 100))
 		}
 	case *session.Assistant:
 		t.printAssistant(m)
 	case *session.System:
-		t.printNote("system message: " + term.FirstLine(m.Text, 120))
+		t.printNote("system message: " + terminal.FirstLine(m.Text, 120))
 	case *session.Synthetic:
-		t.printNote(term.FirstLine(m.Text, 120))
+		t.printNote(terminal.FirstLine(m.Text, 120))
 	case *session.Shell:
-		t.printHeading(term.Cyan, "shell", term.DescribeShellEnd(m.ShellEnd))
+		t.printHeading(terminal.Cyan, "shell", describe.DescribeShellEnd(m.ShellEnd))
 		t.printBlock("$ " + m.Command + "\n" + m.Output)
 	case *session.AgentSwitch:
-		t.printNote("agent: " + term.FirstLine(m.Agent, 60))
+		t.printNote("agent: " + terminal.FirstLine(m.Agent, 60))
 	case *session.ModelSwitch:
-		t.printNote("model: " + term.FirstLine(m.Model.String(), 80))
+		t.printNote("model: " + terminal.FirstLine(m.Model.String(), 80))
 	case *session.Compaction:
 		about := ""
 		if m.Before > 0 {
-			about = fmt.Sprintf("%s -> %s tokens", term.FormatCount(m.Before), term.FormatCount(m.After))
+			about = fmt.Sprintf("%s -> %s tokens", terminal.FormatCount(m.Before), terminal.FormatCount(m.After))
 		}
-		t.printHeading(term.Yellow, "summary of the history", about)
+		t.printHeading(terminal.Yellow, "summary of the history", about)
 		t.printBlock(m.Summary)
 	}
 }
@@ -102,12 +103,14 @@ func (t *transcript) printHeading(style, who, about string) {
 	t.out.EndLine()
 	t.out.Printf("\n%s", t.out.PaintText(style, who))
 	if about != "" {
-		t.out.Printf(" %s", t.out.PaintText(term.Dim, about))
+		t.out.Printf(" %s", t.out.PaintText(terminal.Dim, about))
 	}
 	t.out.Printf("\n")
 }
 
-func (t *transcript) printNote(text string) { t.out.Printf("\n%s\n", t.out.PaintText(term.Dim, text)) }
+func (t *transcript) printNote(text string) {
+	t.out.Printf("\n%s\n", t.out.PaintText(terminal.Dim, text))
+}
 
 func (t *transcript) printBlock(text string) {
 	t.out.WriteText(strings.TrimRight(text, "\n"))
@@ -115,62 +118,62 @@ func (t *transcript) printBlock(text string) {
 }
 
 func (t *transcript) printAssistant(m *session.Assistant) {
-	t.printHeading(term.Green, m.Agent, term.FirstLine(m.Model.String(), 80))
+	t.printHeading(terminal.Green, m.Agent, terminal.FirstLine(m.Model.String(), 80))
 	if changed := m.Prefix.UnexpectedChange(); changed != "" {
-		t.out.Printf("%s\n", t.out.PaintText(term.Yellow, term.CacheNote(changed)))
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, describe.CacheNote(changed)))
 	}
 	for _, c := range m.Content {
 		switch c := c.(type) {
 		case *session.Text:
 			t.printBlock(c.Text)
 			if c.Partial {
-				t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(incomplete)"))
+				t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "(incomplete)"))
 			}
 		case *session.Reasoning:
 			if t.thinking {
-				t.printBlock(t.out.PaintText(term.Dim, term.ReplaceControls(c.Text)))
+				t.printBlock(t.out.PaintText(terminal.Dim, terminal.ReplaceControls(c.Text)))
 			}
 		case *session.Tool:
 			t.printCall(c)
 		}
 	}
 	if m.Error != nil {
-		t.out.Printf("%s %s\n", t.out.PaintText(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
+		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Red, t.marks.Bad), terminal.FirstLine(m.Error.Message, 400))
 	} else if how := session.DescribeFinish(m.Finish); how != "" {
-		t.out.Printf("%s %s\n", t.out.PaintText(term.Yellow, "!"), how)
+		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Yellow, "!"), how)
 	} else if !m.Open() && !t.thinking && isReasoningOnly(m) {
-		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.PaintText(term.Yellow, "!"))
+		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.PaintText(terminal.Yellow, "!"))
 	}
 	switch {
 	case m.Open() && t.working:
-		t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(working)"))
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "(working)"))
 	case m.Open():
-		t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(interrupted; the next cairn run or cairn serve continues it)"))
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "(interrupted; the next cairn run or cairn serve continues it)"))
 	}
 }
 
 func (t *transcript) printCall(c *session.Tool) {
-	what := term.DescribeCall(c.Name, c.State.Input)
-	failure, lines := term.DescribeFailure(c.Name, c.State.Structured)
+	what := describe.DescribeCall(c.Name, c.State.Input)
+	failure, lines := describe.DescribeFailure(c.Name, c.State.Structured)
 	switch {
 	case c.State.Status == session.ToolCompleted && failure != "":
-		t.out.Printf("%s %s: %s\n", t.out.PaintText(term.Red, t.marks.Bad), what, failure)
+		t.out.Printf("%s %s: %s\n", t.out.PaintText(terminal.Red, t.marks.Bad), what, failure)
 		if t.full {
 			break // the whole output follows
 		}
 		for _, l := range lines {
-			t.out.Printf("%s\n", t.out.PaintText(term.Dim, l))
+			t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, l))
 		}
 	case c.State.Status == session.ToolCompleted:
-		t.out.Printf("%s %s\n", t.out.PaintText(term.Green, t.marks.Good), what)
+		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Green, t.marks.Good), what)
 	case c.State.Status == session.ToolError:
 		why := ""
 		if c.State.Error != nil {
-			why = ": " + term.FirstLine(c.State.Error.Message, 300)
+			why = ": " + terminal.FirstLine(c.State.Error.Message, 300)
 		}
-		t.out.Printf("%s %s%s\n", t.out.PaintText(term.Red, t.marks.Bad), what, why)
+		t.out.Printf("%s %s%s\n", t.out.PaintText(terminal.Red, t.marks.Bad), what, why)
 	default:
-		t.out.Printf("%s %s\n", t.out.PaintText(term.Cyan, t.marks.Call), what)
+		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Cyan, t.marks.Call), what)
 	}
 	if !t.full {
 		return

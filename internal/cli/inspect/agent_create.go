@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/frontmatter"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 )
@@ -114,7 +114,7 @@ func (n *agentSpec) denyRule() (string, error) {
 			return "", cli.UsageErrorf(
 				"--permissions must be a list of %s, got %q",
 				strings.Join(grantable, ", "),
-				term.FirstLine(name, 40),
+				terminal.FirstLine(name, 40),
 			)
 		}
 		delete(rules, name)
@@ -135,7 +135,7 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 	if !agentName.MatchString(name) || len(name) > 100 {
 		return cli.UsageErrorf(
 			"an agent's name must consist of letters, digits, dots, dashes and slashes, got %q",
-			term.FirstLine(name, 60),
+			terminal.FirstLine(name, 60),
 		)
 	}
 	if err := n.check(); err != nil {
@@ -170,10 +170,10 @@ func (n *agentSpec) check() error {
 	switch session.AgentMode(n.mode) {
 	case "", session.ModePrimary, session.ModeSubagent, session.ModeAll:
 	default:
-		return cli.UsageErrorf("--mode must be primary, subagent or all, got %q", term.FirstLine(n.mode, 40))
+		return cli.UsageErrorf("--mode must be primary, subagent or all, got %q", terminal.FirstLine(n.mode, 40))
 	}
 	if err := config.Color(n.color).Validate(); err != nil {
-		return cli.UsageErrorf("--color: %w, got %q", err, term.FirstLine(n.color, 40))
+		return cli.UsageErrorf("--color: %w, got %q", err, terminal.FirstLine(n.color, 40))
 	}
 	if n.steps < 0 {
 		return cli.UsageErrorf("--steps must be more than 0, got %d", n.steps)

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +53,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 					if x.Hidden {
 						mode += ", hidden"
 					}
-					t.AddRow(term.FirstLine(x.ID, 60), mode, modelOf(x), turnsOf(x), term.FirstLine(x.Description, 100))
+					t.AddRow(terminal.FirstLine(x.ID, 60), mode, modelOf(x), turnsOf(x), terminal.FirstLine(x.Description, 100))
 				}
 				t.Print()
 				g.noteLeftOut(ctx)
@@ -75,7 +75,7 @@ func (g agentCommands) noteLeftOut(ctx context.Context) {
 	for _, w := range config.GroupWarnings(cfg.Warnings) {
 		ofAgent := strings.HasPrefix(w.Key, "agent.") || strings.Contains(filepath.ToSlash(w.File), "/agent")
 		if w.Kind == config.WarnUnread && ofAgent {
-			g.inv.Note(term.FirstLine(w.String(), 400))
+			g.inv.Note(terminal.FirstLine(w.String(), 400))
 		}
 	}
 }
@@ -85,9 +85,9 @@ func modelOf(x session.Agent) string {
 		return "-"
 	}
 	if x.Model.Variant != "" {
-		return term.FirstLine(x.Model.String()+"#"+x.Model.Variant, 60)
+		return terminal.FirstLine(x.Model.String()+"#"+x.Model.Variant, 60)
 	}
-	return term.FirstLine(x.Model.String(), 60)
+	return terminal.FirstLine(x.Model.String(), 60)
 }
 
 func turnsOf(x session.Agent) string {
@@ -181,14 +181,14 @@ func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules 
 func (g agentCommands) showAgent(x shownAgent) {
 	g.inv.Out.Printf(
 		"%s (%s)  %s\n",
-		g.inv.Out.PaintText(term.Bold, term.FirstLine(x.ID, 100)),
+		g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(x.ID, 100)),
 		x.Mode,
-		term.FirstLine(x.Description, 300),
+		terminal.FirstLine(x.Description, 300),
 	)
 	for _, f := range []struct{ name, value string }{
 		{"model", modelOf(x.Agent)},
 		{"turns", turnsOf(x.Agent)},
-		{"colour", term.FirstLine(x.Color, 40)},
+		{"colour", terminal.FirstLine(x.Color, 40)},
 	} {
 		if f.value != "" && f.value != "-" {
 			g.inv.Out.Printf("%s: %s\n", f.name, f.value)
@@ -197,7 +197,7 @@ func (g agentCommands) showAgent(x shownAgent) {
 	if len(x.Permissions) > 0 {
 		g.inv.Out.Printf("\nRules of its own, the last that matches wins:\n")
 		for _, r := range x.Permissions {
-			g.inv.Out.Printf("  %s %s %s\n", r.Effect, term.FirstLine(r.Action, 60), term.FirstLine(r.Resource, 200))
+			g.inv.Out.Printf("  %s %s %s\n", r.Effect, terminal.FirstLine(r.Action, 60), terminal.FirstLine(r.Resource, 200))
 		}
 	}
 	if len(x.Untrusted) > 0 {
@@ -206,16 +206,16 @@ func (g agentCommands) showAgent(x shownAgent) {
 			g.inv.Out.Printf(
 				"  %s %s %s  (%s)\n    %s: %s\n",
 				r.Effect,
-				term.FirstLine(r.Action, 60),
-				term.FirstLine(r.Resource, 200),
-				term.FirstLine(r.Source, 300),
+				terminal.FirstLine(r.Action, 60),
+				terminal.FirstLine(r.Resource, 200),
+				terminal.FirstLine(r.Source, 300),
 				describeEffect(r.Holds),
 				r.Why,
 			)
 		}
 	}
 	if x.System != "" {
-		g.inv.Out.Printf("\n%s\n", term.ReplaceControls(x.System))
+		g.inv.Out.Printf("\n%s\n", terminal.ReplaceControls(x.System))
 	}
 }
 

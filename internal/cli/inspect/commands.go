@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -39,9 +39,9 @@ func (g promptCommands) commandList() *cobra.Command {
 			t := g.inv.NewTable("COMMAND", "FROM", "FOR")
 			for _, c := range list.Data {
 				t.AddRow(
-					term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
+					terminal.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
 					c.Source,
-					term.FirstLine(c.Description, 80),
+					terminal.FirstLine(c.Description, 80),
 				)
 			}
 			t.Print()

@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -73,8 +74,8 @@ func (g contextCommands) maskSecrets(ctx context.Context, t *api.ContextText) er
 
 func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) {
 	out := g.inv.Out
-	out.Printf("%s\n", out.PaintText(term.Bold, cli.SessionTitle(s)))
-	for _, l := range cli.DescribeNextRequest(r) {
+	out.Printf("%s\n", out.PaintText(terminal.Bold, describe.SessionTitle(s)))
+	for _, l := range describe.DescribeNextRequest(r) {
 		out.Printf("%s\n", l)
 	}
 	out.Printf("\n")
@@ -84,10 +85,10 @@ func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) 
 		out.WriteText(shortenUpdate(r) + "\n")
 	}
 	if r.Problem != "" {
-		g.inv.Note(term.FirstLine(r.Problem, 600))
+		g.inv.Note(terminal.FirstLine(r.Problem, 600))
 	}
 	for _, w := range r.Waiting {
-		g.inv.Note("cannot be read now: " + term.FirstLine(w, 200))
+		g.inv.Note("cannot be read now: " + terminal.FirstLine(w, 200))
 	}
 	if r.Request != nil {
 		g.printTexts(r.Request)
@@ -105,7 +106,7 @@ func shortenUpdate(r api.ContextRequest) string {
 	shown := strings.ToValidUTF8(text[:maxBytes], "")
 	return shown + "\n" + fmt.Sprintf(
 		"… and %s more bytes; --full shows all",
-		term.FormatCount(int64(len(text)-len(shown))),
+		terminal.FormatCount(int64(len(text)-len(shown))),
 	)
 }
 
@@ -131,16 +132,16 @@ func (g contextCommands) printSources(r api.ContextRequest) {
 			state = "(" + s.State + ") "
 		}
 		name = state + shortenPath(name, nameWidth-len(state))
-		t.AddRow(fmt.Sprintf("%7s", term.FormatCount(s.Tokens)), fmt.Sprintf("%5s", term.FormatPercent(share)),
+		t.AddRow(fmt.Sprintf("%7s", terminal.FormatCount(s.Tokens)), fmt.Sprintf("%5s", terminal.FormatPercent(share)),
 			strings.Repeat(g.inv.Marks.Bar, int(share*barWidth/100+0.5)), fmt.Sprintf("%6s", cached),
-			fmt.Sprintf("%7s", term.FormatCount(s.Bytes)), name)
+			fmt.Sprintf("%7s", terminal.FormatCount(s.Bytes)), name)
 	}
 	t.Print()
 }
 
 // shortenPath returns the name with its beginning left out where it is longer than width.
 func shortenPath(name string, width int) string {
-	name = term.FirstLine(name, 4096)
+	name = terminal.FirstLine(name, 4096)
 	if n := utf8.RuneCountInString(name); n > width {
 		return "…" + string([]rune(name)[n-width+1:])
 	}
@@ -151,19 +152,19 @@ func shortenPath(name string, width int) string {
 func (g contextCommands) printTexts(t *api.ContextText) {
 	out := g.inv.Out
 	section := func(name, text string) {
-		out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- "+name))
+		out.Printf("\n%s\n", out.PaintText(terminal.Cyan, "--- "+name))
 		out.WriteText(strings.TrimRight(text, "\n") + "\n")
 	}
 	for i, text := range t.System {
 		section(fmt.Sprintf("system %d", i+1), text)
 	}
 	for _, tool := range t.Tools {
-		section("tool "+term.FirstLine(tool.Name, 60), tool.Description+"\n"+string(tool.Schema))
+		section("tool "+terminal.FirstLine(tool.Name, 60), tool.Description+"\n"+string(tool.Schema))
 	}
 	for i, m := range t.Messages {
 		for _, p := range m.Parts {
 			section(fmt.Sprintf("message %d: %s", i+1, strings.Join(strings.Fields(
-				strings.Join([]string{m.Role, p.Type, term.FirstLine(p.Name, 60), p.Mime}, " "),
+				strings.Join([]string{m.Role, p.Type, terminal.FirstLine(p.Name, 60), p.Mime}, " "),
 			), " ")), p.Text)
 		}
 	}
@@ -213,26 +214,26 @@ func (g contextCommands) addNested(ctx context.Context, c *api.Client, v *api.In
 
 func (g contextCommands) printVerdict(v api.InstructionVerdict) {
 	out := g.inv.Out
-	path := term.FirstLine(v.Path, 400)
+	path := terminal.FirstLine(v.Path, 400)
 	if v.Included {
 		size := ""
 		if v.Bytes > 0 {
-			size = ", with " + term.FormatCount(v.Bytes) + " bytes"
+			size = ", with " + terminal.FormatCount(v.Bytes) + " bytes"
 		}
-		out.Printf("%s %s is in the context%s\n", out.PaintText(term.Green, g.inv.Marks.Good), path, size)
+		out.Printf("%s %s is in the context%s\n", out.PaintText(terminal.Green, g.inv.Marks.Good), path, size)
 	} else {
-		out.Printf("%s %s is not in the context\n", out.PaintText(term.Red, g.inv.Marks.Bad), path)
+		out.Printf("%s %s is not in the context\n", out.PaintText(terminal.Red, g.inv.Marks.Bad), path)
 	}
 	if v.Rule != "" {
-		out.Printf("rule: %s\n", term.FirstLine(v.Rule, 400))
+		out.Printf("rule: %s\n", terminal.FirstLine(v.Rule, 400))
 	}
 	if v.Reason != "" {
-		out.Printf("reason: %s\n", term.FirstLine(v.Reason, 600))
+		out.Printf("reason: %s\n", terminal.FirstLine(v.Reason, 600))
 	}
 	if len(v.Files) > 0 {
 		out.Printf("\nfiles in the context here, in their order:\n")
 	}
 	for _, f := range v.Files {
-		out.Printf("  %s\n", term.FirstLine(f, 400))
+		out.Printf("  %s\n", terminal.FirstLine(f, 400))
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +29,7 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 			"  cairn events --all --follow            follow the events of all sessions",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if f.all && len(args) > 0 {
-				return cli.UsageErrorf("--all includes every session; omit %s", term.FirstLine(args[0], 60))
+				return cli.UsageErrorf("--all includes every session; omit %s", terminal.FirstLine(args[0], 60))
 			}
 			if f.all && !f.follow {
 				return cli.UsageErrorf("--all needs --follow; to print one session's log, run cairn events SESSION")
@@ -68,7 +70,7 @@ func (g eventCommands) runEvents(ctx context.Context, f *eventFlags, name string
 			}
 			return g.showTail(ctx, c, f, tailState{id, &cursor})
 		})
-		if !f.follow || !cli.IsConnectionLost(err) {
+		if !f.follow || !follow.IsConnectionLost(err) {
 			if errors.Is(err, cli.ErrSignal) {
 				return nil // this is how following ends
 			}
@@ -148,9 +150,9 @@ func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
 	g.inv.Out.Printf(
 		"%s  %s  %s  %s\n",
 		where,
-		g.inv.Out.PaintText(term.Dim, at),
+		g.inv.Out.PaintText(terminal.Dim, at),
 		e.Data.Kind(),
-		term.FirstLine(summarizeEvent(e.Data), 120),
+		terminal.FirstLine(summarizeEvent(e.Data), 120),
 	)
 }
 
@@ -159,7 +161,7 @@ func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {
 		g.inv.PrintJSONLine(f)
 		return
 	}
-	g.inv.Out.Printf("%6s  %12s  %s  %s\n", "", "", f.Kind(), term.FirstLine(f.Delta, 120))
+	g.inv.Out.Printf("%6s  %12s  %s  %s\n", "", "", f.Kind(), terminal.FirstLine(f.Delta, 120))
 }
 
 // summarizeEvent describes an event in a few words for people.
@@ -178,7 +180,7 @@ func summarizeEvent(d session.EventData) string {
 		}
 		return about
 	case *session.StepEnded:
-		tokens, cost := term.FormatCount(d.Tokens.Sum()), term.FormatCost(d.Cost, d.Tokens)
+		tokens, cost := terminal.FormatCount(d.Tokens.Sum()), describe.FormatCost(d.Cost, d.Tokens)
 		return fmt.Sprintf("%s, %s tokens, cost %s", d.Finish, tokens, cost)
 	case *session.StepFailed:
 		return string(d.Error.Reason) + ": " + d.Error.Message
@@ -189,13 +191,13 @@ func summarizeEvent(d session.EventData) string {
 	case *session.ToolInputStarted:
 		return d.Name
 	case *session.ToolCalled:
-		return term.DescribeCall(d.Tool, d.Input)
+		return describe.DescribeCall(d.Tool, d.Input)
 	case *session.ToolSuccess:
 		return d.Title
 	case *session.ToolFailed:
 		return string(d.Error.Reason) + ": " + d.Error.Message
 	case *session.PermissionAsked:
-		return term.AskSummary(d.Ask)
+		return describe.AskSummary(d.Ask)
 	case *session.PermissionReplied:
 		return string(d.Reply) + " by " + string(d.By) + " " + d.Message
 	case *session.Retried:
@@ -211,6 +213,6 @@ func summarizeEvent(d session.EventData) string {
 	case *session.JobEnded:
 		return string(d.Status) + " " + string(d.JobID)
 	default:
-		return term.DescribeCompactionEvent(d)
+		return describe.DescribeCompactionEvent(d)
 	}
 }

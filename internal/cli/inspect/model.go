@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +46,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			}
 			g.showModel(m.Model)
 			if m.Variant != nil {
-				g.inv.Out.Printf("  %-10s %s\n", "variant", term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300))
+				g.inv.Out.Printf("  %-10s %s\n", "variant", terminal.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300))
 			}
 			for _, why := range m.Dropped {
 				g.inv.Note("an option is not sent: " + why)
@@ -152,11 +152,11 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 func (g modelCommands) showModel(m api.Model) {
 	g.inv.Out.Printf(
 		"%s  %s\n",
-		g.inv.Out.PaintText(term.Bold, term.FirstLine(m.Ref().String(), 100)),
-		term.FirstLine(m.Name, 100),
+		g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(m.Ref().String(), 100)),
+		terminal.FirstLine(m.Name, 100),
 	)
 	row := func(name, format string, args ...any) {
-		g.inv.Out.Printf("  %-10s %s\n", name, term.FirstLine(fmt.Sprintf(format, args...), 300))
+		g.inv.Out.Printf("  %-10s %s\n", name, terminal.FirstLine(fmt.Sprintf(format, args...), 300))
 	}
 	if m.Status != "active" {
 		row("status", "%s", m.Status)

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +60,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
 			for _, m := range models {
 				in, out := formatPrices(m)
-				t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
+				t.AddRow(terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
 			}
 			t.Print()
 			return nil
@@ -99,9 +99,9 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON b
 		in, out := formatPrices(m.Model)
 		needs := "-"
 		if len(m.Missing) > 0 {
-			needs = term.FirstLine(m.Missing[0], 200)
+			needs = terminal.FirstLine(m.Missing[0], 200)
 		}
-		t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs)
+		t.AddRow(terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs)
 	}
 	t.Print()
 	return nil
@@ -208,11 +208,11 @@ func formatAbilities(m api.Model) string {
 	}
 	for _, in := range m.Capabilities.Input {
 		if in != "text" {
-			can = append(can, term.FirstLine(in, 20))
+			can = append(can, terminal.FirstLine(in, 20))
 		}
 	}
 	if m.Status != "active" {
-		can = append(can, "("+term.FirstLine(m.Status, 20)+")")
+		can = append(can, "("+terminal.FirstLine(m.Status, 20)+")")
 	}
 	return strings.Join(can, " ")
 }

@@ -4,15 +4,15 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // printModelNames prints one name per line, as OpenCode does.
 func (g modelCommands) printModelNames(models []api.Model) {
 	for _, m := range models {
-		g.inv.Out.Printf("%s\n", term.ReplaceControls(m.Ref().String()))
+		g.inv.Out.Printf("%s\n", terminal.ReplaceControls(m.Ref().String()))
 	}
 }
 
@@ -36,7 +36,7 @@ func (g modelCommands) printVerboseModels(ctx context.Context, c *api.Client, mo
 	for _, m := range models {
 		name := m.Ref().String()
 		if model, ok := known[name]; ok {
-			g.inv.Out.Printf("%s\n", term.ReplaceControls(name))
+			g.inv.Out.Printf("%s\n", terminal.ReplaceControls(name))
 			if err := g.inv.PrintJSON(model); err != nil {
 				return err
 			}

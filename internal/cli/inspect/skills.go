@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +45,7 @@ func (g promptCommands) printSkills(list []api.Skill) {
 	t, some := g.inv.NewTable("SKILL", "FOR", "FROM"), false
 	for _, s := range list {
 		if s.Problem == "" {
-			t.AddRow(s.Name, term.FirstLine(s.Description, 60), term.FirstLine(s.Location, 120))
+			t.AddRow(s.Name, terminal.FirstLine(s.Description, 60), terminal.FirstLine(s.Location, 120))
 			some = true
 		}
 	}
@@ -56,7 +56,7 @@ func (g promptCommands) printSkills(list []api.Skill) {
 	}
 	for _, s := range list {
 		if s.Problem != "" {
-			g.inv.Err.Printf("%s %s\n", term.FirstLine(s.Location, 200), term.FirstLine(s.Problem, 300))
+			g.inv.Err.Printf("%s %s\n", terminal.FirstLine(s.Location, 200), terminal.FirstLine(s.Problem, 300))
 		}
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +49,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 }
 
 func (g statsCommand) showStats(s api.Stats) {
-	cost := term.FormatCost(s.Cost, s.Tokens)
+	cost := describe.FormatCost(s.Cost, s.Tokens)
 	if s.Tokens.Unpriced > 0 {
 		cost = "cost " + cost
 	}
@@ -56,7 +57,7 @@ func (g statsCommand) showStats(s api.Stats) {
 		"%d sessions, %d turns, %s tokens, %s\n",
 		s.Sessions,
 		s.Turns,
-		term.FormatCount(s.Tokens.Sum()),
+		terminal.FormatCount(s.Tokens.Sum()),
 		cost,
 	)
 	if len(s.Models) > 0 {
@@ -64,13 +65,13 @@ func (g statsCommand) showStats(s api.Stats) {
 		t := g.inv.NewTable("MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
 		for _, m := range s.Models {
 			t.AddRow(
-				term.FirstLine(m.Model.String(), 80),
-				term.FormatCount(int64(m.Turns)),
-				term.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
-				term.FormatCount(m.Tokens.Cache.Read),
-				cmp.Or(term.FormatCacheHit(m.Tokens), "-"),
-				term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning),
-				term.FormatCost(m.Cost, m.Tokens),
+				terminal.FirstLine(m.Model.String(), 80),
+				terminal.FormatCount(int64(m.Turns)),
+				terminal.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
+				terminal.FormatCount(m.Tokens.Cache.Read),
+				cmp.Or(describe.FormatCacheHit(m.Tokens), "-"),
+				terminal.FormatCount(m.Tokens.Output+m.Tokens.Reasoning),
+				describe.FormatCost(m.Cost, m.Tokens),
 			)
 		}
 		t.Print()
@@ -80,10 +81,10 @@ func (g statsCommand) showStats(s api.Stats) {
 		t := g.inv.NewTable("DAY", "TURNS", "TOKENS", "COST")
 		for _, d := range s.Days {
 			t.AddRow(
-				term.FirstLine(d.Day, 20),
-				term.FormatCount(int64(d.Turns)),
-				term.FormatCount(d.Tokens.Sum()),
-				term.FormatCost(d.Cost, d.Tokens),
+				terminal.FirstLine(d.Day, 20),
+				terminal.FormatCount(int64(d.Turns)),
+				terminal.FormatCount(d.Tokens.Sum()),
+				describe.FormatCost(d.Cost, d.Tokens),
 			)
 		}
 		t.Print()

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +70,7 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
 `
 
 // helpWriter is the writer for cobra's help. A write error is kept in the stream and reported by the command.
-type helpWriter struct{ to *term.Stream }
+type helpWriter struct{ to *terminal.Stream }
 
 func (p helpWriter) Write(b []byte) (int, error) {
 	_, _ = p.to.Write(b) // kept in p.to.err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Main runs the command of this process and returns its exit code.
@@ -36,7 +36,7 @@ func Main(h cli.Host) int {
 		Name: cli.ProgramName(
 			os.Args[0],
 		), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
-		Signals: signals, Terminal: term.OpenTerminal,
+		Signals: signals, Terminal: terminal.OpenTerminal,
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -164,7 +165,7 @@ func TestNobodyComes(t *testing.T) {
 		sh := &shell{world: newWorld(t, hello)}
 		start := time.Now()
 		h := &comings{world: sh.world, answer: func(int, string) string { return "dial" }}
-		if o := sh.against(h, "session", "list"); o.code != 1 || time.Since(start) > 2*cli.ReconnectTimeout {
+		if o := sh.against(h, "session", "list"); o.code != 1 || time.Since(start) > 2*follow.ReconnectTimeout {
 			t.Errorf("exit %d after %s: %s", o.code, time.Since(start), o.stderr.String())
 		}
 		tells := 0

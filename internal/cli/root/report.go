@@ -6,8 +6,8 @@ import (
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -37,8 +37,8 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 	g.inv.Err.EndLine()
 	g.inv.Err.Printf(
 		"%s %s\n",
-		g.inv.Err.PaintText(term.Red, "cairn:"),
-		strings.TrimRight(term.ReplaceControls(err.Error()), "\n"),
+		g.inv.Err.PaintText(terminal.Red, "cairn:"),
+		strings.TrimRight(terminal.ReplaceControls(err.Error()), "\n"),
 	)
 	if hint := cli.HintOf(err); hint != "" {
 		g.inv.Err.Printf("%s\n", hint)

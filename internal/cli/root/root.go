@@ -11,9 +11,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
 	"github.com/cairn-dev/cairn/internal/cli/run"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/undo"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -116,11 +116,11 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	if near := spelling.FindNearest(args[0], names, 1); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
+		return fmt.Errorf("unknown command %q; did you mean %s?", terminal.FirstLine(args[0], 40), near[0])
 	}
 	return fmt.Errorf(
 		"unknown command %q; to run it as a prompt: %s run %[1]q",
-		term.FirstLine(args[0], 40),
+		terminal.FirstLine(args[0], 40),
 		root.Name(),
 	)
 }
@@ -130,7 +130,7 @@ func (g program) checkHelpTopic(help *cobra.Command, args []string) error {
 	c, rest, err := help.Root().Find(args)
 	if err != nil || c.HasSubCommands() && len(rest) > 0 {
 		if near := spelling.FindNearest(rest[0], helpTopicNames(c), 1); len(near) > 0 {
-			return fmt.Errorf("unknown topic %q; did you mean %s?", term.FirstLine(rest[0], 40), near[0])
+			return fmt.Errorf("unknown topic %q; did you mean %s?", terminal.FirstLine(rest[0], 40), near[0])
 		}
 		return cli.UnknownSubcommand(c, rest[0])
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -71,7 +71,7 @@ func invalidFlag(cmd *cobra.Command, err error, value string) error {
 	if want == "" {
 		return err
 	}
-	return fmt.Errorf("--%s must be %s, got %q", name, want, term.FirstLine(value, 40))
+	return fmt.Errorf("--%s must be %s, got %q", name, want, terminal.FirstLine(value, 40))
 }
 
 // unknownFlag returns the error for a flag that the command does not have. It suggests the nearest; for a letter, the
@@ -87,7 +87,7 @@ func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 	if isLetter {
 		dashes, near = "-", slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
 	}
-	text := "unknown flag: " + dashes + term.FirstLine(name, 40)
+	text := "unknown flag: " + dashes + terminal.FirstLine(name, 40)
 	if len(near) > 0 {
 		text += "; did you mean --" + near[0] + "?"
 	}

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -24,13 +27,13 @@ func (r *runner) handleAsk(d session.EventData) {
 			}
 			r.terminal.Add(d.Ask)
 		case r.terminalGone:
-			r.answers = append(r.answers, term.DenialAnswer(d.Ask, terminalGoneMessage))
+			r.answers = append(r.answers, follow.DenialAnswer(d.Ask, terminalGoneMessage))
 		case r.plan.openCode && r.plan.asks == "":
-			what := term.FirstLine(d.Ask.Action, 60) + " (" + term.FirstLine(strings.Join(d.Ask.Resources, ", "), 200) + ")"
+			what := terminal.FirstLine(d.Ask.Action, 60) + " (" + terminal.FirstLine(strings.Join(d.Ask.Resources, ", "), 200) + ")"
 			r.view.ShowNote("permission requested: " + what + "; auto-rejecting")
-			r.answers = append(r.answers, term.Answer{Ask: d.Ask, Reply: session.ReplyReject})
+			r.answers = append(r.answers, follow.Answer{Ask: d.Ask, Reply: session.ReplyReject})
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
-			r.view.ShowNote("waiting for " + term.DescribePending(d.Ask))
+			r.view.ShowNote("waiting for " + describe.DescribePending(d.Ask))
 		}
 	case *session.PermissionReplied:
 		r.settledAsks[d.AskID] = true
@@ -44,7 +47,7 @@ func (r *runner) handleAsk(d session.EventData) {
 }
 
 // handleTasks shows the asks of tasks, and counts the denials.
-func (r *runner) handleTasks(events ...cli.TaskEvent) {
+func (r *runner) handleTasks(events ...follow.TaskEvent) {
 	for _, e := range events {
 		if r.tasks.AcceptEvent(e) {
 			r.progress.applyAsk(e.Data)
@@ -72,7 +75,7 @@ const terminalGoneMessage = "permission denied: the terminal was closed"
 func (r *runner) onTerminalLine(text string, ok bool) {
 	if !ok {
 		for _, a := range r.terminal.Pending {
-			r.answers = append(r.answers, term.DenialAnswer(a, terminalGoneMessage))
+			r.answers = append(r.answers, follow.DenialAnswer(a, terminalGoneMessage))
 		}
 		r.terminal.Close()
 		r.terminal, r.terminalGone = nil, true
@@ -88,7 +91,7 @@ func (r *runner) onTerminalLine(text string, ok bool) {
 func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
-		err := cli.SendAnswer(ctx, r.conn.API, a)
+		err := follow.SendAnswer(ctx, r.conn.API, a)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) &&
 			!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return fmt.Errorf("answer the ask %s: %w", a.Ask.ID, err)
@@ -96,7 +99,7 @@ func (r *runner) deliver(ctx context.Context) error {
 		r.settledAsks[a.Ask.ID] = true
 		r.answers = r.answers[1:]
 		if r.terminal != nil {
-			cli.ShowNextAsk(ctx, r.conn.API, &r.terminal.AskQueue, a)
+			showNextAsk(ctx, r.conn.API, &r.terminal.AskQueue, a)
 		}
 	}
 	return nil
@@ -109,7 +112,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 	if !r.plan.existing {
 		return nil
 	}
-	asks, err := cli.PendingAsks(ctx, r.conn.API, r.plan.id)
+	asks, err := follow.PendingAsks(ctx, r.conn.API, r.plan.id)
 	if err != nil {
 		return err
 	}
@@ -118,25 +121,25 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.terminal != nil:
 			r.terminal.Add(a)
 		case r.plan.delivery == session.Queue:
-			r.view.ShowNote("the session waits for " + term.DescribePending(a))
+			r.view.ShowNote("the session waits for " + describe.DescribePending(a))
 		case r.headless:
 			return cli.NewExitError(
-				cli.ExitDenied, errors.New("the session waits for "+term.DescribePending(a)),
+				cli.ExitDenied, errors.New("the session waits for "+describe.DescribePending(a)),
 				"Answer it first, or use --ask=deny, --ask=allow or --queue",
 			)
 		case r.plan.asks == "allow" && a.Firm:
 			r.answers = append(
 				r.answers,
-				term.DenialAnswer(a, "a budget is used up or only a person may allow it, which --ask=allow does not override"),
+				follow.DenialAnswer(a, "a budget is used up or only a person may allow it, which --ask=allow does not override"),
 			)
 		case r.plan.asks == "allow" && !a.IsQuestion():
-			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})
+			r.answers = append(r.answers, follow.Answer{Ask: a, Reply: session.ReplyOnce})
 		case r.plan.asks == "allow", r.plan.asks == "deny":
-			r.answers = append(r.answers, term.DenialAnswer(a, "asks are denied in this run (--ask=deny)"))
+			r.answers = append(r.answers, follow.DenialAnswer(a, "asks are denied in this run (--ask=deny)"))
 		case r.plan.asks == "fail":
-			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyReject})
+			r.answers = append(r.answers, follow.Answer{Ask: a, Reply: session.ReplyReject})
 		default:
-			r.view.ShowNote("the session waits for " + term.DescribePending(a))
+			r.view.ShowNote("the session waits for " + describe.DescribePending(a))
 		}
 	}
 	return nil

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +55,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	if IsFullScreen(g.inv) && !f.plain && !f.mini {
 		return g.runFullScreen(ctx, f)
 	}
-	interactive := g.inv.Err.Terminal && term.IsTerminal(g.inv.Stdin)
+	interactive := g.inv.Err.Terminal && terminal.IsTerminal(g.inv.Stdin)
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		s, err := findAttached(ctx, c, f)
 		if err == nil && s != nil {
@@ -74,7 +75,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 // that failed.
 func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
 	if s != nil {
-		g.inv.Err.Printf("%s  %s\n", cli.SessionTitle(s), s.ID)
+		g.inv.Err.Printf("%s  %s\n", describe.SessionTitle(s), s.ID)
 	}
 	worst := cli.ExitOK
 	in := bufio.NewScanner(g.inv.Stdin)
@@ -185,7 +186,7 @@ func (g attachCommand) runConversation(ctx context.Context, c *api.Client, s *se
 	if f.server.url != "" {
 		where = f.server.publicURL()
 	}
-	g.inv.Err.Printf("%s; type /help for the commands\n", term.FirstLine(where, 200))
+	g.inv.Err.Printf("%s; type /help for the commands\n", terminal.FirstLine(where, 200))
 	t := newConversation(g.inv, c, interrupts)
 	t.sandbox = f.sandbox
 	err := t.run(ctx, s, f.replayCount())

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -25,15 +28,15 @@ type conversation struct {
 	app        *cli.Invocation
 	api        *api.Client
 	view       *view.Text
-	asks       *term.AskQueue
-	tasks      *cli.TaskWatch // of the session
+	asks       *AskQueue
+	tasks      *follow.TaskWatch // of the session
 	ids        session.IDs
 	interrupts <-chan struct{}
 	sandbox    session.SandboxMode // of sessions that begin here
 	background sync.WaitGroup
 
 	lines    chan typedLine
-	updates  chan cli.SessionUpdate
+	updates  chan follow.SessionUpdate
 	idle     chan sessionIdle
 	expanded chan expandedCommand
 	failures chan error // of interrupts
@@ -77,13 +80,13 @@ const callTimeout = 30 * time.Second
 
 func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
 	t := &conversation{
-		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts, tasks: cli.NewTaskWatch(),
+		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts, tasks: follow.NewTaskWatch(),
 		lines: make(
 			chan typedLine,
-		), updates: make(chan cli.SessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
+		), updates: make(chan follow.SessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
 		expanded: make(chan expandedCommand), leave: func() {},
 	}
-	t.asks = &term.AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
+	t.asks = &AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
 		a.Out.EndLine()
 		t.prompting = false
 		t.asksSeen.Add(1)
@@ -177,7 +180,7 @@ func (t *conversation) showNote(text string) {
 // showText shows a line of the conversation's own.
 func (t *conversation) showText(text string) {
 	t.prompting = false
-	t.view.ShowLine("", " ", term.FirstLine(text, 300))
+	t.view.ShowLine("", " ", terminal.FirstLine(text, 300))
 }
 
 // callAPI makes a call of the API and shows its error. It reports whether there was none.
@@ -209,9 +212,9 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	}
 	t.closeSession()
 	t.session, t.cursor = s, o.head
-	t.showText(cli.SessionTitle(s) + "  " + string(s.ID))
+	t.showText(describe.SessionTitle(s) + "  " + string(s.ID))
 	if s.Open {
-		t.showNote(cli.OpenNote + "; /new begins one that asks")
+		t.showNote(describe.OpenNote + "; /new begins one that asks")
 	}
 	for _, m := range o.messages {
 		t.view.ReplayMessage(m)
@@ -255,7 +258,7 @@ func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) 
 	if o.status, err = c.Status(ctx, id); err != nil {
 		return o, err
 	}
-	o.asks, err = cli.PendingAsks(ctx, c, id)
+	o.asks, err = follow.PendingAsks(ctx, c, id)
 	return o, err
 }
 
@@ -290,12 +293,12 @@ func (t *conversation) followSession(ctx context.Context) {
 	ctx, t.leave = context.WithCancel(ctx)
 	id, after := t.session.ID, t.cursor
 	t.background.Go(func() {
-		cli.FollowSession(
+		follow.FollowSession(
 			ctx,
 			t.api,
 			id,
 			after,
-			func(u cli.SessionUpdate) bool { return sendOrDone(ctx, t.updates, u) },
+			func(u follow.SessionUpdate) bool { return sendOrDone(ctx, t.updates, u) },
 		)
 	})
 }
@@ -310,8 +313,8 @@ func (t *conversation) expectIdle(ctx context.Context) {
 	id := t.session.ID
 	t.background.Go(func() {
 		err := t.api.Wait(ctx, id)
-		for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = t.api.Wait(ctx, id) {
-			_ = cli.Sleep(ctx, 200*time.Millisecond) // the loop ends with ctx
+		for ; follow.IsConnectionLost(err) && ctx.Err() == nil; err = t.api.Wait(ctx, id) {
+			_ = follow.Sleep(ctx, 200*time.Millisecond) // the loop ends with ctx
 		}
 		var end int64
 		if err == nil {
@@ -335,7 +338,7 @@ func (t *conversation) onIdle(i sessionIdle) {
 }
 
 // onUpdate shows an update. It returns the error after which the session cannot be followed any more.
-func (t *conversation) onUpdate(ctx context.Context, u cli.SessionUpdate) error {
+func (t *conversation) onUpdate(ctx context.Context, u follow.SessionUpdate) error {
 	if t.session == nil || u.ID != t.session.ID {
 		return nil
 	}
@@ -444,7 +447,7 @@ func (t *conversation) handleAsk(ctx context.Context, d session.EventData) {
 }
 
 // handleTasks shows the asks of the session's tasks.
-func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent) {
+func (t *conversation) handleTasks(ctx context.Context, events ...follow.TaskEvent) {
 	for _, e := range events {
 		if t.tasks.AcceptEvent(e) {
 			t.handleAsk(ctx, e.Data)
@@ -453,11 +456,11 @@ func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent)
 }
 
 // sendAnswer delivers an answer. If that fails, the ask is shown again.
-func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
+func (t *conversation) sendAnswer(ctx context.Context, ans follow.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := cli.SendAnswer(ctx, t.api, ans)
-	defer cli.ShowNextAsk(ctx, t.api, t.asks, ans)
+	err := follow.SendAnswer(ctx, t.api, ans)
+	defer showNextAsk(ctx, t.api, t.asks, ans)
 	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
 		errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return

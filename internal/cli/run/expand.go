@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -42,7 +42,7 @@ func (r *runner) expandCommand(ctx context.Context) error {
 	if err == nil && q.SessionID != "" {
 		out, err = r.awaitExpansion(ctx, &c, q)
 	}
-	if err != nil && !p.existing && q.SessionID != "" && !cli.IsConnectionLost(err) {
+	if err != nil && !p.existing && q.SessionID != "" && !follow.IsConnectionLost(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
 		return r.deleteSession(ctx, err)
@@ -86,7 +86,7 @@ func (r *runner) awaitExpansion(ctx context.Context, c *api.Client, q api.Expand
 		case err := <-done:
 			return out, err
 		case <-ticker.C:
-			asks, err := cli.PendingAsks(ctx, r.conn.API, q.SessionID)
+			asks, err := follow.PendingAsks(ctx, r.conn.API, q.SessionID)
 			if err != nil {
 				continue // the call fails too if the server is gone
 			}

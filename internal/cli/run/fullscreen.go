@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 			if _, err := cli.ParseModel(f.model); err != nil {
 				return err
 			}
-			if term.IsTerminal(inv.Stdin) && inv.Env("TERM") == "dumb" {
+			if terminal.IsTerminal(inv.Stdin) && inv.Env("TERM") == "dumb" {
 				return cli.UsageErrorf("the full-screen interface cannot be shown on a dumb terminal (TERM); use cairn run, or " +
 					"cairn attach --plain")
 			}
@@ -58,14 +58,14 @@ func RunFullScreen(ctx context.Context, inv *cli.Invocation) error {
 
 // IsFullScreen reports whether the process has a terminal that the full-screen interface can use.
 func IsFullScreen(inv *cli.Invocation) bool {
-	return inv.Out.Terminal && term.IsTerminal(inv.Stdin) && inv.Env("TERM") != "dumb"
+	return inv.Out.Terminal && terminal.IsTerminal(inv.Stdin) && inv.Env("TERM") != "dumb"
 }
 
 // runFullScreen shows the interface until it is left. What the process has to say meanwhile is shown in it.
 func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error {
 	notes := cli.NewNoteWriter(g.inv.Err)
 	here := *g.inv
-	here.Err = term.NewStream(notes, g.inv.Env)
+	here.Err = terminal.NewStream(notes, g.inv.Env)
 	f.server.detach = true
 	return attachCommand{&here}.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		defer notes.Close()
@@ -138,7 +138,7 @@ func describeJobs(jobs []session.Job) string {
 	if running == 0 {
 		return ""
 	}
-	return term.FormatPlural(running, "job") + " still running, see cairn jobs list; "
+	return terminal.FormatPlural(running, "job") + " still running, see cairn jobs list; "
 }
 
 // draftStore returns where the typed text of the directory, or of the server, is kept.

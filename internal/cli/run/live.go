@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -32,6 +32,6 @@ func readProgress(ctx context.Context, c *api.Client, to chan<- session.ToolProg
 				return
 			}
 		}
-		_ = cli.Sleep(ctx, time.Second) // the loop ends with ctx
+		_ = follow.Sleep(ctx, time.Second) // the loop ends with ctx
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // plan describes a run, checked as far as that can be done without a server.
@@ -208,7 +208,7 @@ func (f *runFlags) addVariant(m *session.ModelRef) error {
 	case m == nil:
 		return cli.UsageErrorf("--variant needs --model, the model that it is a variant of")
 	case m.Variant != "" && m.Variant != f.variant:
-		return cli.UsageErrorf("--model names the variant %q already; omit --variant", term.FirstLine(m.Variant, 40))
+		return cli.UsageErrorf("--model names the variant %q already; omit --variant", terminal.FirstLine(m.Variant, 40))
 	}
 	m.Variant = f.variant
 	return nil

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -143,7 +145,7 @@ func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 // runPrompt is the command. Whatever goes wrong, with --format json the last line is a result.
 func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) error {
 	if f.format != "text" && f.format != "json" {
-		return cli.UsageErrorf("--format must be text or json, got %q", term.FirstLine(f.format, 40))
+		return cli.UsageErrorf("--format must be text or json, got %q", terminal.FirstLine(f.format, 40))
 	}
 	r := &runner{app: g.inv, started: time.Now()}
 	r.view = g.newView(f)
@@ -178,7 +180,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	for _, address := range r.missing {
-		r.view.ShowNote(cli.DescribeMissingPage(address))
+		r.view.ShowNote(describe.DescribeMissingPage(address))
 	}
 	switch out.Finish {
 	case "length":
@@ -213,7 +215,7 @@ func (g runCommand) newView(f *runFlags) view.View {
 func (r *runner) openTerminal(format string) {
 	if format == "text" && r.app.Terminal != nil && r.app.Err.Terminal {
 		if tty, err := r.app.Terminal(); err == nil {
-			r.terminal = term.NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
+			r.terminal = NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
 			if r.live != nil {
 				discard := r.terminal.BeforeShow
 				r.terminal.BeforeShow = func() { r.live.Clear(); discard() }

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/terminal"
+
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -23,10 +26,10 @@ type runner struct {
 	plan         plan
 	view         view.View
 	started      time.Time
-	terminal     *term.TerminalAsks // nil without a terminal
-	live         *view.Live         // nil unless the output is a terminal
-	headless     bool               // requests are denied because there is no terminal
-	terminalGone bool               // the terminal was closed
+	terminal     *TerminalAsks // nil without a terminal
+	live         *view.Live    // nil unless the output is a terminal
+	headless     bool          // requests are denied because there is no terminal
+	terminalGone bool          // the terminal was closed
 
 	open        func(context.Context) (*cli.Connection, error) // nil: to the plan's server, or the owner of the store
 	conn        *cli.Connection
@@ -39,10 +42,10 @@ type runner struct {
 	stopped     cli.ExitCode        // why we interrupted the session; 0: we did not
 	resumes     int                 // how often the session was resumed without progress
 	resumedAt   int64               // the cursor then
-	answers     []term.Answer       // not known to be delivered
+	answers     []follow.Answer     // not known to be delivered
 	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
-	tasks       *cli.TaskWatch
+	tasks       *follow.TaskWatch
 
 	offer           string   // names a model in place of the guide
 	missing         []string // addresses of instructions that were never fetched, after the work
@@ -57,7 +60,7 @@ var errTimeout = errors.New("the timeout passed")
 func (r *runner) run(ctx context.Context) error {
 	defer func() { r.closeConnection(ctx) }()
 	r.noted, r.settledAsks = map[string]bool{}, map[session.AskID]bool{}
-	r.tasks = cli.NewTaskWatch()
+	r.tasks = follow.NewTaskWatch()
 	reached, since := false, time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := r.openSession(ctx)
@@ -67,11 +70,11 @@ func (r *runner) run(ctx context.Context) error {
 			err = r.follow(ctx)
 		}
 		switch {
-		case err == nil || !cli.IsConnectionLost(err) || !reached:
+		case err == nil || !follow.IsConnectionLost(err) || !reached:
 			r.readFill(ctx)
 			r.readOffer(ctx)
 			return r.describeLoss(err)
-		case time.Since(since) > cli.ReconnectTimeout:
+		case time.Since(since) > follow.ReconnectTimeout:
 			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", err)
 		}
 		r.closeConnection(ctx)
@@ -129,7 +132,7 @@ func (r *runner) describeLoss(err error) error {
 func (r *runner) waitToRetry(ctx context.Context, wait time.Duration) error {
 	ctx, cancel := r.untilStopped(ctx)
 	defer cancel()
-	return cli.Sleep(ctx, wait)
+	return follow.Sleep(ctx, wait)
 }
 
 // untilStopped is the context of what may be given up at the first signal or when --timeout passes.
@@ -214,7 +217,7 @@ func (r *runner) noteUnfinished(ctx context.Context) {
 		return
 	}
 	slices.Sort(ids)
-	text := cli.DescribePaused(ids[0], "")
+	text := describe.DescribePaused(ids[0], "")
 	if len(ids) > 1 {
 		text += fmt.Sprintf(" (%d more: cairn session list)", len(ids)-1)
 	}
@@ -302,7 +305,7 @@ func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.view.ShowNote(fmt.Sprintf("agent %q not found. Falling back to default agent", term.FirstLine(r.plan.agent, 60)))
+	r.view.ShowNote(fmt.Sprintf("agent %q not found. Falling back to default agent", terminal.FirstLine(r.plan.agent, 60)))
 	r.plan.agent = ""
 	return nil
 }
@@ -364,7 +367,7 @@ func (r *runner) prepareSession(ctx context.Context) error {
 		return err
 	}
 	if s.Open && p.asks == "" {
-		r.view.ShowNote(cli.OpenNote + "; omit --continue and --session to be asked, or use --ask")
+		r.view.ShowNote(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")
 	}
 	if p.title != "" {
 		if err := c.Rename(ctx, p.id, p.title); err != nil {
@@ -394,7 +397,7 @@ func (r *runner) notePendingPrompts(ctx context.Context) error {
 	if len(pending) > 1 {
 		waits = fmt.Sprintf("%d prompts wait", len(pending))
 	}
-	first := term.FirstLine(pending[0].Text(), 80)
+	first := terminal.FirstLine(pending[0].Text(), 80)
 	r.view.ShowNote(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
 		"cairn inbox withdraw %s 1", waits, first, r.plan.id))
 	return nil
@@ -478,7 +481,7 @@ func (r *runner) result(err error) view.Result {
 	switch {
 	case err != nil:
 		out.ExitCode, why, hint = cli.CodeOf(err), err.Error(), cli.HintOf(err)
-		if cli.IsDamaged(err) {
+		if follow.IsDamaged(err) {
 			out.Continue = ""
 		}
 		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound &&

@@ -11,10 +11,10 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -50,7 +50,7 @@ func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, cli.UsageErrorf(
 			"%q is not the URL of a server; use a form like http://localhost:4096",
-			term.FirstLine(f.url, 200),
+			terminal.FirstLine(f.url, 200),
 		)
 	}
 	auth := api.Auth{User: f.user, Password: f.password}
@@ -92,7 +92,7 @@ func (f *serverFlags) publicURL() string {
 		return ""
 	}
 	u.User = nil
-	return term.FirstLine(u.String(), 200)
+	return terminal.FirstLine(u.String(), 200)
 }
 
 // connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the
@@ -136,7 +136,7 @@ func connectError(base string, err error) error {
 		}
 		return cli.NewExitError(
 			cli.ExitFailure,
-			fmt.Errorf("the server at %s %s", term.FirstLine(base, 200), problem),
+			fmt.Errorf("the server at %s %s", terminal.FirstLine(base, 200), problem),
 			"Give the server's password, or a token of cairn token create, with --password or in CAIRN_SERVER_PASSWORD.",
 		)
 	}
@@ -149,7 +149,7 @@ func connectError(base string, err error) error {
 	default:
 		return cli.NewExitError(
 			cli.ExitFailure,
-			fmt.Errorf("cannot reach the server at %s: %s", term.FirstLine(base, 200), e.Reason()),
+			fmt.Errorf("cannot reach the server at %s: %s", terminal.FirstLine(base, 200), e.Reason()),
 			"Check the URL, or start a server there with: cairn serve.",
 		)
 	}
@@ -158,8 +158,8 @@ func connectError(base string, err error) error {
 func notCairn(base string) error {
 	return cli.NewExitError(
 		cli.ExitFailure,
-		fmt.Errorf("the server at %s is not a cairn server", term.FirstLine(base, 200)),
+		fmt.Errorf("the server at %s is not a cairn server", terminal.FirstLine(base, 200)),
 		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: "+
-			"opencode attach "+term.FirstLine(base, 200),
+			"opencode attach "+terminal.FirstLine(base, 200),
 	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
@@ -111,7 +112,7 @@ func (t *conversation) chooseSession(ctx context.Context, name string) {
 		}
 		var names, lines []string
 		for _, s := range page.Data {
-			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+cli.SessionMark(s))
+			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+describe.SessionMark(s))
 		}
 		t.showList(names, lines)
 		return nil

@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 )
 
 // compactHistory requests a summary of the session's history. Its events show how it comes out.
@@ -34,7 +34,7 @@ func (t *conversation) showContext(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		for _, l := range cli.DescribeNextRequest(r) {
+		for _, l := range describe.DescribeNextRequest(r) {
 			t.showText(l)
 		}
 		t.showText("cairn context " + string(id) + " shows it by source")

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -73,11 +73,11 @@ func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 		for _, file := range files {
 			if len(file.Shared) > 0 {
 				g.inv.Err.Printf("a command of another session, which ran at the same time, may have changed %s%s\n",
-					term.FirstLine(file.Path.Quote(), 400), formatAuthors("session", file.Shared))
+					terminal.FirstLine(file.Path.Quote(), 400), formatAuthors("session", file.Shared))
 			}
 		}
 		for _, text := range d.Unknown {
-			g.inv.Err.Printf("there may be further changes: %s\n", term.FirstLine(text, 400))
+			g.inv.Err.Printf("there may be further changes: %s\n", terminal.FirstLine(text, 400))
 		}
 	}()
 	switch {
@@ -114,11 +114,11 @@ func (g commands) printStat(files []session.ChangedFile) {
 		if f.Additions+f.Deletions == 0 {
 			lines = describeOmission(f)
 		}
-		t.AddRow(f.Status, lines, term.FirstLine(f.Path.Quote(), 400)+formatAuthors("subagent", f.By))
+		t.AddRow(f.Status, lines, terminal.FirstLine(f.Path.Quote(), 400)+formatAuthors("subagent", f.By))
 		additions, deletions = additions+f.Additions, deletions+f.Deletions
 	}
 	t.Print()
-	g.inv.Out.Printf("%s, %s\n", term.FormatPlural(len(files), "file"), g.formatLines(additions, deletions))
+	g.inv.Out.Printf("%s, %s\n", terminal.FormatPlural(len(files), "file"), g.formatLines(additions, deletions))
 }
 
 // describeOmission returns what the table shows for a change without lines.
@@ -142,7 +142,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 		if f.Additions+f.Deletions > 0 {
 			about = ", " + g.formatLines(f.Additions, f.Deletions)
 		}
-		head := out.PaintText(term.Bold, term.FirstLine(f.Path.Quote(), 400))
+		head := out.PaintText(terminal.Bold, terminal.FirstLine(f.Path.Quote(), 400))
 		return fmt.Sprintf("%s: %s%s; too large to be shown\n", head, f.Status, about)
 	}
 	if !out.Terminal {
@@ -150,7 +150,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 	}
 	var b strings.Builder
 	inHunks := false
-	for line := range strings.Lines(term.ReplaceControls(f.Patch)) {
+	for line := range strings.Lines(terminal.ReplaceControls(f.Patch)) {
 		text, end := strings.TrimSuffix(line, "\n"), ""
 		if text != line {
 			end = "\n"
@@ -165,13 +165,13 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 func styleOf(line string, inHunks bool) string {
 	switch {
 	case !inHunks:
-		return term.Bold
+		return terminal.Bold
 	case strings.HasPrefix(line, "@@"):
-		return term.Cyan
+		return terminal.Cyan
 	case strings.HasPrefix(line, "+"):
-		return term.Green
+		return terminal.Green
 	case strings.HasPrefix(line, "-"):
-		return term.Red
+		return terminal.Red
 	default:
 		return ""
 	}

@@ -3,8 +3,8 @@ package undo
 import (
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // isPrompt reports whether the message is a prompt, or a command that the user ran.
@@ -21,18 +21,18 @@ func describeMessage(m session.Message) string {
 	const width = 70
 	switch m := m.(type) {
 	case *session.User:
-		return term.FirstLine(m.DisplayText(), width)
+		return terminal.FirstLine(m.DisplayText(), width)
 	case *session.Shell:
-		return term.FirstLine("!"+m.Command, width)
+		return terminal.FirstLine("!"+m.Command, width)
 	case *session.Assistant:
 		for _, item := range m.Content {
 			switch item := item.(type) {
 			case *session.Text:
 				if item.Text != "" {
-					return term.FirstLine(item.Text, width)
+					return terminal.FirstLine(item.Text, width)
 				}
 			case *session.Tool:
-				return term.FirstLine(item.Name, width)
+				return terminal.FirstLine(item.Name, width)
 			}
 		}
 	}

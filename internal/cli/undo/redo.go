@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -63,10 +63,10 @@ func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, 
 		return g.exitError(res)
 	}
 	for _, p := range res.Restored {
-		g.inv.Out.Printf("%-12s  %s\n", "restored", term.FirstLine(p.Quote(), 400))
+		g.inv.Out.Printf("%-12s  %s\n", "restored", terminal.FirstLine(p.Quote(), 400))
 	}
 	for _, c := range res.Copies {
-		g.inv.Out.Printf("  what was there: %s\n", term.FirstLine(c, 4096))
+		g.inv.Out.Printf("  what was there: %s\n", terminal.FirstLine(c, 4096))
 	}
 	g.printKept("stays as it is", res.Kept)
 	return g.exitError(res)

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // describeRevert returns the beginning of the first message that a revert takes back, and its part, for people.
@@ -19,7 +19,7 @@ func describeRevert(ctx context.Context, c *api.Client, id session.ID, r *sessio
 	}
 	text := describeMessage(m)
 	if r.PartID != "" {
-		text = "from the part " + term.FirstLine(string(r.PartID), 60) + " of: " + text
+		text = "from the part " + terminal.FirstLine(string(r.PartID), 60) + " of: " + text
 	}
 	return text, nil
 }
@@ -53,16 +53,16 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	if r.FilesOnly {
 		head += " (files only)"
 	}
-	out.Printf("%s: %s\n", out.PaintText(term.Bold, head), title)
+	out.Printf("%s: %s\n", out.PaintText(terminal.Bold, head), title)
 	for _, f := range r.Files {
 		g.printFile(f)
 	}
 	g.printKept("stays as it is", r.Kept)
 	if len(r.Unknown) > 0 {
-		out.Printf("%s\n", out.PaintText(term.Yellow, "may have changed files that cannot be restored:"))
+		out.Printf("%s\n", out.PaintText(terminal.Yellow, "may have changed files that cannot be restored:"))
 	}
 	for _, text := range r.Unknown {
-		out.Printf("  %s\n", term.FirstLine(text, 400))
+		out.Printf("  %s\n", terminal.FirstLine(text, 400))
 	}
 	g.printNextSteps(res)
 	return g.exitError(res)
@@ -72,19 +72,19 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 func (g commands) printFile(f session.RevertedFile) {
 	out := g.inv.Out
 	verbs := map[string]string{"added": "brought back", "deleted": "removed", "modified": "restored"}
-	out.Printf("  %-12s  %s", verbs[f.Status], term.FirstLine(f.Path.Quote(), 400))
+	out.Printf("  %-12s  %s", verbs[f.Status], terminal.FirstLine(f.Path.Quote(), 400))
 	if f.Additions+f.Deletions > 0 {
 		out.Printf("  %s", g.formatLines(f.Additions, f.Deletions))
 	}
 	if f.Reason != "" {
-		out.Printf("  (%s)", term.FirstLine(f.Reason, 400))
+		out.Printf("  (%s)", terminal.FirstLine(f.Reason, 400))
 	}
 	out.Printf("%s\n", formatAuthors("subagent", f.By))
 	if f.Copy != "" {
-		out.Printf("    what it held: %s\n", term.FirstLine(f.Copy, 4096))
+		out.Printf("    what it held: %s\n", terminal.FirstLine(f.Copy, 4096))
 	}
 	for _, c := range f.Others {
-		out.Printf("    what others wrote between: %s\n", term.FirstLine(c, 4096))
+		out.Printf("    what others wrote between: %s\n", terminal.FirstLine(c, 4096))
 	}
 }
 
@@ -105,12 +105,12 @@ func formatAuthors(what string, sessions []session.ID) string {
 // printKept prints the files that stay below the head, with the reasons; nothing without files.
 func (g commands) printKept(head string, kept []session.KeptFile) {
 	if len(kept) > 0 {
-		g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(term.Yellow, head+":"))
+		g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(terminal.Yellow, head+":"))
 	}
 	for _, k := range kept {
-		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(k.Path.Quote(), 400), term.FirstLine(k.Reason, 400))
+		g.inv.Out.Printf("  %s: %s\n", terminal.FirstLine(k.Path.Quote(), 400), terminal.FirstLine(k.Reason, 400))
 		if k.Copy != "" {
-			g.inv.Out.Printf("    what it held before: %s\n", term.FirstLine(k.Copy, 4096))
+			g.inv.Out.Printf("    what it held before: %s\n", terminal.FirstLine(k.Copy, 4096))
 		}
 	}
 }
@@ -154,13 +154,13 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 		text = describeMessage(m)
 	}
 	out := g.inv.Out
-	out.Printf("%s: %s\n", out.PaintText(term.Bold, "brought back"), text)
+	out.Printf("%s: %s\n", out.PaintText(terminal.Bold, "brought back"), text)
 	for _, p := range res.Restored {
-		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(p.Quote(), 400))
+		out.Printf("  %-12s  %s\n", "restored", terminal.FirstLine(p.Quote(), 400))
 	}
 	g.printKept("stays as it is", res.Kept)
 	for _, text := range res.Unknown {
-		out.Printf("  %s\n", term.FirstLine(text, 400))
+		out.Printf("  %s\n", terminal.FirstLine(text, 400))
 	}
 	if res.Revert == nil {
 		g.inv.Err.Printf("nothing is left to redo\n")
@@ -191,5 +191,5 @@ func (g commands) exitError(res Result) error {
 func (g commands) formatLines(additions, deletions int) string {
 	out := g.inv.Out
 	added, deleted := fmt.Sprintf("+%d", additions), fmt.Sprintf("-%d", deletions)
-	return out.PaintText(term.Green, added) + " " + out.PaintText(term.Red, deleted)
+	return out.PaintText(terminal.Green, added) + " " + out.PaintText(terminal.Red, deleted)
 }

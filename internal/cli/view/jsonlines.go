@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,8 +16,8 @@ import (
 // JSONLines shows a run to a program: one JSON object per line. The types step_start, text, reasoning, tool_use,
 // step_finish and error have the fields of OpenCode's `run --format json`. The last line is always cairn's result.
 type JSONLines struct {
-	out      *term.Stream
-	err      *term.Stream
+	out      *terminal.Stream
+	err      *terminal.Stream
 	thinking bool
 	calls    map[session.PartID]toolCall
 	begun    map[session.PartID]int64 // when text and reasoning began, milliseconds
@@ -120,7 +121,7 @@ type jsonErrorData struct {
 func (v *JSONLines) ShowFragment(session.Fragment) {}
 
 // ShowNote goes to standard error: to people who watch, and into logs.
-func (v *JSONLines) ShowNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
+func (v *JSONLines) ShowNote(text string) { v.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
 
 // ShowResult writes the error, if nothing made up for it, and the last line.
 func (v *JSONLines) ShowResult(r Result) {
@@ -157,14 +158,14 @@ func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 }
 
 func (v *JSONLines) ShowEvent(e session.Event) {
-	if text := term.DescribeCompactionEvent(e.Data); text != "" {
+	if text := describe.DescribeCompactionEvent(e.Data); text != "" {
 		v.ShowNote(text)
 	}
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
-			v.ShowNote(term.CacheNote(changed))
+			v.ShowNote(describe.CacheNote(changed))
 		}
 		v.writePart("step_start", e, jsonPart{
 			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start",
@@ -203,7 +204,7 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
 		})
 	case *session.Retried:
-		v.ShowNote(term.DescribeRetry(d))
+		v.ShowNote(describe.DescribeRetry(d))
 	case *session.StepFailed:
 		v.holdError(e, d.Error)
 	case *session.Interrupted:

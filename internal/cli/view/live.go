@@ -11,8 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // LiveInterval is the interval at which Live is drawn.
@@ -24,8 +26,8 @@ const tailLines = 5
 // Live shows what runs at the moment below what has happened: the calls with their seconds, the end of the output of a
 // command, what each subagent does, and for how long the work has gone on.
 type Live struct {
-	area   *term.LiveArea
-	err    *term.Stream
+	area   *terminal.LiveArea
+	err    *terminal.Stream
 	spin   []string
 	frame  int
 	began  time.Time
@@ -48,14 +50,14 @@ type liveCall struct {
 
 // NewLive returns the display of running work; nil unless the streams write to one terminal.
 func NewLive(a *cli.Invocation) *Live {
-	area := term.NewLiveArea(a.Out, a.Err, a.Env)
+	area := terminal.NewLiveArea(a.Out, a.Err, a.Env)
 	if area == nil {
 		return nil
 	}
 	return newLive(area, a.Err, a.Marks)
 }
 
-func newLive(area *term.LiveArea, err *term.Stream, marks term.Marks) *Live {
+func newLive(area *terminal.LiveArea, err *terminal.Stream, marks terminal.Marks) *Live {
 	spin := `|/-\`
 	if marks.Call != "->" {
 		spin = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -68,8 +70,8 @@ func (l *Live) NoteEvent(id session.ID, d session.EventData) {
 	switch d := d.(type) {
 	case *session.ToolCalled:
 		l.calls = append(l.calls, liveCall{
-			part: d.PartID, session: id, what: term.DescribeCall(d.Tool, d.Input), began: time.Now(),
-			task: cli.TaskSession(d),
+			part: d.PartID, session: id, what: describe.DescribeCall(d.Tool, d.Input), began: time.Now(),
+			task: follow.TaskSession(d),
 		})
 	case *session.ToolSuccess:
 		l.endCall(d.PartID)
@@ -138,10 +140,10 @@ func (l *Live) NoteProgress(p *session.ToolProgress) {
 
 // lastLines returns the last lines of an output.
 func lastLines(output string) []string {
-	lines := strings.Split(strings.TrimRight(term.CleanOutput(output), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(terminal.CleanOutput(output), "\n"), "\n")
 	lines = lines[max(len(lines)-tailLines, 0):]
 	for i, l := range lines {
-		lines[i] = term.FirstLine(l, 400)
+		lines[i] = terminal.FirstLine(l, 400)
 	}
 	return lines
 }
@@ -163,14 +165,14 @@ func (l *Live) renderLines(width, room int) []string {
 	if len(lines) > room-1 {
 		more := len(lines) - room + 2
 		lines = append(lines[:max(room-2, 0):max(room-2, 0)],
-			l.err.PaintText(term.Dim, fmt.Sprintf("  and %d more lines", more)))
+			l.err.PaintText(terminal.Dim, fmt.Sprintf("  and %d more lines", more)))
 	}
 	phase := l.phase
 	if len(l.calls) > 0 {
-		phase = "running " + term.FormatPlural(l.countCalls(), "call")
+		phase = "running " + terminal.FormatPlural(l.countCalls(), "call")
 	}
-	spin := l.err.PaintText(term.Cyan, l.spin[l.frame])
-	return append(lines, spin+" "+l.err.PaintText(term.Dim, phase+" "+describeSeconds(l.began)))
+	spin := l.err.PaintText(terminal.Cyan, l.spin[l.frame])
+	return append(lines, spin+" "+l.err.PaintText(terminal.Dim, phase+" "+describeSeconds(l.began)))
 }
 
 // Clear removes the display until the next frame.
@@ -201,11 +203,11 @@ func (l *Live) renderCalls(id session.ID, indent string, width int) (lines []str
 			continue // the line of the subagent says it
 		}
 		took := " " + describeSeconds(c.began)
-		text = term.FirstLine(text, max(width-len(indent)-len(took)-3, 10))
-		lines = append(lines, indent+l.err.PaintText(term.Cyan, l.spin[l.frame])+" "+text+l.err.PaintText(term.Dim, took))
+		text = terminal.FirstLine(text, max(width-len(indent)-len(took)-3, 10))
+		lines = append(lines, indent+l.err.PaintText(terminal.Cyan, l.spin[l.frame])+" "+text+l.err.PaintText(terminal.Dim, took))
 		if c.part == l.output {
 			for _, t := range c.tail {
-				lines = append(lines, l.err.PaintText(term.Dim, indent+"    "+t))
+				lines = append(lines, l.err.PaintText(terminal.Dim, indent+"    "+t))
 			}
 		}
 		if c.task != "" {

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -14,7 +14,7 @@ import (
 // OpenCodeLines prints a run in the lines of OpenCode's `run --format json`: the parts of the V1 contract as they
 // become complete, and the error of the work. There is no result line.
 type OpenCodeLines struct {
-	out, err *term.Stream
+	out, err *terminal.Stream
 	thinking bool
 	fold     *opencode.Fold // nil before the first event
 	printed  map[session.PartID]bool
@@ -66,7 +66,7 @@ func (p openCodePart) lineType(thinking bool) string {
 
 func (v *OpenCodeLines) ShowFragment(session.Fragment) {}
 
-func (v *OpenCodeLines) ShowNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
+func (v *OpenCodeLines) ShowNote(text string) { v.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
 
 func (v *OpenCodeLines) ShowEvent(e session.Event) {
 	if v.fold == nil {

@@ -10,19 +10,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
+	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/diffview"
-	"github.com/cairn-dev/cairn/internal/tui/markdown"
-	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Text shows a run to a person: the model's text on standard output as it arrives; calls and everything else, one line
 // each, on standard error.
 type Text struct {
-	out, err   *term.Stream
+	out, err   *terminal.Stream
 	theme      style.Theme
-	marks      term.Marks
+	marks      terminal.Marks
 	thinking   bool // show reasoning
 	ErrorsOnly bool // the result is shown only if it is an error
 	// IsAsking reports whether a dialog is on the screen: events are shown after it. May be nil.
@@ -110,7 +111,7 @@ func (v *Text) flush() {
 			width, _ := v.Live.area.MeasureRoom()
 			v.markdown = markdown.NewLiveText(v.theme, width)
 		}
-		text = v.partial + term.ReplaceControls(text)
+		text = v.partial + terminal.ReplaceControls(text)
 		end := strings.LastIndexByte(text, '\n') + 1
 		v.markdown.AddLines(text[:end])
 		v.printLines(v.markdown.TakeLines())
@@ -148,7 +149,7 @@ func (v *Text) showReasoning(part session.PartID, offset int, text string) {
 	v.out.EndLine()
 	v.dimmed = true
 	if v.err.Color {
-		v.err.Printf("\x1b[%sm", term.Dim)
+		v.err.Printf("\x1b[%sm", terminal.Dim)
 		v.err.WriteText(text)
 		v.err.Printf("\x1b[0m")
 		v.err.Midline = !strings.HasSuffix(text, "\n")
@@ -189,7 +190,7 @@ func (v *Text) showEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
-			v.ShowNote(term.CacheNote(changed))
+			v.ShowNote(describe.CacheNote(changed))
 		}
 	case *session.TextEnded:
 		v.showText(d.PartID, 0, d.Text)
@@ -201,10 +202,10 @@ func (v *Text) showEvent(e session.Event) {
 		v.endReasoning()
 	case *session.ToolCalled:
 		v.flush()
-		what := term.DescribeCall(d.Tool, d.Input)
-		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, term.CallTodos(d.Tool, d.Input)}
+		what := describe.DescribeCall(d.Tool, d.Input)
+		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, describe.CallTodos(d.Tool, d.Input)}
 		if v.Live == nil {
-			v.ShowLine(term.Cyan, v.marks.Call, what)
+			v.ShowLine(terminal.Cyan, v.marks.Call, what)
 		}
 	case *session.ToolSuccess:
 		v.showResult(d.PartID, d.Timestamp, d.Structured)
@@ -213,13 +214,13 @@ func (v *Text) showEvent(e session.Event) {
 	case *session.Retried:
 		v.held = ""
 		v.endText()
-		v.ShowNote(term.DescribeRetry(d))
+		v.ShowNote(describe.DescribeRetry(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
 			v.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
 		}
 	default:
-		if text := term.DescribeCompactionEvent(d); text != "" {
+		if text := describe.DescribeCompactionEvent(d); text != "" {
 			v.ShowNote(text)
 		}
 	}
@@ -242,13 +243,13 @@ func (v *Text) showResult(part session.PartID, at int64, structured jsontext.Val
 			v.started[part] = c
 		}
 	}
-	why, lines := term.DescribeFailure(c.tool, structured)
+	why, lines := describe.DescribeFailure(c.tool, structured)
 	v.showSettled(part, at, why)
 	if ok && result.Diff != "" && v.isRich() {
-		v.showDiff(term.ReplaceControls(result.Diff))
+		v.showDiff(terminal.ReplaceControls(result.Diff))
 	}
 	for _, l := range append(c.todos, lines...) {
-		v.err.Printf("%s\n", v.err.PaintText(term.Dim, l))
+		v.err.Printf("%s\n", v.err.PaintText(terminal.Dim, l))
 	}
 }
 
@@ -256,7 +257,7 @@ func (v *Text) showDiff(diff string) {
 	width, _ := v.Live.area.MeasureRoom()
 	lines := diffview.Render(v.theme, diff, max(width-4, 10), false)
 	if more := len(lines) - maxDiff; more > 1 {
-		rest := v.err.PaintText(term.Dim, fmt.Sprintf("… %d more lines: cairn session diff", more))
+		rest := v.err.PaintText(terminal.Dim, fmt.Sprintf("… %d more lines: cairn session diff", more))
 		lines = append(lines[:maxDiff:maxDiff], rest)
 	}
 	for _, l := range lines {
@@ -271,23 +272,23 @@ func (v *Text) showSettled(part session.PartID, at int64, why string) {
 		return
 	}
 	delete(v.started, part)
-	style, mark := term.Green, v.marks.Good
+	style, mark := terminal.Green, v.marks.Good
 	if why != "" {
-		style, mark = term.Red, v.marks.Bad
+		style, mark = terminal.Red, v.marks.Bad
 	}
 	what := c.what
 	if took := time.Duration(at-c.at) * time.Millisecond; took >= time.Second {
 		what += fmt.Sprintf(" (%s)", took.Round(100*time.Millisecond))
 	}
 	if why != "" {
-		what += ": " + term.FirstLine(why, 300)
+		what += ": " + terminal.FirstLine(why, 300)
 	}
 	v.ShowLine(style, mark, what)
 }
 
 // ShowPrompt shows a prompt that was given elsewhere.
 func (v *Text) ShowPrompt(text string) {
-	v.ShowLine(term.Bold, ">", v.err.PaintText(term.Bold, term.FirstLine(text, 200)))
+	v.ShowLine(terminal.Bold, ">", v.err.PaintText(terminal.Bold, terminal.FirstLine(text, 200)))
 }
 
 // ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being
@@ -324,8 +325,8 @@ func (v *Text) replayCall(c *session.Tool) {
 	if c.State.Status == session.ToolPending {
 		return
 	}
-	what := term.DescribeCall(c.Name, c.State.Input)
-	v.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, term.CallTodos(c.Name, c.State.Input)}
+	what := describe.DescribeCall(c.Name, c.State.Input)
+	v.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, describe.CallTodos(c.Name, c.State.Input)}
 	switch c.State.Status {
 	case session.ToolCompleted:
 		v.showResult(c.PartID, c.Time.Completed, c.State.Structured)
@@ -336,7 +337,7 @@ func (v *Text) replayCall(c *session.Tool) {
 		}
 		v.showSettled(c.PartID, c.Time.Completed, why)
 	default:
-		v.ShowLine(term.Cyan, v.marks.Call, what)
+		v.ShowLine(terminal.Cyan, v.marks.Call, what)
 	}
 }
 
@@ -351,7 +352,7 @@ func (v *Text) ShowLine(style, mark, text string) {
 	v.err.Printf("%s %s\n", v.err.PaintText(style, mark), text)
 }
 
-func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLine(text, 600)) }
+func (v *Text) ShowNote(text string) { v.ShowLine(terminal.Yellow, "!", terminal.FirstLine(text, 600)) }
 
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (v *Text) ShowResult(r Result) {
@@ -364,7 +365,7 @@ func (v *Text) ShowResult(r Result) {
 		v.out.Printf("%s\n", r.Value)
 	}
 	if r.Error != nil {
-		v.err.Printf("%s %s\n", v.err.PaintText(term.Red, "cairn:"), r.Error.Message)
+		v.err.Printf("%s %s\n", v.err.PaintText(terminal.Red, "cairn:"), r.Error.Message)
 		if r.Error.Hint != "" {
 			v.err.Printf("%s\n", r.Error.Hint)
 		}
@@ -375,25 +376,25 @@ func (v *Text) ShowResult(r Result) {
 	dot := " " + v.marks.Dot + " "
 	parts := []string{}
 	if r.Model != "" {
-		parts = append(parts, term.FirstLine(r.Model, 80))
+		parts = append(parts, terminal.FirstLine(r.Model, 80))
 	}
 	if n := r.Usage.Sum(); n > 0 {
 		parts = append(
 			parts,
 			fmt.Sprintf(
 				"%s tokens in, %s out",
-				term.FormatCount(n-r.Usage.Output-r.Usage.Reasoning),
-				term.FormatCount(r.Usage.Output+r.Usage.Reasoning),
+				terminal.FormatCount(n-r.Usage.Output-r.Usage.Reasoning),
+				terminal.FormatCount(r.Usage.Output+r.Usage.Reasoning),
 			),
 		)
-		cost := term.FormatCost(r.Cost, r.Usage)
+		cost := describe.FormatCost(r.Cost, r.Usage)
 		if r.Usage.Unpriced > 0 {
 			cost = "cost " + cost
 		}
 		parts = append(parts, cost)
 	}
 	if r.Fill > 0 {
-		parts = append(parts, term.FormatPercent(r.Fill)+" of the window")
+		parts = append(parts, terminal.FormatPercent(r.Fill)+" of the window")
 	}
 	if r.Sandbox != "" {
 		parts = append(parts, "sandbox "+string(r.Sandbox))
@@ -402,5 +403,5 @@ func (v *Text) ShowResult(r Result) {
 	if r.Continue != "" {
 		parts = append(parts, "continue with: "+r.Continue)
 	}
-	v.err.Printf("%s\n", v.err.PaintText(term.Dim, strings.Join(parts, dot)))
+	v.err.Printf("%s\n", v.err.PaintText(terminal.Dim, strings.Join(parts, dot)))
 }

@@ -15,7 +15,7 @@ const testLayer = "test"
 // layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of
 // layers below it. The longest matching folder decides.
 var layers = []layer{
-	{"leaves", "checkout fault fileattr frontmatter linediff proctable spelling statefile"},
+	{"leaves", "checkout fault fileattr frontmatter linediff proctable spelling statefile terminal"},
 	{"session", "session"},
 	{"llm", "llm"},
 	{"systemcontext", "systemcontext"},
@@ -29,7 +29,8 @@ var layers = []layer{
 	{"client", "client"},
 	{"transfer", "transfer"},
 	{"server", "server"},
-	{"faces", "cli tui"},
+	{"tui", "tui"},
+	{"cli", "cli"},
 	{"host", "host"},
 	{"main", "main"},
 	{testLayer, "test"},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Editor is a text of several lines with a cursor. A token stands for text that is not shown, such as a long paste: it
@@ -68,9 +68,9 @@ func countLines(text []rune) int {
 
 // addToken returns the rune of a token for the text. Its label begins with the word.
 func (e *Editor) addToken(word string, text []rune) rune {
-	size := term.FormatPlural(len(text), "character")
+	size := terminal.FormatPlural(len(text), "character")
 	if lines := countLines(text); lines > 1 {
-		size = term.FormatPlural(lines, "line")
+		size = terminal.FormatPlural(lines, "line")
 	}
 	e.tokens = append(e.tokens, pastedText{fmt.Sprintf("[%s %s]", word, size), string(text)})
 	return rune(firstToken + len(e.tokens) - 1)
@@ -79,7 +79,7 @@ func (e *Editor) addToken(word string, text []rune) rune {
 // cleanRunes returns text without control characters and without the runes of tokens.
 func cleanRunes(text string) []rune {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	text = strings.ReplaceAll(term.ReplaceControls(text), "\t", "    ")
+	text = strings.ReplaceAll(terminal.ReplaceControls(text), "\t", "    ")
 	return slices.DeleteFunc([]rune(text), func(r rune) bool { return r >= firstToken && r < firstToken+0xFFFE })
 }
 

@@ -8,11 +8,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
-	"github.com/cairn-dev/cairn/internal/tui/diffview"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Ask puts a permission request to the person.
@@ -21,7 +23,7 @@ type Ask struct {
 	Reason  string // the rule that asks; "" is unknown
 	From    string // another session that asks; "" is the one on the screen
 	Waiting int    // asks behind this one
-	Send    func(term.Answer) tea.Cmd
+	Send    func(follow.Answer) tea.Cmd
 
 	options []Reply
 	at      int
@@ -38,7 +40,7 @@ type Ask struct {
 }
 
 // NewAsk returns the dialog of a permission request.
-func NewAsk(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Ask {
+func NewAsk(a session.PendingAsk, send func(follow.Answer) tea.Cmd) *Ask {
 	d := &Ask{Pending: a, Send: send, patterns: a.Save}
 	d.setOptions()
 	return d
@@ -55,7 +57,7 @@ func (d *Ask) setOptions() {
 	a := d.Pending
 	reply := func(r session.Reply, l session.Lifetime) func() tea.Cmd {
 		return func() tea.Cmd {
-			ans := term.Answer{Ask: a, Reply: r, Lifetime: l}
+			ans := follow.Answer{Ask: a, Reply: r, Lifetime: l}
 			if r == session.ReplyAlways && !slices.Equal(d.patterns, a.Save) {
 				ans.Patterns = d.patterns
 			}
@@ -63,22 +65,22 @@ func (d *Ask) setOptions() {
 		}
 	}
 	once := "yes, once"
-	if term.IsBeforeCommand(a) {
+	if describe.IsBeforeCommand(a) {
 		once = "yes, once, with the command"
 	}
 	d.options = []Reply{{"y", once, reply(session.ReplyOnce, "")}}
 	if len(a.Save) > 0 {
-		pattern := term.FirstLine(term.DescribeSaved(a, d.patterns), 200)
+		pattern := terminal.FirstLine(describe.DescribeSaved(a, d.patterns), 200)
 		d.options = append(
 			d.options,
 			Reply{
 				"s",
-				term.DescribeLifetime(session.LifetimeSession) + ": " + pattern,
+				describe.DescribeLifetime(session.LifetimeSession) + ": " + pattern,
 				reply(session.ReplyAlways, session.LifetimeSession),
 			},
 			Reply{
 				"a",
-				term.DescribeLifetime(session.LifetimeProject) + ": " + pattern,
+				describe.DescribeLifetime(session.LifetimeProject) + ": " + pattern,
 				reply(session.ReplyAlways, session.LifetimeProject),
 			},
 			Reply{Key: editKey, Label: "edit what always allows"},
@@ -152,7 +154,7 @@ func (d *Ask) pressWordKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		if text == "" {
 			return nil, false
 		}
-		return d.Send(term.Answer{Ask: d.Pending, Reply: session.ReplyReject, Message: text}), true
+		return d.Send(follow.Answer{Ask: d.Pending, Reply: session.ReplyReject, Message: text}), true
 	default:
 		composer.EditLine(d.words, k)
 	}
@@ -193,7 +195,7 @@ func (d *Ask) PasteText(text string) {
 	case d.words != nil:
 		d.words.Insert(text)
 	case d.pattern != nil:
-		d.pattern.Insert(term.FirstLine(text, 1000))
+		d.pattern.Insert(terminal.FirstLine(text, 1000))
 	}
 }
 
@@ -222,7 +224,7 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 
 // describeLines are all lines about what is asked for.
 func (d *Ask) describeLines(th style.Theme, width int) []string {
-	head := Wrap(term.AskTitle(d.Pending), width)
+	head := Wrap(describe.AskTitle(d.Pending), width)
 	for i := range head {
 		head[i] = th.Warning.Render(head[i])
 	}
@@ -233,7 +235,7 @@ func (d *Ask) describeLines(th style.Theme, width int) []string {
 		head = append(head, th.Muted.Render(Clip("asked by "+d.Reason, width)))
 	}
 	if d.Waiting > 0 {
-		head = append(head, th.Muted.Render(term.FormatPlural(d.Waiting, "more ask")))
+		head = append(head, th.Muted.Render(terminal.FormatPlural(d.Waiting, "more ask")))
 	}
 	return append(head, d.detailLines(th, width)...)
 }
@@ -246,9 +248,9 @@ func (d *Ask) detailLines(th style.Theme, width int) []string {
 	if d.details != nil && d.detailWidth == width {
 		return d.details
 	}
-	text, changed := term.AskDetails(d.Pending), diffview.Render(th, term.AskDiff(d.Pending), width, true)
+	text, changed := describe.AskDetails(d.Pending), diffview.Render(th, describe.AskDiff(d.Pending), width, true)
 	if len(changed) > 0 {
-		text = term.AskCommand(d.Pending)
+		text = describe.AskCommand(d.Pending)
 	}
 	lines := []string{}
 	for _, l := range text {
@@ -257,7 +259,7 @@ func (d *Ask) detailLines(th style.Theme, width int) []string {
 		}
 	}
 	if more := len(changed) - maxDiffLines; more > 0 {
-		changed = append(changed[:maxDiffLines], th.Muted.Render(Clip(term.FormatPlural(more, "more line"), width)))
+		changed = append(changed[:maxDiffLines], th.Muted.Render(Clip(terminal.FormatPlural(more, "more line"), width)))
 	}
 	d.details, d.detailWidth = append(lines, changed...), width
 	return d.details
@@ -271,7 +273,7 @@ func (d *Ask) inputLines(th style.Theme, width int) []string {
 			th.Muted.Render(Clip("enter: reject with these words  esc: back", width)),
 		}
 	}
-	name := fmt.Sprintf("always allow %s: ", term.FirstLine(d.Pending.Action, 40))
+	name := fmt.Sprintf("always allow %s: ", terminal.FirstLine(d.Pending.Action, 40))
 	help := "enter: take it  esc: back"
 	if len(d.patterns) > 1 {
 		help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)

@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
-	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Dialog takes all keys while it is open.
@@ -29,7 +29,7 @@ func Clip(line string, width int) string { return ansi.Truncate(line, max(width,
 
 // Wrap returns the lines of a text of others, without control characters, wrapped at the width.
 func Wrap(text string, width int) []string {
-	text = strings.ReplaceAll(term.ReplaceControls(strings.TrimRight(text, "\n")), "\t", "    ")
+	text = strings.ReplaceAll(terminal.ReplaceControls(strings.TrimRight(text, "\n")), "\t", "    ")
 	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
 }
 

@@ -8,9 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Entry is one line of a Picker.
@@ -127,7 +127,7 @@ func (p *Picker) Select(id string) {
 
 // PasteText implements Dialog.
 func (p *Picker) PasteText(text string) {
-	p.filter.Insert(term.FirstLine(text, 200))
+	p.filter.Insert(terminal.FirstLine(text, 200))
 	p.at = 0
 }
 
@@ -150,7 +150,7 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		hint = "enter: " + cmp.Or(p.Enter, "choose") + "  " + p.Hint + "  esc: close"
 	}
 	hints := Wrap(hint, width)
-	filter := term.FirstLine(p.filter.Text(), 100)
+	filter := terminal.FirstLine(p.filter.Text(), 100)
 	if filter == "" {
 		filter = th.Muted.Render("type to filter")
 	}
@@ -175,7 +175,7 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		lines = append(lines, th.Muted.Render("nothing matches"))
 	}
 	for _, l := range preview {
-		lines = append(lines, th.Muted.Render(Clip(term.FirstLine(l, 400), width)))
+		lines = append(lines, th.Muted.Render(Clip(terminal.FirstLine(l, 400), width)))
 	}
 	for _, l := range hints {
 		lines = append(lines, th.Muted.Render(l))
@@ -184,7 +184,7 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 }
 
 func itemLine(th style.Theme, it Entry, selected bool, width int) string {
-	label, detail := it.Branch+term.FirstLine(it.Label, 300), term.FirstLine(it.Detail, 80)
+	label, detail := it.Branch+terminal.FirstLine(it.Label, 300), terminal.FirstLine(it.Detail, 80)
 	room := width - ansi.StringWidth(detail) - 3
 	if room < 10 {
 		detail, room = "", width-2

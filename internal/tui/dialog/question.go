@@ -7,17 +7,18 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Form puts the questions of the model to the person, one after the other.
 type Form struct {
 	Pending session.PendingAsk
 	From    string // another session that asks; "" is the one on the screen
-	Send    func(term.Answer) tea.Cmd
+	Send    func(follow.Answer) tea.Cmd
 
 	given  [][]string // also of questions behind the open one, if the person went back
 	open   int        // the question on the screen
@@ -27,7 +28,7 @@ type Form struct {
 }
 
 // NewForm returns the dialog of questions.
-func NewForm(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Form {
+func NewForm(a session.PendingAsk, send func(follow.Answer) tea.Cmd) *Form {
 	return &Form{Pending: a, Send: send, chosen: map[int]bool{}}
 }
 
@@ -57,7 +58,7 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case key == "left" && f.open > 0 && (!f.isOwn() || f.own.IsEmpty()):
 		f.openAt(f.open - 1)
 	case key == "ctrl+x":
-		return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyReject}), true
+		return f.Send(follow.Answer{Ask: f.Pending, Reply: session.ReplyReject}), true
 	case f.isOwn():
 		composer.EditLine(&f.own, k)
 	case key == "space" && f.openQuestion().Multiple:
@@ -105,7 +106,7 @@ func (f *Form) takeAnswer() (tea.Cmd, bool) {
 		f.openAt(f.open)
 		return nil, false
 	}
-	return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyOnce, Answers: f.given}), true
+	return f.Send(follow.Answer{Ask: f.Pending, Reply: session.ReplyOnce, Answers: f.given}), true
 }
 
 // openAt opens a question, with the answer that it was given before.
@@ -152,7 +153,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 	}
 	var options []string
 	first := 0 // line of the selected option
-	for i, l := range term.OptionLines(q) {
+	for i, l := range describe.OptionLines(q) {
 		if i == f.at {
 			first = len(options)
 		}

@@ -8,9 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // TestFormFoot: the last line of a form says which question it is, and that no answer is given without words.
@@ -18,7 +18,7 @@ func TestFormFoot(t *testing.T) {
 	options := []session.Option{{Label: "left"}}
 	f := NewForm(session.PendingAsk{Questions: []session.Question{
 		{Question: "Which?", Options: options}, {Question: "And then?", Options: options},
-	}}, func(term.Answer) tea.Cmd { return nil })
+	}}, func(follow.Answer) tea.Cmd { return nil })
 	foot := func() string {
 		lines := f.RenderLines(style.Theme{}, 80, 20)
 		return lines[len(lines)-1]
@@ -37,10 +37,10 @@ func TestFormFoot(t *testing.T) {
 // several.
 func TestDigitAnswers(t *testing.T) {
 	options := []session.Option{{Label: "red"}, {Label: "blue"}}
-	var sent []term.Answer
+	var sent []follow.Answer
 	f := NewForm(session.PendingAsk{Questions: []session.Question{
 		{Question: "Which?", Options: options}, {Question: "And?", Options: options, Multiple: true},
-	}}, func(a term.Answer) tea.Cmd { sent = append(sent, a); return nil })
+	}}, func(a follow.Answer) tea.Cmd { sent = append(sent, a); return nil })
 	for _, k := range []tea.KeyPressMsg{
 		{Code: '2', Text: "2"}, {Code: '1', Text: "1"}, {Code: '2', Text: "2"}, {Code: tea.KeyEnter},
 	} {
@@ -72,7 +72,7 @@ func TestIgnoredKeys(t *testing.T) {
 // TestLowScreen: on any screen a request shows what it is about and the option that Enter takes, and no more lines than
 // fit; page keys leave no line out.
 func TestLowScreen(t *testing.T) {
-	send := func(term.Answer) tea.Cmd { return nil }
+	send := func(follow.Answer) tea.Cmd { return nil }
 	ask := session.PendingAsk{Action: "bash", Agent: "build", Resources: []string{"make"}, Save: []string{"make"}}
 	question := session.PendingAsk{Questions: []session.Question{{
 		Question: "Which? " + strings.Repeat("because ", 60), Options: []session.Option{{Label: "left"}, {Label: "right"}},
@@ -116,13 +116,13 @@ func TestLowScreen(t *testing.T) {
 // TestFormBack: left opens the question before with the answer that was given.
 func TestFormBack(t *testing.T) {
 	options := []session.Option{{Label: "red"}, {Label: "blue"}}
-	var sent []term.Answer
+	var sent []follow.Answer
 	f := NewForm(session.PendingAsk{Questions: []session.Question{
 		{Question: "One?", Options: options},
 		{Question: "Several?", Options: options, Multiple: true},
 		{Question: "Own?", Options: options},
 		{Question: "Last?", Options: options},
-	}}, func(a term.Answer) tea.Cmd { sent = append(sent, a); return nil })
+	}}, func(a follow.Answer) tea.Cmd { sent = append(sent, a); return nil })
 	enter, left := tea.KeyPressMsg{Code: tea.KeyEnter}, tea.KeyPressMsg{Code: tea.KeyLeft}
 	type keys []tea.KeyPressMsg
 	for _, k := range slices.Concat(
@@ -156,7 +156,7 @@ func TestLongOptions(t *testing.T) {
 	about := strings.TrimSpace(strings.Repeat("because ", 24))
 	f := NewForm(session.PendingAsk{Questions: []session.Question{{
 		Question: "Which?", Options: []session.Option{{Label: "left", Description: about}, {Label: "right"}},
-	}}}, func(term.Answer) tea.Cmd { return nil })
+	}}}, func(follow.Answer) tea.Cmd { return nil })
 	lines := f.RenderLines(style.Theme{}, 40, 20)
 	if got := strings.Count(strings.Join(lines, " "), "because"); got != 24 {
 		t.Errorf("%d of 24 words:\n%s", got, strings.Join(lines, "\n"))

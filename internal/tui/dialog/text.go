@@ -6,10 +6,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
-	"github.com/cairn-dev/cairn/internal/tui/diffview"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Text shows changes of files, if there are some, and lines. They can be scrolled.
@@ -69,8 +69,8 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 func (t *Text) wrapLines(th style.Theme, width int) []string {
 	lines := []string{}
 	for _, c := range t.Changes {
-		lines = append(lines, th.Heading.Render(Clip(term.FirstLine(c.Path, 500), width)))
-		lines = append(lines, diffview.Render(th, term.ReplaceControls(c.Patch), width, true)...)
+		lines = append(lines, th.Heading.Render(Clip(terminal.FirstLine(c.Path, 500), width)))
+		lines = append(lines, diffview.Render(th, terminal.ReplaceControls(c.Patch), width, true)...)
 		lines = append(lines, "")
 	}
 	for _, l := range t.Body {

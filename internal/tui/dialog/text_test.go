@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 const patch = "--- a.txt\n+++ a.txt\n@@ -7,2 +7,2 @@\n one\n-two\x1b[2J\n+three\n"

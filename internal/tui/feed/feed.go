@@ -9,14 +9,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 type (
 	// Updates are updates of one session that are shown together.
-	Updates []cli.SessionUpdate
+	Updates []follow.SessionUpdate
 	// Idle says that a session is idle since the event with the seq End.
 	Idle struct {
 		ID  session.ID
@@ -39,12 +39,12 @@ const maxBatch = 2048
 
 // FollowSession sends the updates of a session in batches.
 func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(tea.Msg)) {
-	updates := make(chan cli.SessionUpdate, maxBatch)
+	updates := make(chan follow.SessionUpdate, maxBatch)
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	reader.Go(func() {
 		defer close(updates)
-		cli.FollowSession(ctx, c, id, after, func(u cli.SessionUpdate) bool {
+		follow.FollowSession(ctx, c, id, after, func(u follow.SessionUpdate) bool {
 			select {
 			case updates <- u:
 				return true
@@ -76,8 +76,8 @@ func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int6
 // AwaitIdle returns when the session is idle.
 func AwaitIdle(ctx context.Context, c *api.Client, id session.ID) tea.Msg {
 	err := c.Wait(ctx, id)
-	for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = c.Wait(ctx, id) {
-		_ = cli.Sleep(ctx, time.Second) // the loop ends with ctx
+	for ; follow.IsConnectionLost(err) && ctx.Err() == nil; err = c.Wait(ctx, id) {
+		_ = follow.Sleep(ctx, time.Second) // the loop ends with ctx
 	}
 	var end int64
 	if err == nil {
@@ -113,6 +113,6 @@ func FollowAll(ctx context.Context, c *api.Client, send func(tea.Msg)) {
 				send(Event{*u.Event})
 			}
 		}
-		_ = cli.Sleep(ctx, pause) // the loop ends with ctx
+		_ = follow.Sleep(ctx, pause) // the loop ends with ctx
 	}
 }

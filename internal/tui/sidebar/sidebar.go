@@ -7,9 +7,10 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // The width of the bar, and the least one of a screen that has it.
@@ -58,14 +59,14 @@ func (b Bar) renderFiles(th style.Theme, width, height int) []string {
 	if len(b.Files) == 0 {
 		return []string{th.Heading.Render("Changed files"), th.Muted.Render("none")}
 	}
-	head := th.Heading.Render(term.FormatPlural(len(b.Files), "changed file"))
+	head := th.Heading.Render(terminal.FormatPlural(len(b.Files), "changed file"))
 	lines := []string{joinCounts(head, renderCounts(th, added, removed), width)}
 	for i, f := range b.Files {
 		if len(lines) >= height-2 && i < len(b.Files)-1 {
 			lines = append(lines, th.Muted.Render(fmt.Sprintf("… and %d more", len(b.Files)-i)))
 			break
 		}
-		name := term.FirstLine(string(f.Path), 400)
+		name := terminal.FirstLine(string(f.Path), 400)
 		if f.Status == "deleted" {
 			name += " (deleted)"
 		}
@@ -100,7 +101,7 @@ func (b Bar) renderTodos(th style.Theme, width int) (lines []string) {
 		return nil
 	}
 	lines = []string{th.Heading.Render("Todos")}
-	for i, l := range term.FormatTodos(b.Todos) {
+	for i, l := range describe.FormatTodos(b.Todos) {
 		st := th.Text
 		switch b.Todos[i].Status {
 		case session.TodoCompleted, session.TodoCancelled:

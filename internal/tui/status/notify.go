@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Notifier tells a person who looks elsewhere that something waits.
@@ -26,4 +26,4 @@ func (n Notifier) TellPerson(title, text string, blurred bool) tea.Cmd {
 }
 
 // oscText is text without what would end the sequence or begin another field.
-func oscText(text string) string { return strings.ReplaceAll(term.FirstLine(text, 120), ";", ",") }
+func oscText(text string) string { return strings.ReplaceAll(terminal.FirstLine(text, 120), ";", ",") }

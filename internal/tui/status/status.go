@@ -8,9 +8,10 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // SessionLine is the content of the status line.
@@ -66,17 +67,17 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	if l.Queue > 0 {
 		add(fmt.Sprintf("%d queued", l.Queue))
 	}
-	add(term.FirstLine(l.Agent, 30))
-	add(term.FirstLine(l.Model, 50))
+	add(terminal.FirstLine(l.Agent, 30))
+	add(terminal.FirstLine(l.Model, 50))
 	if l.Fill > 0 {
-		add(term.FormatPercent(l.Fill) + " context")
+		add(terminal.FormatPercent(l.Fill) + " context")
 	}
 	if n := l.Tokens.Sum(); n > 0 {
-		add(term.FormatCount(n) + " tokens")
-		add(term.FormatCost(l.Cost, l.Tokens))
+		add(terminal.FormatCount(n) + " tokens")
+		add(describe.FormatCost(l.Cost, l.Tokens))
 	}
-	add(term.FirstLine(l.Branch, 40))
-	add(term.FirstLine(l.Where, 200))
+	add(terminal.FirstLine(l.Branch, 40))
+	add(terminal.FirstLine(l.Where, 200))
 	text, used := st.Render(l.state()), ansi.StringWidth(l.state())
 	for _, p := range parts {
 		w := ansi.StringWidth(p) + 3

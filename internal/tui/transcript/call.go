@@ -8,9 +8,10 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/diffview"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // The lines that are shown of a call that is not open, and of one that is.
@@ -22,7 +23,7 @@ const (
 
 // renderTool returns the line of a call, and below it what is worth showing; all of its result if it is open.
 func (p painter) renderTool(t *session.Tool, open bool) []string {
-	head, st := term.DescribeCall(t.Name, t.State.Input), p.theme.Success
+	head, st := describe.DescribeCall(t.Name, t.State.Input), p.theme.Success
 	mark, why := "✓ ", ""
 	var failed []string
 	switch {
@@ -31,7 +32,7 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 	case !t.State.Status.IsSettled():
 		mark, st = "→ ", p.theme.Accent
 	default:
-		if why, failed = term.DescribeFailure(t.Name, t.State.Structured); why != "" {
+		if why, failed = describe.DescribeFailure(t.Name, t.State.Structured); why != "" {
 			mark, st = "✗ ", p.theme.Error
 		}
 	}
@@ -55,11 +56,11 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 
 // renderDetails returns what is shown below the line of a call.
 func (p painter) renderDetails(t *session.Tool, r result, failed []string, open bool) (lines []string) {
-	if todos := term.CallTodos(t.Name, t.State.Input); len(todos) > 0 {
+	if todos := describe.CallTodos(t.Name, t.State.Input); len(todos) > 0 {
 		return p.cutLines(p.styleLines(p.theme.Text, strings.Join(todos, "\n")), openLines)
 	}
 	for _, f := range t.State.Attachments {
-		name := term.FirstLine(cmp.Or(f.Name, f.Mime), 200)
+		name := terminal.FirstLine(cmp.Or(f.Name, f.Mime), 200)
 		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, fileKind(f.Mime)+" "+name), 1)...)
 	}
 	switch {
@@ -68,7 +69,7 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 		if open {
 			limit = openLines
 		}
-		diff := diffview.Render(p.theme, term.ReplaceControls(r.Diff), max(p.width-2, 2), open)
+		diff := diffview.Render(p.theme, terminal.ReplaceControls(r.Diff), max(p.width-2, 2), open)
 		return append(lines, p.cutLines(diff, limit)...)
 	case open:
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, outputOf(t)), openLines)...)
@@ -87,10 +88,10 @@ func (p painter) renderShell(x *session.Shell, open bool) []string {
 	mark, st, about := "✓ ", p.theme.Success, p.describeTook(x.Time.Created, x.Time.Completed)
 	if x.Time.Completed == 0 {
 		mark, st = "→ ", p.theme.Accent
-	} else if why := term.DescribeShellEnd(x.ShellEnd); why != "" {
+	} else if why := describe.DescribeShellEnd(x.ShellEnd); why != "" {
 		mark, st, about = "✗ ", p.theme.Error, about+", "+why
 	}
-	lines := []string{p.renderHead(st, mark, "! "+term.FirstLine(x.Command, 300), about)}
+	lines := []string{p.renderHead(st, mark, "! "+terminal.FirstLine(x.Command, 300), about)}
 	if open {
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, x.Output), openLines)...)
 	}

@@ -8,8 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
-	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // painter renders sections with a width and at a time.
@@ -22,7 +22,7 @@ type painter struct {
 // wrapPlain returns the text, without control characters, as lines with a prefix of the first one and one of the
 // others. The prefixes have the same width.
 func (p painter) wrapPlain(first, rest, text string) []string {
-	text = strings.ReplaceAll(strings.TrimSpace(term.ReplaceControls(text)), "\t", "    ")
+	text = strings.ReplaceAll(strings.TrimSpace(terminal.ReplaceControls(text)), "\t", "    ")
 	prefix := first
 	lines := strings.Split(ansi.Wrap(text, max(p.width-ansi.StringWidth(first), 2), ""), "\n")
 	for i, l := range lines {
@@ -43,7 +43,7 @@ func (p painter) foldLines(st lipgloss.Style, text string) (lines []string) {
 }
 
 func (p painter) layLines(st lipgloss.Style, text string, fit func(line string, width int) string) (lines []string) {
-	text = strings.TrimRight(strings.ReplaceAll(term.ReplaceControls(term.CleanOutput(text)), "\t", "    "), "\n ")
+	text = strings.TrimRight(strings.ReplaceAll(terminal.ReplaceControls(terminal.CleanOutput(text)), "\t", "    "), "\n ")
 	if text == "" {
 		return nil
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/markdown"
 )
 
 // section shows one message, or one item of an answer.

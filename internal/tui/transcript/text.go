@@ -7,9 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tui/markdown"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 func (p painter) renderPrompt(u *session.User) (lines []string) {
@@ -21,7 +21,7 @@ func (p painter) renderPrompt(u *session.User) (lines []string) {
 		if strings.HasPrefix(about, "data:") {
 			about = "pasted"
 		}
-		about = fmt.Sprintf("  %s %s", fileKind(f.Mime), term.FirstLine(about, 200))
+		about = fmt.Sprintf("  %s %s", fileKind(f.Mime), terminal.FirstLine(about, 200))
 		lines = append(lines, p.theme.Muted.Render(ansi.Truncate(about, p.width, "…")))
 	}
 	return lines
@@ -38,7 +38,7 @@ func fileKind(mime string) string {
 // renderText renders the text of an answer. Of a live text, only the last line is rendered again.
 func (p painter) renderText(b *section) []string {
 	if b.live == nil {
-		return markdown.Render(p.theme, term.ReplaceControls(strings.TrimSpace(b.text())), p.width)
+		return markdown.Render(p.theme, terminal.ReplaceControls(strings.TrimSpace(b.text())), p.width)
 	}
 	rest := string(b.live[b.arrived.size:])
 	if b.arrived.stream == nil {
@@ -47,9 +47,9 @@ func (p painter) renderText(b *section) []string {
 		rest = text
 	}
 	n := strings.LastIndexByte(rest, '\n') + 1
-	b.arrived.stream.AddLines(term.ReplaceControls(rest[:n]))
+	b.arrived.stream.AddLines(terminal.ReplaceControls(rest[:n]))
 	b.arrived.size += n
-	return b.arrived.stream.Render(term.ReplaceControls(rest[n:]))
+	return b.arrived.stream.Render(terminal.ReplaceControls(rest[n:]))
 }
 
 func (p painter) renderReasoning(b *section, open bool) (lines []string) {
@@ -60,7 +60,7 @@ func (p painter) renderReasoning(b *section, open bool) (lines []string) {
 			head = "thinking: "
 			text = text[strings.LastIndexByte(text, '\n')+1:]
 		}
-		return []string{p.theme.Muted.Render(ansi.Truncate(head+term.FirstLine(text, 300), p.width, "…"))}
+		return []string{p.theme.Muted.Render(ansi.Truncate(head+terminal.FirstLine(text, 300), p.width, "…"))}
 	}
 	for _, l := range p.wrapPlain("  ", "  ", text) {
 		lines = append(lines, p.theme.Muted.Render(l))
@@ -71,7 +71,7 @@ func (p painter) renderReasoning(b *section, open bool) (lines []string) {
 func (p painter) renderCompaction(c *session.Compaction, open bool) []string {
 	lines := []string{p.theme.Muted.Render(ansi.Truncate("── the model reads a summary of this ──", p.width, "…"))}
 	if open {
-		lines = append(lines, markdown.Render(p.theme, strings.TrimSpace(term.ReplaceControls(c.Summary)), p.width)...)
+		lines = append(lines, markdown.Render(p.theme, strings.TrimSpace(terminal.ReplaceControls(c.Summary)), p.width)...)
 	}
 	return lines
 }

@@ -3,8 +3,8 @@ package transcript
 import (
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -50,7 +50,7 @@ func (m *Model) applyEvent(e *session.Event) {
 	if begun := session.Begin(e.Data, e.Seq); begun != nil {
 		m.appendSections(m.addMessage(begun))
 		if c, ok := e.Data.(*session.CompactionEnded); ok {
-			m.AddNote(term.DescribeCompaction(c))
+			m.AddNote(describe.DescribeCompaction(c))
 		}
 		return
 	}
@@ -73,9 +73,9 @@ func (m *Model) applyEvent(e *session.Event) {
 		}
 	case *session.Retried:
 		m.dropFailure(d.Error.Message)
-		m.AddNote(term.DescribeRetry(d))
+		m.AddNote(describe.DescribeRetry(d))
 	default:
-		if text := term.DescribeCompactionEvent(d); text != "" {
+		if text := describe.DescribeCompactionEvent(d); text != "" {
 			m.AddNote(text)
 		}
 	}

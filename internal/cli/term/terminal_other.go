@@ -1,8 +1,0 @@
-//go:build !unix
-
-package term
-
-import "os"
-
-// isForeground reports whether this process may read from the terminal.
-func isForeground(*os.File) bool { return true }

@@ -1,0 +1,60 @@
+package describe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// DescribeCompaction says what a compaction achieved, what it cost and, beyond a second, how long it took.
+func DescribeCompaction(e *session.CompactionEnded) string {
+	text := "the history was summarised"
+	if e.Before > 0 {
+		text += fmt.Sprintf(": %s -> %s tokens", terminal.FormatCount(e.Before), terminal.FormatCount(e.After))
+	}
+	if e.Request != nil {
+		text += ", cost " + FormatCost(e.Request.Cost, e.Request.Tokens)
+	}
+	if took := time.Duration(e.Timestamp-e.Started) * time.Millisecond; e.Started > 0 && took >= time.Second {
+		text += fmt.Sprintf(" (%s)", took.Round(100*time.Millisecond))
+	}
+	return text
+}
+
+// DescribeCompactionFailure says why the history was not summarised.
+func DescribeCompactionFailure(e *session.CompactionFailed) string {
+	switch e.Error.Reason {
+	case session.ReasonAborted:
+		return "the history was not summarised: the summary was interrupted"
+	case session.ReasonSummary: // its message says that the history was not summarised
+		return terminal.FirstLine(e.Error.Message, 300)
+	}
+	return "the history was not summarised: " + terminal.FirstLine(e.Error.Message, 300)
+}
+
+// CompactionUndone is the line about a compaction that was undone.
+const CompactionUndone = "the summary was undone: the model reads what it replaced again"
+
+// DescribeCompactionEvent returns the line about an event of a compaction, "" for any other event.
+func DescribeCompactionEvent(d session.EventData) string {
+	switch d := d.(type) {
+	case *session.CompactionStarted:
+		switch {
+		case d.Reason == session.CompactionManual:
+			return "the history is being summarised, as requested"
+		case d.Overflow:
+			return "the history is being summarised, because the provider rejected the request as too large"
+		}
+		return "the history is being summarised, because the next request would not fit the model's window"
+	case *session.CompactionEnded:
+		return DescribeCompaction(d)
+	case *session.CompactionFailed:
+		return DescribeCompactionFailure(d)
+	case *session.CompactionUndone:
+		return CompactionUndone
+	default:
+		return ""
+	}
+}

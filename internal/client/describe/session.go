@@ -1,0 +1,36 @@
+package describe
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+func SessionTitle(s *session.Session) string {
+	t := terminal.FirstLine(s.Title, 70)
+	if s.Time.Archived != 0 {
+		t += " (archived)"
+	}
+	return t
+}
+
+// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking.
+func SessionMark(s *session.Session) string {
+	if s.Open {
+		return SessionTitle(s) + " (does not ask)"
+	}
+	return SessionTitle(s)
+}
+
+// DescribePaused says that a session waits after a crash, and how to continue it. The directory may be empty.
+func DescribePaused(id session.ID, directory string) string {
+	if directory != "" {
+		directory = " of " + directory
+	}
+	const text = "the session %s%s was cut off and waits; to continue it, run: cairn attach -s %[1]s"
+	return fmt.Sprintf(text, id, directory)
+}
+
+// OpenNote explains a session that does not ask.
+const OpenNote = "an OpenCode client started this session: what no rule decides runs without asking"

@@ -1,0 +1,247 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// toolTask is the name of the tool that hands work to subagents.
+const toolTask = "task"
+
+// taskPollInterval is the interval at which a task's session is looked up until it exists.
+const taskPollInterval = 100 * time.Millisecond
+
+// TaskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the contexts of
+// Watch. All methods belong to one goroutine.
+type TaskWatch struct {
+	Events chan TaskEvent // to be received and passed to AcceptEvent
+
+	wg      sync.WaitGroup
+	tasks   map[string]session.ID // the sessions of calls and jobs that run, by their part or id
+	cursors map[session.ID]int64  // the seq of the newest event that was accepted
+	watched map[string]watchedTask
+}
+
+// TaskEvent is an event of the session of a task, or an ask that waited or a task that ran in it before.
+type TaskEvent struct {
+	SessionID session.ID
+	Data      session.EventData
+
+	seq int64 // 0 of what was there before
+}
+
+// watchedTask is a session that is followed until stop is called.
+type watchedTask struct {
+	id   session.ID
+	stop context.CancelFunc
+}
+
+// NewTaskWatch returns a watch without tasks.
+func NewTaskWatch() *TaskWatch {
+	return &TaskWatch{
+		Events: make(chan TaskEvent), tasks: map[string]session.ID{}, cursors: map[session.ID]int64{},
+		watched: map[string]watchedTask{},
+	}
+}
+
+// NoteRunning notes the tasks that the session's newest message waits for.
+func (w *TaskWatch) NoteRunning(newest session.Message) {
+	for _, d := range runningTasks(newest) {
+		w.tasks[string(d.PartID)] = TaskSession(d)
+	}
+}
+
+// NoteJobs notes the tasks that run as jobs of the session. It reports whether there are any.
+func (w *TaskWatch) NoteJobs(jobs []session.Job) (found bool) {
+	for _, j := range jobs {
+		if j.Status == session.JobRunning && j.Task != nil {
+			w.tasks[string(j.ID)], found = j.Task.SessionID, true
+		}
+	}
+	return found
+}
+
+// runningTasks returns the calls that hand work to subagents and have not ended.
+func runningTasks(m session.Message) (calls []*session.ToolCalled) {
+	a, ok := m.(*session.Assistant)
+	if !ok {
+		return nil
+	}
+	for _, c := range a.Tools() {
+		d := &session.ToolCalled{PartID: c.PartID, Tool: c.Name, Input: c.State.Input}
+		if c.State.Status == session.ToolRunning && TaskSession(d) != "" {
+			calls = append(calls, d)
+		}
+	}
+	return calls
+}
+
+// NoteEvent notes the beginning or the end of a task by an event of the session.
+func (w *TaskWatch) NoteEvent(d session.EventData) {
+	switch d := d.(type) {
+	case *session.ToolCalled:
+		id := TaskSession(d)
+		if id == "" {
+			return
+		}
+		if id == session.TaskID(d.PartID) { // all that happens in the session belongs to the work
+			w.cursors[id] = -1
+		}
+		w.tasks[string(d.PartID)] = id
+	case *session.ToolSuccess:
+		delete(w.tasks, string(d.PartID))
+	case *session.ToolFailed:
+		delete(w.tasks, string(d.PartID))
+	case *session.JobStarted:
+		if d.Job.Task != nil {
+			w.tasks[string(d.Job.ID)] = d.Job.Task.SessionID
+		}
+	case *session.JobEnded:
+		delete(w.tasks, string(d.JobID))
+	}
+}
+
+// TaskSession returns the session in which a call hands work to a subagent, "" for calls of other tools.
+func TaskSession(d *session.ToolCalled) session.ID {
+	if d.Tool != toolTask {
+		return ""
+	}
+	var in struct {
+		Continue session.ID `json:"task_id"`
+	}
+	_ = json.Unmarshal(d.Input, &in) // an invalid call fails
+	return cmp.Or(in.Continue, session.TaskID(d.PartID))
+}
+
+// AcceptEvent notes an event of a task, and reports whether it is new.
+func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
+	if e.seq > 0 {
+		if e.seq <= w.cursors[e.SessionID] {
+			return false
+		}
+		w.cursors[e.SessionID] = e.seq
+	}
+	if d, ok := e.Data.(*session.ToolCalled); ok && e.seq == 0 { // ran before its session was followed
+		w.tasks[string(d.PartID)] = TaskSession(d)
+		return true
+	}
+	w.NoteEvent(e.Data)
+	return true
+}
+
+// Watch begins to follow the sessions of tasks that have begun. It stops following those that have ended, and returns
+// their events that were not received.
+func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent) {
+	for part, watched := range w.watched {
+		if _, runs := w.tasks[part]; !runs {
+			watched.stop()
+			delete(w.watched, part)
+			rest = append(rest, w.readRest(ctx, c, watched.id)...)
+		}
+	}
+	for part, id := range w.tasks {
+		if w.watched[part].stop != nil {
+			continue
+		}
+		taskCtx, stop := context.WithCancel(ctx)
+		w.watched[part] = watchedTask{id, stop}
+		after, known := w.cursors[id]
+		w.wg.Go(func() {
+			if known || w.sendWaiting(taskCtx, c, id, &after) {
+				w.follow(taskCtx, c, id, after)
+			}
+		})
+	}
+	return rest
+}
+
+// Wait returns when nothing is followed any more, as the context of Watch has ended. Watch can be called again, with
+// another connection.
+func (w *TaskWatch) Wait() {
+	w.wg.Wait()
+	clear(w.watched)
+}
+
+// Stop forgets all tasks, once nothing is followed any more.
+func (w *TaskWatch) Stop() {
+	for _, watched := range w.watched {
+		watched.stop()
+	}
+	w.Wait()
+	clear(w.tasks)
+	clear(w.cursors)
+}
+
+// readRest returns the events of a session that were not accepted. What cannot be read is left out.
+func (w *TaskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) (rest []TaskEvent) {
+	after, known := w.cursors[id]
+	for more := known; more; {
+		h, err := c.History(ctx, id, after, 0)
+		for _, e := range h.Data {
+			rest = append(rest, TaskEvent{id, e.Data, e.Seq})
+			after = e.Seq
+		}
+		more = err == nil && h.HasMore && len(h.Data) > 0
+	}
+	return rest
+}
+
+// send sends an event; false once ctx has ended.
+func (w *TaskWatch) send(ctx context.Context, e TaskEvent) bool {
+	select {
+	case w.Events <- e:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sendWaiting sends what a session that a task continues, or whose task ran before, waits for: asks and tasks. It sets
+// after to its newest event. It returns false if that fails: then the session of the call says why.
+func (w *TaskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
+	var err error
+	if *after, err = c.Head(ctx, id); err != nil {
+		return false
+	}
+	newest, err := c.Messages(ctx, id, api.MessageQuery{Limit: 1})
+	if err != nil {
+		return false
+	}
+	for _, m := range newest.Data {
+		for _, d := range runningTasks(m) {
+			if !w.send(ctx, TaskEvent{id, d, 0}) {
+				return false
+			}
+		}
+	}
+	pending, err := PendingAsks(ctx, c, id)
+	for _, a := range pending {
+		if !w.send(ctx, TaskEvent{id, &session.PermissionAsked{Ask: a}, 0}) {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// follow sends the events of a session, which may not have begun, after the event, until ctx ends.
+func (w *TaskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
+	for {
+		missing := false
+		FollowSession(ctx, c, id, after, func(u SessionUpdate) bool {
+			missing = errors.Is(u.Err, &session.Error{Code: session.CodeNotFound})
+			e := u.Update.Event
+			return e == nil || w.send(ctx, TaskEvent{id, e.Data, e.Seq})
+		})
+		if !missing || Sleep(ctx, taskPollInterval) != nil {
+			return
+		}
+	}
+}

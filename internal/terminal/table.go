@@ -1,0 +1,57 @@
+package terminal
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Table prints columns of short texts, aligned for people.
+type Table struct {
+	out  *Stream
+	Head []string
+	rows [][]string
+
+	Ruled     bool  // a line as long as the head stands below it
+	MinWidths []int // widths of the first columns, at least
+}
+
+// NewTable returns a table with these column heads.
+func NewTable(out *Stream, head ...string) *Table { return &Table{out: out, Head: head} }
+
+func (t *Table) AddRow(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *Table) Print() {
+	width := make([]int, len(t.Head))
+	copy(width, t.MinWidths)
+	for _, row := range append([][]string{t.Head}, t.rows...) {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	write := func(row []string, style string) {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		text := strings.TrimRight(b.String(), " ")
+		if style != "" {
+			text = t.out.PaintText(style, text)
+		}
+		t.out.Printf("%s\n", text)
+	}
+	write(t.Head, Dim)
+	if t.Ruled {
+		last := len(width) - 1
+		whole := 2*last + utf8.RuneCountInString(t.Head[last])
+		for _, w := range width[:last] {
+			whole += w
+		}
+		t.out.Printf("%s\n", strings.Repeat("─", whole))
+	}
+	for _, row := range t.rows {
+		write(row, "")
+	}
+}
