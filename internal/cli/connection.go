@@ -31,21 +31,44 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 // WithHostClient is WithClient with other options of the host.
 func (a *Invocation) WithHostClient(
 	ctx context.Context, o Options, f func(context.Context, *api.Client) error,
-) (err error) {
-	t := &reconnectTransport{host: a.Host, options: o}
-	conn, err := t.connect(ctx)
+) error {
+	h, err := a.OpenHostClient(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if conn := t.release(); conn != nil {
-			err = cmp.Or(err, a.CloseConnection(context.WithoutCancel(ctx), conn, a.Note))
-		}
-	}()
-	a.Owner = conn.Owner
+	a.Owner = h.Owner
+	err = f(ctx, h.API)
+	return cmp.Or(err, h.Close(context.WithoutCancel(ctx), a.Note))
+}
+
+// HostClient is a client of the owner of the store on this machine. It reconnects when the owner changes.
+type HostClient struct {
+	API   *api.Client
+	Owner string // describes the other process that does the work; "" if this one does
+
+	inv       *Invocation
+	transport *reconnectTransport
+}
+
+// OpenHostClient connects to the owner of the store. The caller closes the client.
+func (a *Invocation) OpenHostClient(ctx context.Context, o Options) (*HostClient, error) {
+	t := &reconnectTransport{host: a.Host, options: o}
+	conn, err := t.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c := *conn.API
 	c.HTTP = &http.Client{Transport: t}
-	return f(ctx, &c)
+	return &HostClient{API: &c, Owner: conn.Owner, inv: a, transport: t}, nil
+}
+
+// Close closes the connection, if there is one. note is called with what the process waits for.
+func (h *HostClient) Close(ctx context.Context, note func(string)) error {
+	conn := h.transport.release()
+	if conn == nil {
+		return nil
+	}
+	return h.inv.CloseConnection(ctx, conn, note)
 }
 
 // CloseConnection closes the connection. If this process owns the store and waits for sessions at work first, it says

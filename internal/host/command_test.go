@@ -112,22 +112,22 @@ func TestTemplatePermission(t *testing.T) {
 
 // answerNextAsk waits for an ask of the session after the seq and answers it.
 func answerNextAsk(t *testing.T, c *api.Client, s *session.Session, after int64, reply session.Reply) {
-	follow.FollowSession(t.Context(), c, s.ID, after, func(u follow.SessionUpdate) bool {
-		if u.Err != nil {
-			t.Errorf("follow the session: %v", u.Err)
-			return false
+	w := follow.Start(t.Context(), c, s.ID, follow.Options{After: after})
+	defer w.Stop()
+	for u := range w.C {
+		if u.End != nil {
+			t.Errorf("follow the session: %v", u.End)
 		}
-		if u.Update.Event == nil {
-			return true
+		if u.Event == nil {
+			continue
 		}
-		asked, ok := u.Update.Event.Data.(*session.PermissionAsked)
-		if ok {
+		if asked, ok := u.Event.Data.(*session.PermissionAsked); ok {
 			if err := c.Reply(t.Context(), s.ID, asked.Ask.ID, api.ReplyRequest{Reply: reply}); err != nil {
 				t.Error(err)
 			}
+			return
 		}
-		return !ok
-	})
+	}
 }
 
 // A command is a subtask if it says so, or if its agent is a subagent and it does not say otherwise. The subagent gets

@@ -36,8 +36,7 @@ type model struct {
 
 	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
 	wait   func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
-	follow func(session.ID, int64) context.CancelFunc
-	await  func(session.ID) tea.Cmd
+	follow func(session.ID, int64) watched
 
 	width, height int
 	now           time.Time
@@ -80,15 +79,21 @@ type model struct {
 // work is the session on the screen and its activity.
 type work struct {
 	session *session.Session // nil until the first prompt
-	cursor  int64            // seq of the newest event that is shown
-	end     int64            // seq at which the session is idle; -1 unknown
+	watch   watched
 	working bool
-	waiting bool // a call waits for the session to become idle
 	since   time.Time
 	retryAt time.Time // when the next attempt at an answer is made
-	lost    bool      // the event stream broke
-	stop    context.CancelFunc
+	lost    bool      // the connection is lost
 }
+
+// watched is a session whose updates are sent to the program.
+type watched struct {
+	expectIdle func()
+	stop       context.CancelFunc
+}
+
+// unwatched is the watch of no session.
+func unwatched() watched { return watched{func() {}, func() {}} }
 
 // openedMsg is the content of a session that was opened.
 type openedMsg struct {

@@ -100,8 +100,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 // followCreated opens a session that was just created.
 func followCreated(m *model, s *session.Session) {
 	closeSession(m)
-	m.session, m.cursor = s, -1
-	m.stop = m.follow(s.ID, -1)
+	m.session, m.watch = s, m.follow(s.ID, -1)
 }
 
 func slashAliases(name string) string {
@@ -175,7 +174,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 		return nil
 	}
 	if m.session != nil {
-		cmds = append(cmds, expectIdle(m), readInbox(m))
+		cmds = append(cmds, beginWork(m), readInbox(m))
 	}
 	return tea.Batch(cmds...)
 }

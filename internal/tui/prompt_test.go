@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
@@ -71,13 +72,10 @@ func TestTimeOfOpenedWork(t *testing.T) {
 func TestRetryCountdown(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	show := func(seq int64, d session.EventData) {
-		m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{Seq: seq, Data: d}}}})
-	}
-	show(8, &session.StepStarted{})
+	m.Update(updateOf(&session.StepStarted{}))
 	retried := &session.Retried{Attempt: 1, Next: 61_000}
 	retried.Timestamp = 1000
-	show(9, retried)
+	m.Update(updateOf(retried))
 	begun := m.retryAt.Add(-time.Minute)
 	for after, want := range map[time.Duration]string{
 		0: "retries in 60 s", 500 * time.Millisecond: "retries in 60 s", 59 * time.Second: "retries in 1 s",
@@ -96,7 +94,7 @@ func TestRetryCountdownEnds(t *testing.T) {
 	begin := &session.StepStarted{}
 	for name, end := range map[string]func(*model){
 		"early":       func(m *model) { applyEvent(m, session.Event{Seq: 9, Data: begin}) },
-		"interrupted": func(m *model) { m.Update(feed.Idle{ID: "ses_1", End: m.cursor}) },
+		"interrupted": func(m *model) { m.Update(feed.Updates{ID: "ses_1", List: []follow.Update{{Idle: true}}}) },
 	} {
 		m := newTestModel(t, composer.DraftFile{})
 		openTestSession(m)

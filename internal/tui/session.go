@@ -48,7 +48,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	closeSession(m)
-	m.session, m.cursor = o.session, o.head
+	m.session, m.watch = o.session, m.follow(o.session.ID, o.head)
 	setInbox(m, o.inbox)
 	slices.Reverse(o.messages.Data)
 	m.transcript.SetMessages(o.messages.Data, o.session.Revert)
@@ -59,13 +59,12 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	if o.status.Type == api.StatusIdle && session.NextOf(o.messages.Data).NeedsTurn() {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
 	}
-	m.stop = m.follow(o.session.ID, o.head)
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
 	if o.session.Open {
 		m.note = describe.OpenNote
 	}
 	if o.status.Type != api.StatusIdle {
-		cmds = append(cmds, expectIdle(m))
+		cmds = append(cmds, beginWork(m))
 		m.since = time.UnixMilli(workStart(o.messages.Data))
 	}
 	for _, a := range o.asks {
@@ -87,8 +86,8 @@ func workStart(list []session.Message) int64 {
 
 // closeSession leaves the session, if any. The next prompt begins another one.
 func closeSession(m *model) {
-	m.stop()
-	m.work = work{stop: func() {}, end: -1}
+	m.watch.stop()
+	m.work = work{watch: unwatched()}
 	m.pendingSearch = ""
 	setInbox(m, nil)
 	m.olderCursor, m.window, m.changes = api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
@@ -125,19 +124,14 @@ func readInbox(m *model) tea.Cmd {
 	})
 }
 
-// expectIdle notes that the session works, and waits for its end.
-func expectIdle(m *model) tea.Cmd {
-	var tick tea.Cmd
-	if !m.working {
-		m.since = time.Now()
-		tick = nextTick()
+// beginWork notes that the session works, until the watch reports that it is idle.
+func beginWork(m *model) tea.Cmd {
+	m.watch.expectIdle()
+	if m.working {
+		return nil
 	}
-	m.working, m.end = true, -1
-	if m.waiting {
-		return tick
-	}
-	m.waiting = true
-	return tea.Batch(tick, m.await(m.session.ID))
+	m.working, m.since = true, time.Now()
+	return nextTick()
 }
 
 // nextTick brings the next second of running work. While nothing works there are no ticks.
@@ -154,22 +148,9 @@ func advanceClock(m *model, t time.Time) tea.Cmd {
 	return nextTick()
 }
 
-// onIdle ends the work once all that happened before is shown.
-func onIdle(m *model, i feed.Idle) tea.Cmd {
-	if m.session == nil || i.ID != m.session.ID {
-		return nil
-	}
-	m.waiting, m.end = false, i.End
-	if i.Err != nil {
-		m.showError("the session", i.Err)
-		m.end = m.cursor
-	}
-	return checkEnd(m)
-}
-
-// checkEnd ends the work if its last event is shown.
-func checkEnd(m *model) tea.Cmd {
-	if !m.working || m.waiting || m.end < 0 || m.cursor < m.end {
+// endWork notes that the session is idle, and reads what the work has changed.
+func endWork(m *model) tea.Cmd {
+	if !m.working {
 		return nil
 	}
 	m.working, m.retryAt = false, time.Time{}
@@ -178,67 +159,37 @@ func checkEnd(m *model) tea.Cmd {
 }
 
 // applyUpdates shows updates of the session.
-func applyUpdates(m *model, list feed.Updates) tea.Cmd {
+func applyUpdates(m *model, batch feed.Updates) tea.Cmd {
 	var cmds []tea.Cmd
-	for _, u := range list {
-		if m.session == nil || u.ID != m.session.ID {
-			continue
+	for _, u := range batch.List {
+		if m.session != nil && batch.ID == m.session.ID {
+			cmds = append(cmds, applyUpdate(m, u))
 		}
-		cmds = append(cmds, applyUpdate(m, u))
 	}
-	return tea.Batch(append(cmds, checkEnd(m))...)
+	return tea.Batch(cmds...)
 }
 
-func applyUpdate(m *model, u follow.SessionUpdate) tea.Cmd {
+func applyUpdate(m *model, u follow.Update) tea.Cmd {
 	switch {
-	case errors.Is(u.Err, &session.Error{Code: session.CodeNotFound}):
+	case u.Event != nil:
+		m.transcript.ShowEvent(u.Event)
+		return applyEvent(m, *u.Event)
+	case u.Fragment != nil:
+		m.transcript.ShowFragment(u.Fragment)
+	case u.Idle:
+		return endWork(m)
+	case u.Lost != nil:
+		m.lost = true
+	case u.Found: // what was cut off meanwhile is shown
+		m.lost, m.note = false, "connected again"
+		return openSession(m, m.session.ID)
+	case errors.Is(u.End, &session.Error{Code: session.CodeNotFound}):
 		closeSession(m)
 		m.note = "this session was deleted; the next prompt begins another one"
-		return nil
-	case u.Final:
-		m.showError("the session cannot be followed", u.Err)
-		return nil
-	case u.Err != nil:
-		if m.lost {
-			return nil
-		}
-		m.lost = true
-		return findServer(m)
-	case m.lost:
-		m.lost = false
-		m.note = "connected again"
+	case u.End != nil:
+		m.showError("the session cannot be followed", u.End)
 	}
-	if e := u.Update.Event; e != nil {
-		if e.Seq <= m.cursor {
-			return nil
-		}
-		m.cursor = e.Seq
-		m.transcript.ShowUpdate(u.Update)
-		return applyEvent(m, *e)
-	}
-	m.transcript.ShowUpdate(u.Update)
 	return nil
-}
-
-// findServer opens the session again once the server, or the next one, answers.
-func findServer(m *model) tea.Cmd {
-	c, id := m.api, m.session.ID
-	return m.run(func(ctx context.Context) tea.Msg {
-		err := follow.Sleep(ctx, time.Second/2)
-		if err == nil {
-			_, err = c.Session(ctx, id)
-		}
-		return func() tea.Cmd {
-			switch {
-			case !m.lost || m.session == nil || m.session.ID != id:
-				return nil
-			case follow.IsConnectionLost(err) || errors.Is(err, context.DeadlineExceeded):
-				return findServer(m)
-			}
-			m.note = "connected again"
-			return openSession(m, id)
-		}
-	})
 }
 
 // applyEvent updates the state of the work, the asks and the pending prompts from an event.
@@ -247,10 +198,10 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		dropInput(m, d.MessageID)
-		return expectIdle(m)
-	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
+		return beginWork(m)
+	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted: // as in follow.BeginsWork
 		m.retryAt = time.Time{} // the next attempt may be made before its time
-		return expectIdle(m)
+		return beginWork(m)
 	case *session.Retried:
 		m.retryAt = time.Now().Add(time.Duration(d.Next-d.Timestamp) * time.Millisecond)
 	case *session.StepEnded:

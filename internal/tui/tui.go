@@ -45,13 +45,11 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(screen.SilenceTerminal(o.Out)),
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
-	m.follow = func(id session.ID, after int64) context.CancelFunc {
+	m.follow = func(id session.ID, after int64) watched {
 		ctx, stop := context.WithCancel(ctx)
-		background.Go(func() { feed.FollowSession(ctx, o.Client, id, after, p.Send) })
-		return stop
-	}
-	m.await = func(id session.ID) tea.Cmd {
-		return func() tea.Msg { return feed.AwaitIdle(ctx, o.Client, id) }
+		w := follow.Start(ctx, o.Client, id, follow.Options{After: after})
+		background.Go(func() { feed.Forward(id, w.C, p.Send) })
+		return watched{expectIdle: w.ExpectIdle, stop: stop}
 	}
 	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
 	background.Go(func() { feed.FollowAll(ctx, o.Client, p.Send) })

@@ -48,8 +48,7 @@ func newTestModel(t *testing.T, draft composer.DraftFile) *model {
 	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft, Out: io.Discard}, th)
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
 	m.wait = m.run
-	m.follow = func(session.ID, int64) context.CancelFunc { return func() {} }
-	m.await = func(session.ID) tea.Cmd { return nil }
+	m.follow = func(session.ID, int64) watched { return unwatched() }
 	return m
 }
 
@@ -100,9 +99,7 @@ func TestFrames(t *testing.T) {
 		},
 		"ask": func(m *model) {
 			openTestSession(m)
-			m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{
-				Seq: 8, Data: &session.PermissionAsked{Ask: editAsk("per_1")},
-			}}}})
+			m.Update(updateOf(&session.PermissionAsked{Ask: editAsk("per_1")}))
 		},
 		"question": func(m *model) {
 			openTestSession(m)
@@ -458,49 +455,27 @@ func TestSearchEarlier(t *testing.T) {
 	}
 }
 
-// TestLostConnection: the status line says that the connection is lost, until an update arrives.
+// TestLostConnection: the status line says that the connection is lost. When it is restored the session is read again,
+// also if nothing happens in it.
 func TestLostConnection(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	m.Update(feed.Updates{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}})
-	if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "reconnecting") {
-		t.Errorf("the status line is %q", line)
+	calls := 0
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { calls++; return nil }
+	m.Update(feed.Updates{ID: "ses_1", List: []follow.Update{{Lost: api.ErrEnded}}})
+	if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "reconnecting") || calls != 0 {
+		t.Errorf("the status line is %q after %d calls", line, calls)
 	}
-	m.Update(feed.Updates{follow.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
-		Seq: 8, Data: &session.TextEnded{Text: "later"},
-	}}}})
-	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || m.cursor != 8 {
-		t.Errorf("the status line is %q, the cursor %d", line, m.cursor)
+	m.Update(feed.Updates{ID: "ses_1", List: []follow.Update{{Found: true}}})
+	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || calls != 1 ||
+		m.note != "connected again" {
+		t.Errorf("the status line is %q, the note %q, after %d calls", line, m.note, calls)
 	}
 }
 
-// TestServerIsBack: the session is opened again when a server answers, also if nothing happens in it.
-func TestServerIsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newTestModel(t, composer.DraftFile{})
-		openTestSession(m)
-		var calls []func(context.Context) tea.Msg
-		m.run = func(f func(context.Context) tea.Msg) tea.Cmd { calls = append(calls, f); return nil }
-		answers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"data": {"id": "ses_1"}}`)
-		})
-		gone := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		lost := feed.Updates{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}}
-		m.Update(lost)
-		m.Update(lost) // of the next attempt
-		for i, server := range []http.Handler{gone, answers} {
-			if len(calls) != i+1 {
-				t.Fatalf("%d calls, want %d", len(calls), i+1)
-			}
-			m.api.HTTP = &http.Client{Transport: api.Local(server)}
-			m.api.Base = "http://localhost"
-			m.Update(calls[i](t.Context()))
-		}
-		if len(calls) != 3 || m.note != "connected again" {
-			t.Errorf("%d calls, note %q; want the session to be read", len(calls), m.note)
-		}
-	})
+// updateOf returns an update with an event of the session on the screen.
+func updateOf(d session.EventData) feed.Updates {
+	return feed.Updates{ID: "ses_1", List: []follow.Update{{Event: &session.Event{Seq: 8, Data: d}}}}
 }
 
 // TestPromptIsRepeated: a prompt that no server answered is sent again, with the ids that it had.
@@ -789,9 +764,7 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 func TestShellIsWork(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{
-		Seq: 8, Data: &session.ShellStarted{MessageID: "msg_1", CallID: "c", Command: "sleep 20"},
-	}}}})
+	m.Update(updateOf(&session.ShellStarted{MessageID: "msg_1", CallID: "c", Command: "sleep 20"}))
 	if !m.working {
 		t.Error("the session is shown as ready")
 	}

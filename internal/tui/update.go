@@ -28,7 +28,7 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
-	m.stop, m.end, m.offeredPaths, m.sidebarOn = func() {}, -1, map[string]bool{}, true
+	m.watch, m.offeredPaths, m.sidebarOn = unwatched(), map[string]bool{}, true
 	var draft string
 	draft, m.history.Prompts = o.Store.Load()
 	m.editor.Clear()
@@ -106,8 +106,6 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case feed.Updates:
 		return applyUpdates(m, msg)
-	case feed.Idle:
-		return onIdle(m, msg)
 	case openedMsg:
 		return showOpened(m, msg)
 	case olderMsg:

@@ -95,6 +95,14 @@ func startOnTerminal(t *testing.T, home, dir string, args ...string) (*exec.Cmd,
 // full-screen interface, and where COLUMNS is set.
 func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string) (screen string, code int) {
 	t.Helper()
+	return onTerminalWith(t, home, dir, talk, func(string) {}, args...)
+}
+
+// onTerminalWith is onTerminal that calls act with each text that was seen, before its keys are typed.
+func onTerminalWith(
+	t *testing.T, home, dir string, talk []dialogue, act func(seen string), args ...string,
+) (screen string, code int) {
+	t.Helper()
 	cmd, ours := startOnTerminal(t, home, dir, args...)
 	if err := ours.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
@@ -106,6 +114,7 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 		all.Write(buf[:n])
 		for len(talk) > 0 && strings.Contains(all.String()[from:], talk[0].seen) {
 			from = all.Len()
+			act(talk[0].seen)
 			if _, err := io.WriteString(ours, talk[0].keys); err != nil {
 				t.Fatal(err)
 			}

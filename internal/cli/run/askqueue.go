@@ -51,6 +51,7 @@ func (q *TerminalAsks) discardTyped() {
 	}
 }
 
+// requestLine has the next line of the terminal sent to Lines, unless one is on its way.
 func (q *TerminalAsks) requestLine() {
 	if !q.reading {
 		q.reading = true
@@ -65,10 +66,15 @@ func (q *TerminalAsks) AnswerLine(text string) (ans follow.Answer, ok bool) {
 	return q.Answer(text)
 }
 
+// maxLine bounds a typed line, in bytes. A terminal's own limit is lower.
+const maxLine = 1 << 20
+
 func (q *TerminalAsks) readLines() {
 	defer close(q.Lines)
-	in := bufio.NewReader(io.LimitReader(q.tty, 1<<20))
+	limited := &io.LimitedReader{R: q.tty}
+	in := bufio.NewReader(limited)
 	for range q.next {
+		limited.N = maxLine
 		_, _ = in.Discard(in.Buffered()) // typed before this question
 		text, err := in.ReadString('\n')
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +68,7 @@ func replied(r session.Reply, by session.ReplyBy) session.EventData {
 	return &session.PermissionReplied{AskID: "per_1", Reply: r, By: by}
 }
 
-func TestSpanOutcome(t *testing.T) {
+func TestProgressOutcome(t *testing.T) {
 	tests := map[string]struct {
 		events []session.EventData
 		code   cli.ExitCode
@@ -294,18 +294,18 @@ func TestSpanOutcome(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newPromptProgress("msg_mine", 0)
+			s := follow.NewProgress("msg_mine", 0)
 			for _, e := range story(tt.events...) {
-				s.apply(e)
+				s.Apply(e)
 			}
-			code, why := s.exitStatus()
+			code, why := exitStatus(s)
 			if code != tt.code || (code == cli.ExitOK) != (why == "") {
 				t.Errorf("outcome %v (%q), want %v", code, why, tt.code)
 			}
 			var said string
-			if len(s.said) > 0 {
-				said = s.said[0]
-				for _, more := range s.said[1:] {
+			if len(s.Said) > 0 {
+				said = s.Said[0]
+				for _, more := range s.Said[1:] {
 					said += "\n" + more
 				}
 			}
@@ -316,7 +316,7 @@ func TestSpanOutcome(t *testing.T) {
 	}
 }
 
-func TestSpanCountsOnce(t *testing.T) {
+func TestProgressCountsOnce(t *testing.T) {
 	used := func(cents session.USD) *session.Asked {
 		return &session.Asked{Cost: cents * session.Dollar / 100, Tokens: session.Tokens{Input: 3, Output: 1}}
 	}
@@ -324,18 +324,18 @@ func TestSpanCountsOnce(t *testing.T) {
 		&session.CompactionEnded{Request: used(9)}, mine(), &session.CompactionFailed{Request: used(1)},
 		&session.CompactionEnded{Request: used(2)}, begin("msg_a"), text("msg_a", "hi"), end("stop"),
 	)
-	s := newPromptProgress("msg_mine", 0)
+	s := follow.NewProgress("msg_mine", 0)
 	for _, e := range slices.Concat(events, events) { // a reconnected stream may repeat itself
-		s.apply(e)
+		s.Apply(e)
 	}
-	if want := (session.Tokens{Input: 16, Output: 7}); s.tokens != want || s.cost != session.Dollar*4/100 ||
-		s.turns != 1 {
-		t.Errorf("tokens %+v, cost %s, turns %d", s.tokens, s.cost, s.turns)
+	if want := (session.Tokens{Input: 16, Output: 7}); s.Tokens != want || s.Cost != session.Dollar*4/100 ||
+		s.Turns != 1 {
+		t.Errorf("tokens %+v, cost %s, turns %d", s.Tokens, s.Cost, s.Turns)
 	}
 }
 
-func TestSpanDenials(t *testing.T) {
-	s := newPromptProgress("msg_mine", 0)
+func TestProgressDenials(t *testing.T) {
+	s := follow.NewProgress("msg_mine", 0)
 	for _, e := range story(
 		mine(), begin("msg_a"),
 		called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyReject, "policy"),
@@ -344,22 +344,22 @@ func TestSpanDenials(t *testing.T) {
 			PartID: "prt_2",
 			Error:  *session.Fail(session.ReasonDenied, "a rule"),
 		},
-		&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_2", Action: actionBudget}},
+		&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_2", Action: "budget"}},
 		&session.PermissionReplied{AskID: "per_2", Reply: session.ReplyReject, By: "policy"},
 	) {
-		s.apply(e)
+		s.Apply(e)
 	}
-	want := []view.Denial{
+	want := []follow.Denial{
 		{Action: "bash", Resources: []string{"ls"}, Tool: "bash", By: "policy"},
 		{Action: "edit", Tool: "edit", By: "rule", Message: "a rule"},
 	}
-	if d := cmp.Diff(want, s.denials); d != "" {
+	if d := cmp.Diff(want, s.Denials); d != "" {
 		t.Error(d)
 	}
 }
 
-// TestSpanComplete: an idle session may have been left by its owner; only the log says whether the work is done.
-func TestSpanComplete(t *testing.T) {
+// TestProgressComplete: an idle session may have been left by its owner; only the log says whether the work is done.
+func TestProgressComplete(t *testing.T) {
 	prompted := &session.Prompted{MessageID: "msg_other"}
 	tests := map[string]struct {
 		events []session.EventData
@@ -444,12 +444,12 @@ func TestSpanComplete(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newPromptProgress("msg_mine", 0)
+			s := follow.NewProgress("msg_mine", 0)
 			for _, e := range story(tt.events...) {
-				s.apply(e)
+				s.Apply(e)
 			}
-			if s.isComplete() != tt.want {
-				t.Errorf("complete is %v", s.isComplete())
+			if s.IsComplete() != tt.want {
+				t.Errorf("complete is %v", s.IsComplete())
 			}
 		})
 	}
@@ -462,6 +462,6 @@ func TestProgressOfEveryEvent(t *testing.T) {
 		if err != nil {
 			t.Fatalf("decode an empty %s: %v", k, err)
 		}
-		newPromptProgress("msg_x", -1).apply(session.Event{Data: d})
+		follow.NewProgress("msg_x", -1).Apply(session.Event{Data: d})
 	}
 }

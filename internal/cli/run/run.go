@@ -147,11 +147,8 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	if f.format != "text" && f.format != "json" {
 		return cli.UsageErrorf("--format must be text or json, got %q", terminal.FirstLine(f.format, 40))
 	}
-	r := &runner{app: g.inv, started: time.Now()}
-	r.view = g.newView(f)
-	if v, ok := r.view.(*view.Text); ok {
-		r.live = v.Live
-	}
+	r := &promptRun{inv: g.inv, started: time.Now(), view: g.newView(f), stop: g.inv.Stopping}
+	r.desk = newAskDesk("", r.view.ShowNote)
 	var err error
 	var cfg *config.Config
 	if r.plan, err = g.newPlan(f, args); err == nil && r.plan.server == nil {
@@ -161,25 +158,43 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	tell := func(string) {}
 	if err == nil {
-		if r.plan.asks == "" && !r.plan.openCode {
-			r.openTerminal(f.format)
-			defer func() { r.terminal.Close() }()
-		}
+		r.openDesk()
+		defer r.desk.close()
 		if r.plan.server == nil {
 			tell = g.inv.CheckKeyOverrides(ctx)
 		}
-		err = r.run(ctx)
+		err = r.connect(ctx, r.run)
 	}
 	out := r.result(err)
 	tell(cli.ProviderOf(out.Model))
+	g.noteAfterwork(ctx, r, cfg, out)
+	r.view.ShowResult(out)
+	if out.ExitCode == cli.ExitOK {
+		return g.inv.Out.Err
+	}
+	return &cli.ExitError{Code: out.ExitCode}
+}
+
+// openDesk decides how requests are answered: by the policy, or by the person. Without a terminal, and for programs,
+// they are denied, in the engine.
+func (r *promptRun) openDesk() {
+	r.desk.openCode = r.plan.openCode
+	if r.plan.asks == "" && !r.plan.openCode && !r.desk.openTerminal(r.inv, r.view) {
+		r.plan.asks, r.desk.headless = "deny", true
+	}
+	r.desk.policy = r.plan.asks
+}
+
+// noteAfterwork says what the person should know about the work that is done.
+func (g runCommand) noteAfterwork(ctx context.Context, r *promptRun, cfg *config.Config, out view.Result) {
 	if out.Model == offlineGuide {
 		g.inv.NoteOwnKeys(r.owner, "", nil)
-		if r.offer != "" && (cfg == nil || cfg.Model.Ref() == nil) {
-			r.view.ShowNote(r.offer)
+		if r.after.offer != "" && (cfg == nil || cfg.Model.Ref() == nil) {
+			r.view.ShowNote(r.after.offer)
 		}
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
-	for _, address := range r.missing {
+	for _, address := range r.after.missing {
 		r.view.ShowNote(describe.DescribeMissingPage(address))
 	}
 	switch out.Finish {
@@ -188,11 +203,6 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	case "unknown":
 		r.view.ShowNote(session.DescribeFinish(out.Finish))
 	}
-	r.view.ShowResult(out)
-	if out.ExitCode == cli.ExitOK {
-		return g.inv.Out.Err
-	}
-	return &cli.ExitError{Code: out.ExitCode}
 }
 
 func (g runCommand) newView(f *runFlags) view.View {
@@ -209,22 +219,4 @@ func (g runCommand) newView(f *runFlags) view.View {
 		}
 		return v
 	}
-}
-
-// openTerminal prepares for asking. Without a terminal, and for programs, asks are denied, in the engine.
-func (r *runner) openTerminal(format string) {
-	if format == "text" && r.app.Terminal != nil && r.app.Err.Terminal {
-		if tty, err := r.app.Terminal(); err == nil {
-			r.terminal = NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
-			if r.live != nil {
-				discard := r.terminal.BeforeShow
-				r.terminal.BeforeShow = func() { r.live.Clear(); discard() }
-			}
-			if v, ok := r.view.(*view.Text); ok {
-				v.IsAsking = func() bool { return r.terminal != nil && len(r.terminal.Pending) > 0 }
-			}
-			return
-		}
-	}
-	r.plan.asks, r.headless = "deny", true
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
@@ -21,48 +21,46 @@ const slashHelp = `/new               begin another session
 /models [MODEL]    list the models, or choose the one for the next prompts
 /compact [TEXT]    summarise the history that the model sees; TEXT says what to keep
 /context           show what the next request takes of the model's window
-/abort             interrupt the work, also that of other clients
+/abort             interrupt the work of another client
 /quit              leave, like Ctrl-D
 /NAME ARGUMENTS    run a command of this directory; cairn command list shows them
-Any other line is a prompt. While the session works, prompts are queued.`
+Any other line is a prompt.`
 
-// conversationCommands are the commands that runCommand handles itself.
-var conversationCommands = []string{
-	"help", "?", "quit", "exit", "q", "abort", "new", "sessions", "agents", "models",
-	"compact", "context",
+// slashCommand is a command of the conversation, which a line with a slash and its name runs.
+type slashCommand struct {
+	run      func(ctx context.Context, arguments string) error
+	headless bool // works without a terminal
 }
 
-// slashCommand is a typed line that begins with a slash.
-type slashCommand struct{ name, arguments string }
-
-func (t *conversation) runCommand(ctx context.Context, c slashCommand) {
-	switch c.name {
-	case "help", "?":
+// commands returns the commands of the conversation by name. Other names are those of commands of the directory.
+func (t *conversation) commands() map[string]slashCommand {
+	quit := slashCommand{func(context.Context, string) error { t.done = true; return nil }, true}
+	help := slashCommand{func(context.Context, string) error {
 		for l := range strings.Lines(slashHelp) {
 			t.showText(strings.TrimSuffix(l, "\n"))
 		}
-	case "quit", "exit", "q":
-		t.done = true
-	case "abort":
-		if t.working {
-			t.stopWork(ctx, true)
+		return nil
+	}, false}
+	begin := func(context.Context, string) error {
+		t.session = nil
+		if t.interactive {
+			t.showText("the next prompt begins a session")
 		}
-	case "new":
-		t.closeSession()
-		t.showText("the next prompt begins a session")
-	case "sessions":
-		t.chooseSession(ctx, c.arguments)
-	case "agents":
-		t.chooseAgent(ctx, c.arguments)
-	case "models":
-		t.chooseModel(ctx, c.arguments)
-	case "compact":
-		t.compactHistory(ctx, c.arguments)
-	case "context":
-		t.showContext(ctx)
-	default:
-		t.expandCommand(ctx, c)
+		return nil
 	}
+	return map[string]slashCommand{
+		"help": help, "?": help, "quit": quit, "exit": quit, "q": quit, "new": {begin, true},
+		"abort": {t.abortWork, false}, "sessions": {t.chooseSession, false}, "agents": {t.chooseAgent, false},
+		"models": {t.chooseModel, false}, "compact": {t.compactHistory, false}, "context": {t.showContext, false},
+	}
+}
+
+// abortWork interrupts the session, which may work for another client.
+func (t *conversation) abortWork(ctx context.Context, _ string) error {
+	if t.session != nil {
+		t.callAPI(ctx, func(ctx context.Context) error { return t.client.Interrupt(ctx, t.session.ID) })
+	}
+	return nil
 }
 
 // maxListed bounds what a list shows.
@@ -90,23 +88,21 @@ func (t *conversation) resolveName(name string) string {
 	return name
 }
 
-func (t *conversation) chooseSession(ctx context.Context, name string) {
+// chooseSession lists the sessions of the directory, or continues the one that is named.
+func (t *conversation) chooseSession(ctx context.Context, name string) error {
 	if name != "" {
 		var s *session.Session
-		find := func(ctx context.Context) (err error) {
-			s, err = t.api.Session(ctx, session.ID(t.resolveName(name)))
+		if !t.callAPI(ctx, func(ctx context.Context) (err error) {
+			s, err = t.client.Session(ctx, session.ID(t.resolveName(name)))
 			return err
+		}) {
+			return nil
 		}
-		if t.callAPI(ctx, find) {
-			if err := t.openSession(ctx, s, -1); err != nil {
-				t.showNote(err.Error())
-			}
-		}
-		return
+		return t.openSession(ctx, s, -1)
 	}
 	t.callAPI(ctx, func(ctx context.Context) error {
 		root := session.ID("")
-		page, err := t.api.Sessions(ctx, api.SessionQuery{Directory: t.api.Directory, Parent: &root, Limit: 100})
+		page, err := t.client.Sessions(ctx, api.SessionQuery{Directory: t.client.Directory, Parent: &root, Limit: 100})
 		if err != nil {
 			return err
 		}
@@ -117,11 +113,13 @@ func (t *conversation) chooseSession(ctx context.Context, name string) {
 		t.showList(names, lines)
 		return nil
 	})
+	return nil
 }
 
-func (t *conversation) chooseAgent(ctx context.Context, name string) {
+// chooseAgent lists the agents, or chooses one for the next prompts.
+func (t *conversation) chooseAgent(ctx context.Context, name string) error {
 	t.callAPI(ctx, func(ctx context.Context) error {
-		agents, err := t.api.Agents(ctx)
+		agents, err := t.client.Agents(ctx)
 		if err != nil {
 			return err
 		}
@@ -138,11 +136,13 @@ func (t *conversation) chooseAgent(ctx context.Context, name string) {
 		t.agent, err = t.chooseName("agent", name, names)
 		return err
 	})
+	return nil
 }
 
-func (t *conversation) chooseModel(ctx context.Context, name string) {
+// chooseModel lists the models, or chooses one for the next prompts.
+func (t *conversation) chooseModel(ctx context.Context, name string) error {
 	t.callAPI(ctx, func(ctx context.Context) error {
-		models, err := t.api.Models(ctx)
+		models, err := t.client.Models(ctx)
 		if err != nil {
 			return err
 		}
@@ -161,6 +161,7 @@ func (t *conversation) chooseModel(ctx context.Context, name string) {
 		t.model, err = cli.ParseModel(full)
 		return err
 	})
+	return nil
 }
 
 // chooseName returns the name if it is in the list, and shows that it is chosen.
@@ -173,52 +174,40 @@ func (t *conversation) chooseName(kind, name string, names []string) (string, er
 	return name, nil
 }
 
-// expandedCommand is the prompt of a command for a session, or why it cannot be sent.
-type expandedCommand struct {
-	id     session.ID
-	prompt session.Prompt
-	err    error
+// compactHistory summarises the session's history and shows how it comes out.
+func (t *conversation) compactHistory(ctx context.Context, instructions string) error {
+	if t.session == nil {
+		t.view.ShowNote("there is no history yet; send a prompt first")
+		return nil
+	}
+	var o follow.Options
+	if !t.callAPI(ctx, func(ctx context.Context) (err error) {
+		if o.After, err = t.client.Head(ctx, t.session.ID); err == nil {
+			_, err = t.client.Compact(ctx, t.session.ID, api.CompactRequest{Instructions: instructions})
+		}
+		return err
+	}) {
+		return nil
+	}
+	return t.showWork(ctx, o)
 }
 
-// expandCommand sends the prompt of a command of this directory, once what its template runs is allowed.
-func (t *conversation) expandCommand(ctx context.Context, c slashCommand) {
-	q := api.ExpandRequest{Command: c.name, Arguments: c.arguments, Agent: t.agent}
+// showContext shows the size of the session's next request.
+func (t *conversation) showContext(ctx context.Context, _ string) error {
 	if t.session == nil {
-		var x api.Expansion
-		denied := false
-		expand := func(ctx context.Context) (err error) {
-			x, err = t.api.Expand(ctx, q)
-			if denied = errors.Is(err, &session.Error{Code: session.CodeDenied}); denied {
-				return nil
-			}
+		t.view.ShowNote("there is no session yet; send a prompt first")
+		return nil
+	}
+	t.callAPI(ctx, func(ctx context.Context) error {
+		r, err := api.Contexts{Client: t.client}.NextRequest(ctx, t.session.ID, false)
+		if err != nil {
 			return err
 		}
-		if !t.callAPI(ctx, expand) {
-			return
+		for _, l := range describe.DescribeNextRequest(r) {
+			t.showText(l)
 		}
-		if !denied {
-			t.sendPrompt(ctx, x.Prompt)
-			return
-		}
-		if !t.createSession(ctx) { // to ask in
-			return
-		}
-	}
-	q.SessionID = t.session.ID
-	t.background.Go(func() {
-		x, err := t.api.Expand(ctx, q)
-		sendOrDone(ctx, t.expanded, expandedCommand{q.SessionID, x.Prompt, err})
+		t.showText("cairn context " + string(t.session.ID) + " shows it by source")
+		return nil
 	})
-}
-
-// onExpanded sends the prompt of a command, unless another session is open now.
-func (t *conversation) onExpanded(ctx context.Context, x expandedCommand) {
-	switch {
-	case x.err != nil:
-		t.showNote(x.err.Error())
-	case t.session == nil || t.session.ID != x.id:
-		t.showNote("the command of session " + string(x.id) + " was not sent: another session is open")
-	default:
-		t.sendPrompt(ctx, x.prompt)
-	}
+	return nil
 }

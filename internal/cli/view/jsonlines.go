@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
@@ -48,7 +49,7 @@ func NewJSONLines(a *cli.Invocation, thinking bool) *JSONLines {
 // PrintUsageError prints the result of a run whose command line was not understood.
 func PrintUsageError(a *cli.Invocation, err error) {
 	NewJSONLines(a, false).ShowResult(Result{
-		IsError: true, Denials: []Denial{}, ExitCode: cli.ExitUsage, Time: time.Now().UnixMilli(),
+		IsError: true, Denials: []follow.Denial{}, ExitCode: cli.ExitUsage, Time: time.Now().UnixMilli(),
 		Error: &ResultError{Name: cli.ExitUsage.String(), Message: err.Error()},
 	})
 }

@@ -4,6 +4,7 @@ package view
 
 import (
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,17 +19,17 @@ type View interface {
 
 // Result is the outcome of a run. Its JSON form is the last line of --format json: a promise to scripts.
 type Result struct {
-	Type      string         `json:"type"` // "result"
-	IsError   bool           `json:"is_error"`
-	SessionID session.ID     `json:"sessionID,omitzero"`
-	Text      string         `json:"text"`
-	Value     jsontext.Value `json:"structured,omitzero"` // the answer, where the prompt asked for a form
-	Denials   []Denial       `json:"denials"`
-	Usage     session.Tokens `json:"usage"`
-	Cost      session.USD    `json:"cost"`
-	Turns     int            `json:"turns"`
-	Model     string         `json:"model,omitzero"`
-	Agent     string         `json:"agent,omitzero"`
+	Type      string          `json:"type"` // "result"
+	IsError   bool            `json:"is_error"`
+	SessionID session.ID      `json:"sessionID,omitzero"`
+	Text      string          `json:"text"`
+	Value     jsontext.Value  `json:"structured,omitzero"` // the answer, where the prompt asked for a form
+	Denials   []follow.Denial `json:"denials"`
+	Usage     session.Tokens  `json:"usage"`
+	Cost      session.USD     `json:"cost"`
+	Turns     int             `json:"turns"`
+	Model     string          `json:"model,omitzero"`
+	Agent     string          `json:"agent,omitzero"`
 	// Sandbox is the least strict sandbox of the session's commands; "" if it has none stored.
 	Sandbox  session.SandboxMode `json:"sandbox,omitzero"`
 	Finish   string              `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
@@ -45,13 +46,4 @@ type ResultError struct {
 	Message string         `json:"message"`
 	Reason  session.Reason `json:"reason,omitzero"`
 	Hint    string         `json:"hint,omitzero"`
-}
-
-// Denial is a permission that was refused.
-type Denial struct {
-	Action    string   `json:"action"`
-	Resources []string `json:"resources"`
-	Tool      string   `json:"tool,omitzero"`
-	By        string   `json:"by"` // "user", "policy", "cascade" or "rule"
-	Message   string   `json:"message,omitzero"`
 }

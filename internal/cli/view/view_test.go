@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,7 +118,7 @@ func TestLineView(t *testing.T) {
 			IsError:   true,
 			SessionID: "ses_1",
 			ExitCode:  cli.ExitProvider,
-			Denials:   []Denial{},
+			Denials:   []follow.Denial{},
 			Error:     &ResultError{Name: "provider", Message: "bad key"},
 		},
 	)
@@ -160,7 +161,7 @@ func TestEveryEvent(t *testing.T) {
 
 func TestResultIsAPromise(t *testing.T) {
 	b, err := json.Marshal(
-		Result{Type: "result", Denials: []Denial{{Action: "bash", Resources: []string{"ls"}, By: "user"}}},
+		Result{Type: "result", Denials: []follow.Denial{{Action: "bash", Resources: []string{"ls"}, By: "user"}}},
 		json.Deterministic(true),
 	)
 	if err != nil {

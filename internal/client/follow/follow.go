@@ -1,5 +1,6 @@
-// Package follow is the client of a session at work: it follows events over as many connections as it takes, waits for
-// the session to become idle, and finds what the session and its tasks ask.
+// Package follow is the client of a session at work. A Watch reports what happens in a session and in those of its
+// tasks, over as many connections as it takes, until the session is idle; a Progress folds that into the outcome of one
+// prompt. Every interface shows a session through it.
 package follow
 
 import (
@@ -11,68 +12,73 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// SessionUpdate is one update of a session's stream, or the error that broke it. After a final one no more follow.
-type SessionUpdate struct {
-	ID     session.ID
-	Update api.Update
-	Err    error
-	Final  bool
-}
-
 // How long a broken stream is left alone before it is read again, at first and at most.
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = 10 * time.Second
 )
 
-// FollowSession sends the updates of a session behind the event after, over as many streams as it takes: each resumes
-// where the last one broke. It returns after a final update, if send returns false, and without another update when ctx
-// ends.
-func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(SessionUpdate) bool) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		for u, err := range c.Follow(ctx, id, after) {
-			if ctx.Err() != nil {
+// streamItem is one item of a session's stream: an update, a connection that was lost or found again, or the error
+// after which nothing follows.
+type streamItem struct {
+	api.Update
+	lost  error // the stream broke, and is being restored
+	found bool  // the server answers again
+	end   error
+}
+
+// followSession sends the items of a session behind the event after, over as many streams as it takes: each resumes
+// where the last one broke. It returns after an end, if send returns false, and without another item when ctx ends.
+func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(streamItem) bool) {
+	for pause := firstPause; ; {
+		err := readStream(ctx, c, id, &after, func(u api.Update) bool {
+			pause = firstPause
+			return send(streamItem{Update: u})
+		})
+		// The stream broke: tell so once, and wait until a server answers for the session.
+		for lost := false; err != nil; lost = true {
+			switch {
+			case ctx.Err() != nil, errors.Is(err, errStopped):
+				return
+			case !IsConnectionLost(err):
+				send(streamItem{end: err})
+				return
+			case !lost && !send(streamItem{lost: err}):
 				return
 			}
-			final := err != nil && !IsConnectionLost(err)
-			if !send(SessionUpdate{id, u, err, final}) || final {
+			if Sleep(ctx, pause) != nil {
 				return
 			}
-			if err != nil {
-				break
-			}
-			if u.Event != nil {
-				after, pause = u.Event.Seq, firstPause
+			pause = min(2*pause, lastPause)
+			if _, err = c.Session(ctx, id); err == nil && !send(streamItem{found: true}) {
+				return
 			}
 		}
-		if Sleep(ctx, pause) != nil {
+		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed. It is for calls
-// that change nothing when they are repeated, such as those with an id of the caller's.
-func RepeatUntilAnswered(ctx context.Context, call func() error) error {
-	since := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, 2*time.Second) {
-		err := call()
-		e, _ := errors.AsType[*api.TransportError](err)
-		lost := IsConnectionLost(err) && (e == nil || !e.Foreign)
-		if !lost || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {
+// errStopped says that send has taken enough.
+var errStopped = errors.New("stopped")
+
+// readStream sends the updates of one stream and moves after to the newest event. It returns the error that broke the
+// stream.
+func readStream(
+	ctx context.Context, c *api.Client, id session.ID, after *int64, send func(api.Update) bool,
+) error {
+	for u, err := range c.Follow(ctx, id, *after) {
+		switch {
+		case err != nil:
 			return err
+		case u.Event != nil && u.Event.Seq <= *after:
+			continue
+		case !send(u):
+			return errStopped
+		case u.Event != nil:
+			*after = u.Event.Seq
 		}
 	}
-}
-
-// Sleep waits for d, or returns the cause with which ctx ends.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return errStopped
 }

@@ -19,15 +19,16 @@ const toolTask = "task"
 // taskPollInterval is the interval at which a task's session is looked up until it exists.
 const taskPollInterval = 100 * time.Millisecond
 
-// TaskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the contexts of
-// Watch. All methods belong to one goroutine.
-type TaskWatch struct {
-	Events chan TaskEvent // to be received and passed to AcceptEvent
+// taskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the context of
+// update. All methods belong to one goroutine.
+type taskWatch struct {
+	events chan TaskEvent // to be received and passed to acceptEvent
 
 	wg      sync.WaitGroup
 	tasks   map[string]session.ID // the sessions of calls and jobs that run, by their part or id
 	cursors map[session.ID]int64  // the seq of the newest event that was accepted
 	watched map[string]watchedTask
+	reading int // sessions of which it is not known yet what they wait for
 }
 
 // TaskEvent is an event of the session of a task, or an ask that waited or a task that ran in it before.
@@ -44,23 +45,23 @@ type watchedTask struct {
 	stop context.CancelFunc
 }
 
-// NewTaskWatch returns a watch without tasks.
-func NewTaskWatch() *TaskWatch {
-	return &TaskWatch{
-		Events: make(chan TaskEvent), tasks: map[string]session.ID{}, cursors: map[session.ID]int64{},
+// newTaskWatch returns a watch without tasks.
+func newTaskWatch() *taskWatch {
+	return &taskWatch{
+		events: make(chan TaskEvent), tasks: map[string]session.ID{}, cursors: map[session.ID]int64{},
 		watched: map[string]watchedTask{},
 	}
 }
 
-// NoteRunning notes the tasks that the session's newest message waits for.
-func (w *TaskWatch) NoteRunning(newest session.Message) {
+// noteRunning notes the tasks that the session's newest message waits for.
+func (w *taskWatch) noteRunning(newest session.Message) {
 	for _, d := range runningTasks(newest) {
 		w.tasks[string(d.PartID)] = TaskSession(d)
 	}
 }
 
-// NoteJobs notes the tasks that run as jobs of the session. It reports whether there are any.
-func (w *TaskWatch) NoteJobs(jobs []session.Job) (found bool) {
+// noteJobs notes the tasks that run as jobs of the session. It reports whether there are any.
+func (w *taskWatch) noteJobs(jobs []session.Job) (found bool) {
 	for _, j := range jobs {
 		if j.Status == session.JobRunning && j.Task != nil {
 			w.tasks[string(j.ID)], found = j.Task.SessionID, true
@@ -84,8 +85,8 @@ func runningTasks(m session.Message) (calls []*session.ToolCalled) {
 	return calls
 }
 
-// NoteEvent notes the beginning or the end of a task by an event of the session.
-func (w *TaskWatch) NoteEvent(d session.EventData) {
+// noteEvent notes the beginning or the end of a task by an event of the session.
+func (w *taskWatch) noteEvent(d session.EventData) {
 	switch d := d.(type) {
 	case *session.ToolCalled:
 		id := TaskSession(d)
@@ -121,8 +122,13 @@ func TaskSession(d *session.ToolCalled) session.ID {
 	return cmp.Or(in.Continue, session.TaskID(d.PartID))
 }
 
-// AcceptEvent notes an event of a task, and reports whether it is new.
-func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
+// acceptEvent notes an event of a task, and reports whether it is new. An event without data says that what the session
+// waits for was sent.
+func (w *taskWatch) acceptEvent(e TaskEvent) bool {
+	if e.Data == nil {
+		w.reading--
+		return false
+	}
 	if e.seq > 0 {
 		if e.seq <= w.cursors[e.SessionID] {
 			return false
@@ -133,13 +139,13 @@ func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
 		w.tasks[string(d.PartID)] = TaskSession(d)
 		return true
 	}
-	w.NoteEvent(e.Data)
+	w.noteEvent(e.Data)
 	return true
 }
 
-// Watch begins to follow the sessions of tasks that have begun. It stops following those that have ended, and returns
+// update begins to follow the sessions of tasks that have begun. It stops following those that have ended, and returns
 // their events that were not received.
-func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent) {
+func (w *taskWatch) update(ctx context.Context, c *api.Client) (rest []TaskEvent) {
 	for part, watched := range w.watched {
 		if _, runs := w.tasks[part]; !runs {
 			watched.stop()
@@ -154,34 +160,27 @@ func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent)
 		taskCtx, stop := context.WithCancel(ctx)
 		w.watched[part] = watchedTask{id, stop}
 		after, known := w.cursors[id]
+		if !known {
+			w.reading++
+		}
 		w.wg.Go(func() {
-			if known || w.sendWaiting(taskCtx, c, id, &after) {
-				w.follow(taskCtx, c, id, after)
+			if !known {
+				found := w.sendWaiting(taskCtx, c, id, &after)
+				if !send(ctx, w.events, TaskEvent{SessionID: id}) || !found {
+					return
+				}
 			}
+			w.follow(taskCtx, c, id, after)
 		})
 	}
 	return rest
 }
 
-// Wait returns when nothing is followed any more, as the context of Watch has ended. Watch can be called again, with
-// another connection.
-func (w *TaskWatch) Wait() {
-	w.wg.Wait()
-	clear(w.watched)
-}
-
-// Stop forgets all tasks, once nothing is followed any more.
-func (w *TaskWatch) Stop() {
-	for _, watched := range w.watched {
-		watched.stop()
-	}
-	w.Wait()
-	clear(w.tasks)
-	clear(w.cursors)
-}
+// wait returns when nothing is followed any more, as the context of update has ended.
+func (w *taskWatch) wait() { w.wg.Wait() }
 
 // readRest returns the events of a session that were not accepted. What cannot be read is left out.
-func (w *TaskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) (rest []TaskEvent) {
+func (w *taskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) (rest []TaskEvent) {
 	after, known := w.cursors[id]
 	for more := known; more; {
 		h, err := c.History(ctx, id, after, 0)
@@ -194,51 +193,53 @@ func (w *TaskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) 
 	return rest
 }
 
-// send sends an event; false once ctx has ended.
-func (w *TaskWatch) send(ctx context.Context, e TaskEvent) bool {
-	select {
-	case w.Events <- e:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // sendWaiting sends what a session that a task continues, or whose task ran before, waits for: asks and tasks. It sets
 // after to its newest event. It returns false if that fails: then the session of the call says why.
-func (w *TaskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
-	var err error
-	if *after, err = c.Head(ctx, id); err != nil {
-		return false
-	}
-	newest, err := c.Messages(ctx, id, api.MessageQuery{Limit: 1})
-	if err != nil {
-		return false
-	}
-	for _, m := range newest.Data {
-		for _, d := range runningTasks(m) {
-			if !w.send(ctx, TaskEvent{id, d, 0}) {
-				return false
-			}
-		}
-	}
-	pending, err := PendingAsks(ctx, c, id)
-	for _, a := range pending {
-		if !w.send(ctx, TaskEvent{id, &session.PermissionAsked{Ask: a}, 0}) {
+func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
+	var waiting []session.EventData
+	err := RepeatUntilAnswered(ctx, func() (err error) {
+		waiting, *after, err = readWaiting(ctx, c, id)
+		return err
+	})
+	for _, d := range waiting {
+		if err == nil && !send(ctx, w.events, TaskEvent{id, d, 0}) {
 			return false
 		}
 	}
 	return err == nil
 }
 
+// readWaiting returns the asks of a session and the tasks that its newest message waits for, as events, and the seq of
+// the session's newest event, which is read first.
+func readWaiting(
+	ctx context.Context, c *api.Client, id session.ID,
+) (waiting []session.EventData, head int64, err error) {
+	if head, err = c.Head(ctx, id); err != nil {
+		return nil, 0, err
+	}
+	newest, err := c.Messages(ctx, id, api.MessageQuery{Limit: 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, m := range newest.Data {
+		for _, d := range runningTasks(m) {
+			waiting = append(waiting, d)
+		}
+	}
+	pending, err := PendingAsks(ctx, c, id)
+	for _, a := range pending {
+		waiting = append(waiting, &session.PermissionAsked{Ask: a})
+	}
+	return waiting, head, err
+}
+
 // follow sends the events of a session, which may not have begun, after the event, until ctx ends.
-func (w *TaskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
+func (w *taskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
 	for {
 		missing := false
-		FollowSession(ctx, c, id, after, func(u SessionUpdate) bool {
-			missing = errors.Is(u.Err, &session.Error{Code: session.CodeNotFound})
-			e := u.Update.Event
-			return e == nil || w.send(ctx, TaskEvent{id, e.Data, e.Seq})
+		followSession(ctx, c, id, after, func(i streamItem) bool {
+			missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound})
+			return i.Event == nil || send(ctx, w.events, TaskEvent{id, i.Event.Data, i.Event.Seq})
 		})
 		if !missing || Sleep(ctx, taskPollInterval) != nil {
 			return

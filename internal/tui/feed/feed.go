@@ -3,11 +3,9 @@ package feed
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
@@ -16,12 +14,9 @@ import (
 
 type (
 	// Updates are updates of one session that are shown together.
-	Updates []follow.SessionUpdate
-	// Idle says that a session is idle since the event with the seq End.
-	Idle struct {
-		ID  session.ID
-		End int64
-		Err error
+	Updates struct {
+		ID   session.ID
+		List []follow.Update
 	}
 	// Event is an event of any session that concerns the person.
 	Event struct{ session.Event }
@@ -37,24 +32,10 @@ const frameInterval = 16 * time.Millisecond
 // maxBatch bounds the updates that are shown together.
 const maxBatch = 2048
 
-// FollowSession sends the updates of a session in batches.
-func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(tea.Msg)) {
-	updates := make(chan follow.SessionUpdate, maxBatch)
-	var reader sync.WaitGroup
-	defer reader.Wait()
-	reader.Go(func() {
-		defer close(updates)
-		follow.FollowSession(ctx, c, id, after, func(u follow.SessionUpdate) bool {
-			select {
-			case updates <- u:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	})
+// Forward sends the updates of a watched session in batches until the watch has ended.
+func Forward(id session.ID, updates <-chan follow.Update, send func(tea.Msg)) {
 	for u := range updates {
-		batch := Updates{u}
+		batch := []follow.Update{u}
 		late := time.NewTimer(frameInterval)
 	gather:
 		for len(batch) < maxBatch {
@@ -69,21 +50,8 @@ func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int6
 			}
 		}
 		late.Stop()
-		send(batch)
+		send(Updates{id, batch})
 	}
-}
-
-// AwaitIdle returns when the session is idle.
-func AwaitIdle(ctx context.Context, c *api.Client, id session.ID) tea.Msg {
-	err := c.Wait(ctx, id)
-	for ; follow.IsConnectionLost(err) && ctx.Err() == nil; err = c.Wait(ctx, id) {
-		_ = follow.Sleep(ctx, time.Second) // the loop ends with ctx
-	}
-	var end int64
-	if err == nil {
-		end, err = c.Head(ctx, id)
-	}
-	return Idle{id, end, err}
 }
 
 // FollowAll sends the asks and the output of running calls of all sessions, and whether the connection is lost.
@@ -98,11 +66,8 @@ func FollowAll(ctx context.Context, c *api.Client, send func(tea.Msg)) {
 			if err != nil {
 				break
 			}
-			if u.Notice != nil && u.Notice.Kind == string(session.KindToolProgress) {
-				var p session.ToolProgress
-				if json.Unmarshal(u.Notice.Data, &p) == nil {
-					send(CallOutput{p})
-				}
+			if p := follow.ParseOutput(u); p != nil {
+				send(CallOutput{*p})
 			}
 			if u.Event == nil {
 				continue

@@ -11,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -48,7 +47,7 @@ func (f *feeder) show(events ...session.EventData) {
 	for _, d := range events {
 		f.seq++
 		d.Stamp().Timestamp = f.seq * 1000
-		f.model.ShowUpdate(api.Update{Event: &session.Event{Seq: f.seq, Data: d}})
+		f.model.ShowEvent(&session.Event{Seq: f.seq, Data: d})
 		if m := session.Begin(d, f.seq); m != nil {
 			f.messages = append(f.messages, m)
 		}
@@ -72,9 +71,9 @@ func (f *feeder) stream(id session.MessageID, part session.PartID, text string, 
 		for at+n < len(text) && text[at+n]&0xc0 == 0x80 {
 			n++
 		}
-		f.model.ShowUpdate(api.Update{Fragment: &session.Fragment{
+		f.model.ShowFragment(&session.Fragment{
 			MessageID: id, PartID: part, Item: session.FragmentText, Offset: at, Delta: text[at : at+n],
-		}})
+		})
 		at += n
 		_ = f.model.View()
 	}
@@ -376,9 +375,9 @@ func BenchmarkScreen(b *testing.B) {
 		text := strings.Repeat(answer, 500)
 		at := 0
 		for b.Loop() {
-			m.ShowUpdate(api.Update{Fragment: &session.Fragment{
+			m.ShowFragment(&session.Fragment{
 				MessageID: "msg_x", PartID: "prt_x", Item: session.FragmentText, Offset: at, Delta: text[at : at+4],
-			}})
+			})
 			at = (at + 4) % (len(text) - 8)
 			_ = m.View()
 		}

@@ -3,50 +3,12 @@ package transcript
 import (
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ShowUpdate shows one event, or one fragment of an item that is open. Updates come in the order of the log.
-func (m *Model) ShowUpdate(u api.Update) {
-	if u.Fragment != nil {
-		m.addFragment(u.Fragment)
-	}
-	if u.Event != nil {
-		m.applyEvent(u.Event)
-	}
-}
-
-// ShowProgress shows the output so far of a running call, or of a command of the user.
-func (m *Model) ShowProgress(p *session.ToolProgress) {
-	if t := m.turns[p.AssistantMessageID]; t != nil {
-		m.applyTurnEvent(t, p)
-		return
-	}
-	b := m.shells[p.CallID]
-	if b == nil || b.isSettled() {
-		return
-	}
-	sh, _ := b.item.(*session.Shell)
-	sh.Output, b.lines = resultOf(&session.Tool{State: session.ToolState{Structured: p.Structured}}).Output, nil
-}
-
-// addFragment adds live text to its item.
-func (m *Model) addFragment(f *session.Fragment) {
-	t := m.turns[f.MessageID]
-	if t == nil {
-		return
-	}
-	for _, b := range slices.Backward(t.sections) {
-		if b.part() == f.PartID {
-			b.addLive(f)
-			return
-		}
-	}
-}
-
-func (m *Model) applyEvent(e *session.Event) {
+// ShowEvent shows one event. Events and fragments come in the order of the log.
+func (m *Model) ShowEvent(e *session.Event) {
 	if begun := session.Begin(e.Data, e.Seq); begun != nil {
 		m.appendSections(m.addMessage(begun))
 		if c, ok := e.Data.(*session.CompactionEnded); ok {
@@ -77,6 +39,34 @@ func (m *Model) applyEvent(e *session.Event) {
 	default:
 		if text := describe.DescribeCompactionEvent(d); text != "" {
 			m.AddNote(text)
+		}
+	}
+}
+
+// ShowProgress shows the output so far of a running call, or of a command of the user.
+func (m *Model) ShowProgress(p *session.ToolProgress) {
+	if t := m.turns[p.AssistantMessageID]; t != nil {
+		m.applyTurnEvent(t, p)
+		return
+	}
+	b := m.shells[p.CallID]
+	if b == nil || b.isSettled() {
+		return
+	}
+	sh, _ := b.item.(*session.Shell)
+	sh.Output, b.lines = resultOf(&session.Tool{State: session.ToolState{Structured: p.Structured}}).Output, nil
+}
+
+// ShowFragment adds live text to its item, if that is open.
+func (m *Model) ShowFragment(f *session.Fragment) {
+	t := m.turns[f.MessageID]
+	if t == nil {
+		return
+	}
+	for _, b := range slices.Backward(t.sections) {
+		if b.part() == f.PartID {
+			b.addLive(f)
+			return
 		}
 	}
 }

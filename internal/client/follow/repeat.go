@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -25,4 +26,30 @@ func IsConnectionLost(err error) bool {
 func IsDamaged(err error) bool {
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Kind == api.KindDamaged
+}
+
+// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed. It is for calls
+// that change nothing when they are repeated, such as those with an id of the caller's.
+func RepeatUntilAnswered(ctx context.Context, call func() error) error {
+	since := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, 2*time.Second) {
+		err := call()
+		e, _ := errors.AsType[*api.TransportError](err)
+		lost := IsConnectionLost(err) && (e == nil || !e.Foreign)
+		if !lost || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+// Sleep waits for d, or returns the cause with which ctx ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -1,0 +1,289 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// workLoop shows the work of a session until it is done: that on one prompt, or with no prompt whatever the session
+// works on until it is idle. One goroutine, that of run, owns it.
+type workLoop struct {
+	inv    *cli.Invocation
+	client *api.Client
+	id     session.ID
+	view   view.View
+	live   *view.Live // nil unless the output is a terminal
+	desk   *askDesk
+
+	prompt   api.PromptRequest // empty without a prompt
+	progress *follow.Progress  // nil without a prompt
+	cursor   int64             // of the newest event that was reported
+	stopping <-chan struct{}   // Ctrl-C; nil once the session is interrupted
+	late     <-chan time.Time  // --timeout passed; likewise
+	stopped  cli.ExitCode      // why we interrupted the session; 0: we did not
+	left     bool              // the person has left the conversation
+
+	watch     *follow.Watch
+	calls     sync.WaitGroup
+	failed    chan error // why a call that should have stopped or resumed the work failed
+	resuming  bool       // a call resumes the work
+	resumed   chan struct{}
+	resumes   int              // how often the work was resumed without progress
+	resumedAt int64            // the cursor then
+	lost      error            // the connection broke with it, and is not restored
+	lostLong  <-chan time.Time // fires when that has lasted too long
+}
+
+// run shows the work. It returns nil when the progress, or without a prompt the idle session, says how it came out.
+func (l *workLoop) run(ctx context.Context, o follow.Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer l.calls.Wait()
+	defer cancel()
+	l.failed, l.resumed = make(chan error), make(chan struct{})
+	o.Tasks, o.Output, l.cursor = true, l.live != nil, o.After
+	l.watch = follow.Start(ctx, l.client, l.id, o)
+	defer l.watch.Stop()
+	l.watch.ExpectIdle()
+	waiting := time.After(time.Second)
+	frames, stop := l.startLive()
+	defer stop()
+	for {
+		// An interrupt has precedence over an answer that no server takes.
+		if err := l.deliverAnswers(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-waiting:
+			if l.progress != nil && !l.progress.Begun {
+				l.view.ShowNote("the session is working on another prompt; this one is pending in its inbox")
+			}
+		case text, ok := <-l.desk.lines():
+			l.left = l.desk.handleLine(text, ok)
+		case <-frames:
+			if !l.desk.isAsking() {
+				l.live.DrawFrame()
+			}
+		case u := <-l.watch.C:
+			if done, err := l.handleUpdate(ctx, u); done || err != nil {
+				return err
+			}
+		case err := <-l.failed:
+			return err
+		case <-l.resumed:
+			l.resuming = false
+			l.watch.ExpectIdle()
+		case <-l.lostLong:
+			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", l.lost)
+		case <-l.stopping:
+			if l.progress == nil { // the work of others
+				return nil
+			}
+			l.noteStopping()
+			l.interrupt(ctx, cli.ExitInterrupted)
+		case <-l.late:
+			l.interrupt(ctx, cli.ExitTimeout)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if l.left || l.progress != nil && (l.progress.Over || l.progress.Withdrawn) {
+			return nil
+		}
+		if l.inv.Out.Err != nil && l.stopped == 0 {
+			l.interrupt(ctx, cli.ExitFailure)
+		}
+	}
+}
+
+// deliverAnswers sends the answers that were given, until the first signal.
+func (l *workLoop) deliverAnswers(ctx context.Context) error {
+	if len(l.desk.answers) == 0 {
+		return nil
+	}
+	ctx, stop := l.inv.UntilSignal(ctx)
+	defer stop()
+	err := l.desk.deliver(ctx, l.client)
+	l.watch.ExpectIdle()
+	return err
+}
+
+// startLive begins to show what runs, until stop is called. Without a terminal there are no frames.
+func (l *workLoop) startLive() (frames <-chan time.Time, stop func()) {
+	if l.live == nil {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(view.LiveInterval)
+	return ticker.C, func() {
+		ticker.Stop()
+		l.live.Clear()
+	}
+}
+
+// handleUpdate shows an update. It reports whether the work is done.
+func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool, err error) {
+	switch {
+	case u.Event != nil:
+		l.cursor = u.Event.Seq
+		if l.progress == nil || l.progress.Apply(*u.Event) {
+			l.handleAsk(u.Event.Data)
+			l.view.ShowEvent(*u.Event)
+		}
+	case u.Fragment != nil:
+		if l.isOwnWork() {
+			l.view.ShowFragment(*u.Fragment)
+		}
+	case u.Output != nil:
+		l.live.NoteProgress(u.Output)
+	case u.Task != nil:
+		l.handleTask(u.Task)
+	case u.Lost != nil:
+		l.lost, l.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
+	case u.Found:
+		l.lost, l.lostLong = nil, nil
+	case u.Idle:
+		return l.handleIdle(ctx)
+	case u.End != nil:
+		return false, u.End
+	}
+	return false, nil
+}
+
+// isOwnWork reports whether what happens now belongs to what the loop shows.
+func (l *workLoop) isOwnWork() bool {
+	return l.progress == nil || l.progress.Begun && !l.progress.Over
+}
+
+// handleAsk passes an ask, or its reply, to the desk.
+func (l *workLoop) handleAsk(d session.EventData) {
+	l.desk.handle(d)
+	if d, ok := d.(*session.PermissionReplied); ok && d.By == "policy" && l.progress != nil &&
+		len(l.progress.Denials) > 0 {
+		l.desk.noteDenied()
+	}
+}
+
+// handleTask shows what a task asks, and counts what is denied to it.
+func (l *workLoop) handleTask(e *follow.TaskEvent) {
+	if !l.isOwnWork() {
+		return
+	}
+	if l.progress != nil {
+		l.progress.ApplyAsk(e.Data)
+	}
+	l.handleAsk(e.Data)
+	if l.live != nil {
+		l.live.NoteEvent(e.SessionID, e.Data)
+	}
+}
+
+// handleIdle handles an idle session: the work is done, or was left by its process and is resumed.
+func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
+	switch {
+	case l.progress == nil:
+		return !l.desk.isAsking() && len(l.desk.answers) == 0, nil // an answer continues work that was cut off
+	case l.stopped != 0 || l.progress.IsComplete():
+		return true, nil
+	case l.resuming:
+		return false, nil
+	}
+	resume, err := l.resumeWork()
+	if err != nil {
+		return false, err
+	}
+	l.resuming = true
+	l.call(ctx, func() error {
+		if err := follow.RepeatUntilAnswered(ctx, func() error { return resume(ctx) }); err != nil {
+			return err
+		}
+		select {
+		case l.resumed <- struct{}{}:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	return false, nil
+}
+
+// resumeWork returns a call that continues work which an idle session has left: its owner was replaced by one that
+// does not pick up the work of others. The same prompt again wakes the session; if that changed nothing, the session is
+// resumed. It gives up after three calls without progress.
+func (l *workLoop) resumeWork() (func(context.Context) error, error) {
+	const most = 3
+	if l.resumedAt != l.cursor {
+		l.resumes, l.resumedAt = 0, l.cursor
+	}
+	if l.resumes++; l.resumes > most {
+		return nil, errors.New("the session stopped before the work was done")
+	}
+	c, id, prompt := l.client, l.id, l.prompt
+	if l.progress.Begun && l.resumes > 1 || l.resumes == most { // the last one hears why the work ends, where that cannot be recorded
+		return func(ctx context.Context) error { return c.Resume(ctx, id) }, nil
+	}
+	return func(ctx context.Context) error {
+		_, err := c.Prompt(ctx, id, prompt)
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
+			return nil
+		}
+		return err
+	}, nil
+}
+
+// call makes a call in the background. Its error ends the loop.
+func (l *workLoop) call(ctx context.Context, f func() error) {
+	l.calls.Go(func() {
+		if err := f(); err != nil {
+			select {
+			case l.failed <- err:
+			case <-ctx.Done():
+			}
+		}
+	})
+}
+
+// interrupt withdraws the prompt or, if its work has begun, stops it. The watch reports the effect.
+func (l *workLoop) interrupt(ctx context.Context, why cli.ExitCode) {
+	l.stopped, l.stopping, l.late = why, nil, nil
+	begun := l.progress == nil || l.progress.Begun
+	l.call(ctx, func() error {
+		if err := stopWork(ctx, l.client, l.id, l.prompt.ID, begun); err != nil {
+			return fmt.Errorf("interrupt the session: %w", err)
+		}
+		return nil
+	})
+}
+
+// noteStopping says what Ctrl-C does.
+func (l *workLoop) noteStopping() {
+	if l.progress.Begun {
+		l.view.ShowNote("interrupting; press Ctrl-C again to leave at once")
+		return
+	}
+	l.view.ShowNote("withdrawing the prompt; press Ctrl-C again to leave at once")
+}
+
+// interruptTimeout bounds how long an interrupt may take to be recorded.
+const interruptTimeout = 20 * time.Second
+
+// stopWork withdraws a pending prompt, because the session works for another client then. If the prompt's own work has
+// begun, it interrupts the session.
+func stopWork(ctx context.Context, c *api.Client, id session.ID, prompt session.MessageID, begun bool) error {
+	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
+	defer cancel()
+	return follow.RepeatUntilAnswered(ctx, func() error {
+		if !begun {
+			err := c.Inbox().Withdraw(ctx, id, prompt)
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) { // promoted meanwhile
+				return err
+			}
+		}
+		return c.Interrupt(ctx, id)
+	})
+}

@@ -1,0 +1,255 @@
+package follow
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Update is what a Watch reports. One of its members is set.
+type Update struct {
+	Event    *session.Event        // of the session: each once, in order
+	Fragment *session.Fragment     // live text of the session, between its events
+	Output   *session.ToolProgress // the output so far of a running call of any session
+	Task     *TaskEvent            // an event of the session of a task
+	Idle     bool                  // the session is idle, and what happened before that was reported
+	Lost     error                 // the connection broke and is being restored
+	Found    bool                  // the connection is restored
+	End      error                 // the session cannot be followed any more; the last update
+}
+
+// Options say what a Watch reports besides the session's events and text.
+type Options struct {
+	After  int64           // the events behind it are reported; -1: all
+	Tasks  bool            // follow the sessions of the tasks that the session's calls and jobs run
+	Newest session.Message // the newest message, for the tasks that its calls wait for; may be nil
+	Jobs   []session.Job   // of the session, likewise
+	Output bool            // report the output of running calls
+}
+
+// Watch follows one session until its context ends or the session cannot be followed. Updates are to be received from
+// C.
+type Watch struct {
+	C chan Update // closed when the watch has ended
+
+	client *api.Client
+	id     session.ID
+	expect chan struct{} // capacity 1: a request to report when the session is idle
+	done   chan struct{}
+	stop   context.CancelFunc
+}
+
+// Start follows the session until ctx ends or Stop is called.
+func Start(ctx context.Context, c *api.Client, id session.ID, o Options) *Watch {
+	ctx, stop := context.WithCancel(ctx)
+	w := &Watch{
+		C: make(chan Update), client: c, id: id, expect: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
+	}
+	l := &watchLoop{Watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult)}
+	if o.Tasks {
+		l.tasks = newTaskWatch()
+		l.tasks.noteRunning(o.Newest)
+		l.tasks.noteJobs(o.Jobs)
+	}
+	go func() { // ends with ctx; Stop waits for it
+		defer close(w.done)
+		defer close(w.C)
+		defer l.background.Wait()
+		defer stop()
+		l.run(ctx, o)
+	}()
+	return w
+}
+
+// Stop ends the watch and waits for its goroutines.
+func (w *Watch) Stop() {
+	w.stop()
+	<-w.done
+}
+
+// ExpectIdle asks for the update Idle, once the session is idle. The watch asks itself when it sees work begin.
+func (w *Watch) ExpectIdle() {
+	select {
+	case w.expect <- struct{}{}:
+	default: // asked already
+	}
+}
+
+// watchLoop is the state of a watch's goroutine.
+type watchLoop struct {
+	*Watch
+	background sync.WaitGroup
+	items      chan streamItem
+	idle       chan idleResult
+	tasks      *taskWatch // nil unless tasks are followed
+
+	cursor  int64 // of the newest event that was reported
+	lost    bool  // the connection is lost
+	waiting bool  // a goroutine waits for the session to become idle
+	idleEnd int64 // the session became idle behind this event, which is not reported; meaningless unless ending
+	ending  bool
+}
+
+// idleResult says behind which event a session became idle, or why that is unknown.
+type idleResult struct {
+	end int64
+	err error
+}
+
+// run reports updates until ctx ends or the session cannot be followed.
+func (l *watchLoop) run(ctx context.Context, o Options) {
+	l.background.Go(func() {
+		followSession(ctx, l.client, l.id, o.After, func(i streamItem) bool { return send(ctx, l.items, i) })
+	})
+	if o.Output {
+		l.background.Go(func() { l.readOutput(ctx) })
+	}
+	var taskEvents <-chan TaskEvent
+	if l.tasks != nil {
+		taskEvents = l.tasks.events
+		defer l.tasks.wait()
+	}
+	for ctx.Err() == nil {
+		// Tasks that began are followed, and what ended tasks did last is reported before the event after their end.
+		if l.tasks != nil {
+			l.reportTasks(ctx, l.tasks.update(ctx, l.client)...)
+		}
+		if l.ending && !l.lost && l.cursor >= l.idleEnd && (l.tasks == nil || l.tasks.reading == 0) {
+			l.ending = false
+			send(ctx, l.C, Update{Idle: true})
+			continue
+		}
+		select {
+		case i := <-l.items:
+			if l.reportItem(ctx, i); i.end != nil {
+				return
+			}
+		case e := <-taskEvents:
+			l.reportTasks(ctx, e)
+		case i := <-l.idle:
+			l.waiting, l.ending, l.idleEnd = false, true, i.end
+			if i.err != nil {
+				send(ctx, l.C, Update{End: i.err})
+				return
+			}
+		case <-l.expect:
+			l.awaitIdle(ctx)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// reportItem reports an item of the stream, and waits for the end of work that it shows to begin.
+func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
+	switch {
+	case i.end != nil:
+		send(ctx, l.C, Update{End: i.end})
+		return
+	case i.lost != nil:
+		l.lost = true
+		send(ctx, l.C, Update{Lost: i.lost})
+		return
+	case i.found:
+		l.lost = false
+		send(ctx, l.C, Update{Found: true})
+		return
+	case i.Fragment != nil:
+		send(ctx, l.C, Update{Fragment: i.Fragment})
+		return
+	case i.Event == nil:
+		return
+	}
+	l.cursor = i.Event.Seq
+	if l.tasks != nil {
+		l.tasks.noteEvent(i.Event.Data)
+	}
+	if BeginsWork(i.Event.Data) {
+		l.awaitIdle(ctx)
+	}
+	send(ctx, l.C, Update{Event: i.Event})
+}
+
+// BeginsWork reports whether the session works from this event on, until it is idle.
+func BeginsWork(d session.EventData) bool {
+	switch d.(type) {
+	case *session.Prompted, *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
+		return true
+	}
+	return false
+}
+
+// reportTasks reports the events of tasks that are new.
+func (l *watchLoop) reportTasks(ctx context.Context, events ...TaskEvent) {
+	for _, e := range events {
+		if l.tasks.acceptEvent(e) {
+			send(ctx, l.C, Update{Task: &e})
+		}
+	}
+}
+
+// idlePause is the interval at which a server that is gone is asked again whether the session is idle.
+const idlePause = 200 * time.Millisecond
+
+// awaitIdle starts to wait for the session to become idle, unless that is under way.
+func (l *watchLoop) awaitIdle(ctx context.Context) {
+	l.ending = false
+	if l.waiting {
+		return
+	}
+	l.waiting = true
+	l.background.Go(func() {
+		var i idleResult
+		for {
+			if i.err = l.client.Wait(ctx, l.id); i.err == nil {
+				i.end, i.err = l.client.Head(ctx, l.id)
+			}
+			if !IsConnectionLost(i.err) || Sleep(ctx, idlePause) != nil {
+				break
+			}
+		}
+		send(ctx, l.idle, i)
+	})
+}
+
+// readOutput reports the output so far of running calls until ctx ends. It is only for display: what is lost with a
+// connection is in the next output.
+func (l *watchLoop) readOutput(ctx context.Context) {
+	for ctx.Err() == nil {
+		for u, err := range l.client.Feed(ctx, -1) {
+			if err != nil {
+				break
+			}
+			if p := ParseOutput(u); p != nil && !send(ctx, l.C, Update{Output: p}) {
+				return
+			}
+		}
+		_ = Sleep(ctx, time.Second) // the loop ends with ctx
+	}
+}
+
+// ParseOutput returns the output of a running call that an update of the feed has, nil for other updates.
+func ParseOutput(u api.Update) *session.ToolProgress {
+	if u.Notice == nil || u.Notice.Kind != string(session.KindToolProgress) {
+		return nil
+	}
+	var p session.ToolProgress
+	if json.Unmarshal(u.Notice.Data, &p) != nil {
+		return nil
+	}
+	return &p
+}
+
+// send sends a value, unless ctx ends first.
+func send[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
