@@ -16,10 +16,8 @@ import (
 // the past by a summary, and reports that the boundary must be taken again. A request that cannot be made to fit ends
 // the turn with an error.
 func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err error) {
-	ri := in.requestInput()
-	in.request = in.newRequest()
-	in.request.Build(ri)
-	if in.request.HidesOutputs(ri) {
+	in.buildRequest()
+	if in.request.HidesOutputs(in.requestInput()) {
 		if again, err := d.engine.shrinker.HideOutputs(ctx, in.request); again || err != nil {
 			return again, err
 		}
@@ -103,8 +101,7 @@ func (d *drain) hideOutputsAfterWork(ctx context.Context, in *turnInput) (err er
 // compactOnRequest carries out the request for a compaction that is the next entry of the inbox. It reports whether the
 // work before it goes on.
 func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool, err error) {
-	in.request = in.newRequest()
-	in.request.Build(in.requestInput())
+	in.buildRequest()
 	more = in.history.NeedsTurn()
 	end, err := d.engine.shrinker.Compact(ctx, in.request, compaction.Cause{Request: in.compaction})
 	switch {
@@ -116,11 +113,4 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool,
 		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: in.compaction.ID})
 	}
 	return more || err == nil && end.Continue, nil // the session has the reason of a failure
-}
-
-func (in *turnInput) newRequest() *compaction.FitRequest {
-	return &compaction.FitRequest{
-		Session: in.session, Scope: in.scope, Sources: in.sources, Agent: in.agent, Model: in.model, Epoch: in.epoch,
-		History: in.history,
-	}
 }

@@ -149,7 +149,7 @@ func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	}
 	stopped, stop := context.WithCancelCause(ctx)
 	stop(turnlog.ErrInterrupted)
-	d := &drain{engine: s.engine, id: id, cutBy: cutByRestart}
+	d := newDrain(s.engine, id)
 	if err := d.exit(stopped, turnlog.ErrInterrupted); err != nil && !errors.Is(err, turnlog.ErrInterrupted) {
 		return err
 	}

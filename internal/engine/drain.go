@@ -12,7 +12,7 @@ import (
 
 // drain runs one drain for the coordinator: it waits for a slot, then works until nothing is left to do.
 func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
-	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
+	d := newDrain(e, id)
 	d.slot.Pool = e.sessionSlots
 	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
 		return d.exit(ctx, context.Cause(ctx))

@@ -6,7 +6,7 @@
 //	command.AdmitPrompt  a prompt becomes durable in the session's inbox                 command/admit.go
 //	coordinator.wake     at most one drain runs per session                              coordinator.go
 //	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
-//	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, view.go, promote.go
+//	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, boundary.go, promote.go
 //	history.BuildRequest stored messages become one request                              history/
 //	drain.fitWindow      what would not fit the window is made smaller first             compact.go, shrink/
 //	turn.streamAnswer    the model's events become durable events and live text          stream.go, record/

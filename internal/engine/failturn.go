@@ -27,11 +27,11 @@ func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending)
 		in.model = &scope.Model{Ref: selectedModel(in)}
 	}
 	if in.prompt == "" {
-		v, err := d.readBoundary(context.WithoutCancel(ctx), "")
+		now, err := d.readBoundary(context.WithoutCancel(ctx), "")
 		if err != nil {
 			return err
 		}
-		in.prompt = v.prompt
+		in.prompt = now.prompt
 	}
 	_, err := d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
 	return err
@@ -94,7 +94,7 @@ func (d *drain) failLocation(ctx context.Context, next session.Delivery, in *tur
 	if in.compaction != nil {
 		return d.refuseCompaction(ctx, in, err)
 	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: in.session.IsUntitled()}); perr != nil {
+	if _, perr := d.promote(ctx, promotion{next: next, titlePrompt: in.session.IsUntitled()}); perr != nil {
 		return perr
 	}
 	return d.failWithoutRequest(ctx, emptyInput(in.session), endOfFailed(turnlog.DescribeFailure(err), err))

@@ -12,7 +12,7 @@ import (
 
 // promotion says what one transaction moves into the history.
 type promotion struct {
-	mode        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
+	next        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
 	first       *session.Epoch   // of a session without one; it begins even if no prompt is promoted
 	titlePrompt bool             // name an unnamed session after its prompt
 	sampled     *selection       // by the prompts that the boundary sampled; nil is any
@@ -27,7 +27,7 @@ var errSelectionChanged = errors.New("the selection of the pending prompts chang
 func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 	restricted := d.restricted
 	_, err = d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		ins, _, err := d.listPromotable(tx, p.mode)
+		ins, _, err := d.reader.listPromotable(tx, p.next)
 		if err != nil {
 			return nil, err
 		}

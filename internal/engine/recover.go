@@ -22,7 +22,7 @@ import (
 // the same id.
 //
 // ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
-func (d *drain) recoverSession(ctx context.Context, f drainMode, v *startView) (drainMode, error) {
+func (d *drain) recoverSession(ctx context.Context, f drainMode, v *drainStart) (drainMode, error) {
 	open := v.history.OpenTurns()
 	changed, err := d.closeOpen(ctx, v, open)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *drain) recoverSession(ctx context.Context, f drainMode, v *startView) (
 
 // closeOpen ends the jobs, shell commands and turns that an earlier process left open. It reports whether it changed
 // messages.
-func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Assistant) (changed bool, err error) {
+func (d *drain) closeOpen(ctx context.Context, v *drainStart, open []*session.Assistant) (changed bool, err error) {
 	clean := context.WithoutCancel(ctx)
 	if v.orphanedJobs {
 		if err := d.engine.Jobs.CloseOrphans(clean, d.id, !d.keepAsks); err != nil {
@@ -151,12 +151,12 @@ type openTurnView struct {
 
 func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
 	v := &openTurnView{waiting: map[session.PartID]bool{}}
-	b := &boundaryView{}
+	b := &boundary{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
 		if b.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		if err := d.readPrompts(r, b); err != nil {
+		if err := d.reader.fillPrompt(r, b); err != nil {
 			return err
 		}
 		v.session, v.policy, v.recovery, v.restricted = b.session, b.policy, b.recovery, b.restricted
@@ -264,8 +264,8 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		b := &boundaryView{session: s}
-		if err := d.readPrompts(r, b); err != nil {
+		b := &boundary{session: s}
+		if err := d.reader.fillPrompt(r, b); err != nil {
 			return err
 		}
 		d.restricted = d.restricted || b.restricted

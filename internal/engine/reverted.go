@@ -10,7 +10,7 @@ import (
 )
 
 // settleRevert completes what an earlier process left of the staged revert, and commits it if work follows.
-func (d *drain) settleRevert(ctx context.Context, v *startView, f drainMode) error {
+func (d *drain) settleRevert(ctx context.Context, v *drainStart, f drainMode) error {
 	ctx = context.WithoutCancel(ctx)
 	if v.revert.Phase != session.RevertDone {
 		if err := d.engine.Commands.CompleteRevert(ctx, d.id); err != nil {

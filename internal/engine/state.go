@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type Engine struct {
 type drain struct {
 	engine  *Engine
 	id      session.ID
+	reader  boundaryReader
 	slot    Slot               // among the sessions that run
 	step    int                // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time          // of the work on the newest input, for wall-clock budgets
@@ -70,6 +72,14 @@ type drain struct {
 	keepAsks  bool // turns whose calls wait for replies stay open
 
 	restricted bool // a caller that may not approve asked for some of its work; see session.Input
+}
+
+// newDrain returns a drain that starts now and has no slot yet.
+func newDrain(e *Engine, id session.ID) *drain {
+	return &drain{
+		engine: e, id: id, reader: boundaryReader{id: id, histories: &e.histories, steerBatch: e.limits.SteerBatch},
+		started: e.journal.Now(), cutBy: cutByRestart,
+	}
 }
 
 // interruption names the cause that interrupted the resumed work, in the words for each event that names it.
@@ -109,6 +119,51 @@ type turnInput struct {
 	request *compaction.FitRequest // set before it is sent
 
 	restricted bool // session and rights lack what the session allows, and its approvals do not apply
+}
+
+// sampleLocation returns the input of a turn with what the session's location offers: its agent, its rules and the
+// sources of its context. It changes nothing. The caller calls release, also after an error.
+func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (in *turnInput, release func(), err error) {
+	in = emptyInput(now.session)
+	in.compaction = now.compaction
+	loc, release, err := e.locations.Scope(ctx, now.session.Location)
+	if err != nil {
+		return in, func() {}, err
+	}
+	in.scope, in.agent = loc, loc.FindAgent(now.session.Agent)
+	if in.rights, err = e.Asks.CollectRules(ctx, loc, now.session, in.agent); err == nil {
+		in.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: in.agent})
+	}
+	return in, release, err
+}
+
+// takeBoundary takes what the turn needs of the session after promotion. restricted is of the drain's work.
+func (in *turnInput) takeBoundary(now *boundary, cached *CachedSession, restricted bool) (err error) {
+	in.epoch, in.history, in.cached = now.epoch, now.history, cached
+	in.prompt = now.history.ContinuedID()
+	if in.output, err = now.history.FindOutputSchema(); err != nil {
+		return err
+	}
+	in.recovery, in.restricted = now.recovery, restricted
+	return in.setPolicy(now.policy)
+}
+
+// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one.
+func (in *turnInput) resolveModel() (err error) {
+	in.model, err = in.scope.ResolveModel(in.session.Model, in.agent)
+	if err != nil && in.compaction != nil && in.compaction.Compaction.Model != nil {
+		in.model, err = in.scope.ResolveModel(in.compaction.Compaction.Model, in.agent)
+	}
+	if err != nil {
+		return err
+	}
+	in.model = correctWindow(in.model, in.cached.Windows[in.model.Ref])
+	return nil
+}
+
+// isLastStep reports whether the turn with the number, from 1, is the last of the agent's steps.
+func (in *turnInput) isLastStep(number int) bool {
+	return in.agent.Steps > 0 && number >= in.agent.Steps
 }
 
 // setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
@@ -154,6 +209,25 @@ func (in *turnInput) requestInput() *history.Input {
 		Baseline: in.epoch.Baseline, BaselineSeq: in.epoch.BaselineSeq, History: in.history, Output: in.output,
 		Last: in.lastStep,
 	}
+}
+
+// buildRequest builds the request of the turn and measures it. What was sampled decides it: the preview of the next
+// request is built here, too.
+func (in *turnInput) buildRequest() {
+	in.request = &compaction.FitRequest{
+		Session: in.session, Scope: in.scope, Sources: in.sources, Agent: in.agent, Model: in.model, Epoch: in.epoch,
+		History: in.history,
+	}
+	in.request.Build(in.requestInput())
+}
+
+// describeRequest returns the prefix of the request, and what the turn records about it.
+func (in *turnInput) describeRequest() sentRequest {
+	sent := sentRequest{prefix: llm.PrefixOf(in.request.Built)}
+	sent.record = in.requestInput().ComparePrefix(sent.prefix, in.cached.Sent)
+	size := in.request.Size
+	sent.record.Bytes, sent.record.Dense, sent.record.Media = size.Bytes, size.Dense, size.Media
+	return sent
 }
 
 // turn is one provider turn. It belongs to the drain's goroutine; its calls settle in goroutines of their own.

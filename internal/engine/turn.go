@@ -20,50 +20,42 @@ import (
 // takeTurn makes one provider turn: it samples the session, promotes prompts, sends the request, records the answer,
 // and settles its calls. It reports whether another turn must follow. An error ends the drain; the session records why,
 // unless it cannot be written, or is errSelectionChanged: then no turn was made.
+//
+// The order is the contract. Everything that the turn uses is sampled before anything is promoted, so that a broken
+// location or context promotes nothing that it could not answer. What replaces the request comes before it, the
+// cheapest refusal first: the budget, subtasks, a report on them, a compaction, a request that does not fit. After each
+// of these the boundary is taken again.
 func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool, err error) {
-	v, err := d.readBoundary(ctx, next)
+	// Sample the session, and what its location offers.
+	now, err := d.readBoundary(ctx, next)
 	if err != nil {
 		return false, err
 	}
-	in := emptyInput(v.session)
-	in.compaction = v.compaction
-	loc, release, err := d.engine.locations.Scope(ctx, v.session.Location)
+	in, release, err := d.engine.sampleLocation(ctx, now)
+	defer release()
 	if err != nil {
 		return false, d.failLocation(ctx, next, in, err)
 	}
-	defer release()
-	in.scope, in.agent = loc, loc.FindAgent(v.session.Agent)
-	if in.rights, err = d.engine.Asks.CollectRules(ctx, loc, v.session, in.agent); err != nil {
-		return false, d.failLocation(ctx, next, in, err)
-	}
-	if in.sources, err = loc.Context(ctx, scope.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
-		return false, d.failLocation(ctx, next, in, err)
-	}
-	d.summarize = loc.Summaries && in.session.ParentID == ""
-	titles, sampled := d.titleModel(in), selectionOf(v.pending)
-	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
-		mode: next, titlePrompt: titles == nil && in.session.IsUntitled(), sampled: &sampled,
-	})
+	// Promote the prompts and tell the model what changed in its context; now is then the session as it is after that.
+	d.summarize = in.scope.Summaries && in.session.ParentID == ""
+	titles := d.titleModel(in)
+	err = d.crossBoundary(ctx, now, in.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err
 	}
 	if err == nil {
-		err = d.fillInput(in, after)
+		err = in.takeBoundary(now, d.engine.histories.Get(d.id), d.restricted)
 	}
 	if err != nil {
-		return false, d.failBoundary(ctx, in, v.pending, next, err)
+		return false, d.failBoundary(ctx, in, now.pending, next, err)
 	}
-	if titles != nil && v.firstPrompt != nil {
-		d.startTitle(in, titles, v.firstPrompt)
+	if titles != nil && now.firstPrompt != nil {
+		d.startTitle(in, titles, now.firstPrompt)
 	}
-	in.model, err = loc.ResolveModel(in.session.Model, in.agent)
-	if err != nil && in.compaction != nil && in.compaction.Compaction.Model != nil { // which stands in for a lost one
-		in.model, err = loc.ResolveModel(in.compaction.Compaction.Model, in.agent)
-	}
-	if err != nil {
+	if err := in.resolveModel(); err != nil {
 		return false, d.failModel(ctx, in, err)
 	}
-	in.model = correctWindow(in.model, in.cached.Windows[in.model.Ref])
+	// Do what comes before a request.
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
@@ -76,46 +68,43 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if in.compaction != nil {
 		return d.compactOnRequest(ctx, in)
 	}
-	in.lastStep = in.agent.Steps > 0 && d.step >= in.agent.Steps
+	// Build the request, make it fit, and send it.
+	in.lastStep = in.isLastStep(d.step)
 	if again, err := d.fitWindow(ctx, in); again || err != nil {
 		return again, err
 	}
-	if more, err = d.runAttempt(ctx, in); more || err != nil || loc.Compaction.Prune != scope.PruneEager {
+	if more, err = d.runAttempt(ctx, in); more || err != nil || in.scope.Compaction.Prune != scope.PruneEager {
 		return more, err
 	}
 	return false, d.hideOutputsAfterWork(ctx, in)
 }
 
-// fillInput takes what the turn needs of the session after promotion.
-func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
-	in.epoch, in.history, in.cached = v.epoch, v.history, d.engine.histories.Get(d.id)
-	in.prompt = v.history.ContinuedID()
-	if in.output, err = v.history.FindOutputSchema(); err != nil {
-		return err
-	}
-	in.recovery, in.restricted = v.recovery, d.restricted
-	return in.setPolicy(v.policy)
+// newPromotion returns the promotion of the pending prompts. A session without a model for titles gets its title from
+// them.
+func (d *drain) newPromotion(now *boundary, next session.Delivery, titles *scope.Model) promotion {
+	sampled := selectionOf(now.pending)
+	return promotion{next: next, titlePrompt: titles == nil && now.session.IsUntitled(), sampled: &sampled}
 }
 
 // maxEpochTries bounds the attempts at a boundary while other processes change the context epoch.
 const maxEpochTries = 3
 
 // crossBoundary passes the safe boundary before a request: it promotes prompts, then tells the model what changed in
-// its context. It returns the session as it is afterwards.
+// its context. It brings now up to date.
 func (d *drain) crossBoundary(
-	ctx context.Context, v *boundaryView, sources systemcontext.Context, p promotion,
-) (*boundaryView, error) {
+	ctx context.Context, now *boundary, sources systemcontext.Context, p promotion,
+) error {
 	for try := 1; ; try++ {
-		changed, err := d.promoteAndReconcile(ctx, v, sources, &p)
+		changed, err := d.promoteAndReconcile(ctx, now, sources, &p)
 		if err != nil && (try == maxEpochTries || !errors.Is(err, projection.ErrEpoch)) {
-			return nil, err
+			return err
 		}
 		if err == nil && !changed {
-			return v, nil
+			return nil
 		}
 		again := err != nil
-		if v, err = d.rereadBoundary(ctx, v, p.mode); err != nil || !again {
-			return v, err
+		if err = d.refreshBoundary(ctx, now, p.next); err != nil || !again {
+			return err
 		}
 	}
 }
@@ -123,20 +112,20 @@ func (d *drain) crossBoundary(
 // promoteAndReconcile promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A
 // promotion that succeeded is taken out of p.
 func (d *drain) promoteAndReconcile(
-	ctx context.Context, v *boundaryView, sources systemcontext.Context, p *promotion,
+	ctx context.Context, now *boundary, sources systemcontext.Context, p *promotion,
 ) (changed bool, err error) {
 	p.first = nil
-	if v.epoch == nil {
+	if now.epoch == nil {
 		if p.first, err = renderBaseline(ctx, sources); err != nil {
 			return false, err
 		}
 	}
-	if len(v.pending) > 0 || p.first != nil {
+	if len(now.pending) > 0 || p.first != nil {
 		n, err := d.promote(ctx, *p)
 		if err != nil {
 			return false, err
 		}
-		p.mode, p.sampled, changed = "", nil, true
+		p.next, p.sampled, changed = "", nil, true
 		if n > 0 {
 			d.step, d.started = 1, d.engine.journal.Now()
 		}
@@ -144,7 +133,7 @@ func (d *drain) promoteAndReconcile(
 	if p.first != nil {
 		return changed, nil
 	}
-	updated, err := d.reconcile(ctx, sources, v)
+	updated, err := d.reconcile(ctx, sources, now)
 	return changed || updated, err
 }
 
@@ -184,22 +173,16 @@ func unpricedModel(in *turnInput) string {
 // runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is
 // a turn of its own, so that a steer or another choice of model takes effect.
 func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err error) {
-	ri := in.requestInput()
-	if skipped := ri.SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
+	if skipped := in.requestInput().SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
 		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",
 			"session", d.id, "model", in.model.Ref.String(), "tools", skipped)
 	}
 	d.retries = d.retries.ForModel(in.model.Ref)
-	req := in.request.Built
-	sent := sentRequest{prefix: llm.PrefixOf(req)}
-	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
-	size := in.request.Size
-	sent.record.Bytes, sent.record.Dense, sent.record.Media = size.Bytes, size.Dense, size.Media
-	t := d.newTurn(in, sent)
+	t := d.newTurn(in, in.describeRequest())
 	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
-	err = t.streamAnswer(ctx, req)
+	err = t.streamAnswer(ctx, in.request.Built)
 	if t.acceptsCut(err, d.cut) {
 		err = nil
 	}

@@ -22,7 +22,7 @@ func (in *Input) ComparePrefix(now llm.Prefix, last SentPrefix) *session.CachePr
 		Hash: now.MessagesSum(len(now.Messages)).String(), Model: now.Model.String(), System: now.SystemSum().String(),
 		Tools: now.ToolsSum().String(), Messages: len(now.Messages), Mode: in.prefixMode(), Edits: in.History.edits,
 	}
-	before := in.History.lastRequested()
+	before := in.History.LastRequested()
 	if before == nil {
 		if in.History.shown.Compaction >= 0 {
 			out.Changed, out.Cause = "the messages before the summary are gone", session.CauseCompaction
@@ -97,7 +97,7 @@ func (in *Input) prefixMode() session.PrefixMode {
 // ChangesPrefix reports whether the request begins otherwise than the request before, whatever the history shows: then
 // a change of the history costs no cache. It is true if no request before is known.
 func (in *Input) ChangesPrefix() bool {
-	before := in.History.lastRequested()
+	before := in.History.LastRequested()
 	return before == nil || in.prefixCause(before, in.prefixMode()) != ""
 }
 
