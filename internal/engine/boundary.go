@@ -62,18 +62,18 @@ func (d *drain) refreshBoundary(ctx context.Context, now *boundary, next session
 }
 
 // applyPending selects the agent and the model of the pending prompts, and takes the grants from restricted work.
-func (b *boundary) applyPending(restricted bool) {
-	for _, in := range b.pending {
-		b.session.Apply(in.BuildPromotion())
+func (now *boundary) applyPending(restricted bool) {
+	for _, in := range now.pending {
+		now.session.Apply(in.BuildPromotion())
 	}
-	if restricted || selectionOf(b.pending).restricted {
-		b.session.RemoveGrants()
+	if restricted || selectionOf(now.pending).restricted {
+		now.session.RemoveGrants()
 	}
 }
 
 // fill reads everything but the session's own row and its first prompt.
-func (q boundaryReader) fill(r store.Reader, b *boundary, next session.Delivery) error {
-	if err := q.fillPrompt(r, b); err != nil {
+func (q boundaryReader) fill(r store.Reader, now *boundary, next session.Delivery) error {
+	if err := q.fillPrompt(r, now); err != nil {
 		return err
 	}
 	epoch, ok, err := r.Epoch(q.id)
@@ -81,32 +81,32 @@ func (q boundaryReader) fill(r store.Reader, b *boundary, next session.Delivery)
 		return err
 	}
 	if ok {
-		b.epoch = epoch
+		now.epoch = epoch
 	}
-	b.pending, b.compaction, err = q.listPromotable(r, next)
+	now.pending, now.compaction, err = q.listPromotable(r, next)
 	return err
 }
 
 // fillPrompt reads the history, the newest prompt, and the ask policy of that prompt.
-func (q boundaryReader) fillPrompt(r store.Reader, b *boundary) (err error) {
-	if b.history, err = q.histories.ReadHistory(r, b.session); err != nil {
+func (q boundaryReader) fillPrompt(r store.Reader, now *boundary) (err error) {
+	if now.history, err = q.histories.ReadHistory(r, now.session); err != nil {
 		return err
 	}
-	if prompt := b.history.NewestPrompt(); prompt != nil {
-		b.prompt = prompt.ID
+	if prompt := now.history.NewestPrompt(); prompt != nil {
+		now.prompt = prompt.ID
 	}
-	in, ok, err := store.FindInput(r, b.prompt)
+	in, ok, err := store.FindInput(r, now.prompt)
 	if err != nil {
 		return err
 	}
 	if ok {
-		b.policy, b.recovery, b.restricted = in.Asks, in.Recovery, in.Restricted
+		now.policy, now.recovery, now.restricted = in.Asks, in.Recovery, in.Restricted
 	}
-	if b.history.NewestCompaction() < 0 {
+	if now.history.NewestCompaction() < 0 {
 		return nil
 	}
-	request, ok, err := store.FindInput(r, b.history.NewestRequest())
-	b.restricted = b.restricted || ok && request.Restricted
+	request, ok, err := store.FindInput(r, now.history.NewestRequest())
+	now.restricted = now.restricted || ok && request.Restricted
 	return err
 }
 

@@ -91,11 +91,11 @@ type scheduler struct{ engine *Engine }
 
 // Wake implements admit.Scheduler.
 func (s scheduler) Wake(id session.ID, resume bool) {
-	f := drainPending
+	mode := drainPending
 	if resume {
-		f = drainRestart
+		mode = drainRestart
 	}
-	s.engine.coordinator.wake(id, f)
+	s.engine.coordinator.wake(id, mode)
 }
 
 // EndPause implements admit.Scheduler.

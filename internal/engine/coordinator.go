@@ -15,7 +15,7 @@ import (
 // coordinator runs at most one drain per session; (RC-1) to (RC-13) are its rules. Wakes coalesce, callers may join a
 // drain, and an interrupt cancels it and waits. The drain function never runs under the mutex.
 type coordinator struct {
-	drain func(ctx context.Context, id session.ID, force drainMode) error
+	drain func(ctx context.Context, id session.ID, mode drainMode) error
 	// onIdle runs when a session becomes idle, before its waiters return. It runs under mu and must not call the
 	// coordinator.
 	onIdle func(id session.ID)
@@ -94,21 +94,21 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 }
 
 // wake makes a drain read the inbox after this call, starting one if the session is idle. It returns at once (RC-4).
-func (c *coordinator) wake(id session.ID, f drainMode) {
+func (c *coordinator) wake(id session.ID, mode drainMode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[id]; e != nil {
-		e.woken, e.next = true, max(e.next, f)
+		e.woken, e.next = true, max(e.next, mode)
 		return
 	}
 	if !c.closed {
-		c.start(id, f)
+		c.start(id, mode)
 	}
 }
 
 // start starts a drain of an idle session. mu is held.
-func (c *coordinator) start(id session.ID, f drainMode) *entry {
-	return c.startWork(id, c.drainFunc(id, f))
+func (c *coordinator) start(id session.ID, mode drainMode) *entry {
+	return c.startWork(id, c.drainFunc(id, mode))
 }
 
 // startWork starts work on an idle session. mu is held.
@@ -121,8 +121,8 @@ func (c *coordinator) startWork(id session.ID, do func(context.Context) error) *
 }
 
 // drainFunc returns a drain as a piece of work.
-func (c *coordinator) drainFunc(id session.ID, f drainMode) func(context.Context) error {
-	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
+func (c *coordinator) drainFunc(id session.ID, mode drainMode) func(context.Context) error {
+	return func(ctx context.Context) error { return c.drain(ctx, id, mode) }
 }
 
 // runIdle runs do as the work of an idle session and returns its error. It returns false if the session is not idle.

@@ -36,7 +36,7 @@ func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRe
 	if err := e.journal.Store.View(ctx, f.readBoundary); err != nil {
 		return nil, nil, err
 	}
-	in, release, err := e.sampleLocation(ctx, f.now)
+	input, release, err := e.sampleLocation(ctx, f.now)
 	defer func() {
 		if err != nil {
 			release()
@@ -46,21 +46,21 @@ func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRe
 		return nil, nil, err
 	}
 	f.promote()
-	if err := f.reconcile(ctx, in.sources); err != nil {
+	if err := f.reconcile(ctx, input.sources); err != nil {
 		return nil, nil, err
 	}
-	if err := in.takeBoundary(f.now, histories.Get(id), f.restricted); err != nil {
+	if err := input.takeBoundary(f.now, histories.Get(id), f.restricted); err != nil {
 		return nil, nil, err
 	}
-	if err := in.resolveModel(); err != nil {
+	if err := input.resolveModel(); err != nil {
 		return nil, nil, err
 	}
-	in.lastStep = in.isLastStep(int(f.now.history.CountTurns()) + 1)
-	in.buildRequest()
-	sent := in.describeRequest()
+	input.lastStep = input.isLastStep(int(f.now.history.CountTurns()) + 1)
+	input.buildRequest()
+	sent := input.describeRequest()
 	q = &f.out
-	q.FitRequest, q.Input, q.Prefix, q.Record = in.request, in.requestInput(), sent.prefix, sent.record
-	if last := in.history.LastRequested(); last != nil {
+	q.FitRequest, q.Input, q.Prefix, q.Record = input.request, input.requestInput(), sent.prefix, sent.record
+	if last := input.history.LastRequested(); last != nil {
 		q.Last = last
 	}
 	return q, release, nil

@@ -16,15 +16,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// recoverSession ends what the drain finds open, before anything else happens in the session, and brings v.history up
-// to date. It returns f, or drainPending after a restart that finds no turn to make. No tool runs twice: a call that
-// had started fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on under
-// the same id.
+// recoverSession ends what the drain finds open, before anything else happens in the session, and brings start.history
+// up to date. It returns mode, or drainPending after a restart that finds no turn to make. No tool runs twice: a call
+// that had started fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on
+// under the same id.
 //
 // ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
-func (d *drain) recoverSession(ctx context.Context, f drainMode, v *drainStart) (drainMode, error) {
-	open := v.history.OpenTurns()
-	changed, err := d.closeOpen(ctx, v, open)
+func (d *drain) recoverSession(ctx context.Context, mode drainMode, start *drainStart) (drainMode, error) {
+	open := start.history.OpenTurns()
+	changed, err := d.closeOpen(ctx, start, open)
 	if err != nil {
 		return drainPending, err
 	}
@@ -32,37 +32,37 @@ func (d *drain) recoverSession(ctx context.Context, f drainMode, v *drainStart) 
 		return drainPending, context.Cause(ctx)
 	}
 	if changed {
-		if v.history, err = d.readHistory(ctx); err != nil {
+		if start.history, err = d.readHistory(ctx); err != nil {
 			return drainPending, err
 		}
 	}
-	if f != drainRestart {
-		return f, nil
+	if mode != drainRestart {
+		return mode, nil
 	}
-	if !v.history.NeedsTurn() {
+	if !start.history.NeedsTurn() {
 		return drainPending, nil
 	}
-	if again, err := d.recordResumption(ctx, v.history, len(open) > 0); !again || err != nil {
+	if again, err := d.recordResumption(ctx, start.history, len(open) > 0); !again || err != nil {
 		return drainPending, err
 	}
-	return f, nil
+	return mode, nil
 }
 
 // closeOpen ends the jobs, shell commands and turns that an earlier process left open. It reports whether it changed
 // messages.
-func (d *drain) closeOpen(ctx context.Context, v *drainStart, open []*session.Assistant) (changed bool, err error) {
+func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*session.Assistant) (changed bool, err error) {
 	clean := context.WithoutCancel(ctx)
-	if v.orphanedJobs {
+	if start.orphanedJobs {
 		if err := d.engine.Jobs.CloseOrphans(clean, d.id, !d.keepAsks); err != nil {
 			return false, err
 		}
 	}
-	if v.compacting != nil {
-		if err := d.engine.shrinker.AbandonCompaction(clean, d.id, v.compacting, d.cutBy.turn); err != nil {
+	if start.compacting != nil {
+		if err := d.engine.shrinker.AbandonCompaction(clean, d.id, start.compacting, d.cutBy.turn); err != nil {
 			return false, err
 		}
 	}
-	shells := v.history.OpenShells()
+	shells := start.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{
 			CallID: sh.CallID, Output: admit.MarkAborted(sh.Output, turnlog.ErrShutdown),
@@ -73,7 +73,7 @@ func (d *drain) closeOpen(ctx context.Context, v *drainStart, open []*session.As
 		}
 	}
 	for _, a := range open {
-		if err := d.repairTurn(ctx, v.history, a); err != nil {
+		if err := d.repairTurn(ctx, start.history, a); err != nil {
 			return false, err
 		}
 	}
@@ -84,51 +84,51 @@ func (d *drain) closeOpen(ctx context.Context, v *drainStart, open []*session.As
 // says.
 func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.Assistant) error {
 	clean := context.WithoutCancel(ctx)
-	v, err := d.readOpenTurn(clean, a)
+	state, err := d.readOpenTurn(clean, a)
 	if err != nil {
 		return err
 	}
-	if d.restricted = d.restricted || v.restricted; d.restricted {
-		v.session.RemoveGrants()
+	if d.restricted = d.restricted || state.restricted; d.restricted {
+		state.session.RemoveGrants()
 	}
-	in := &turnInput{
-		session: v.session, scope: &scope.Scope{}, agent: session.Agent{ID: a.Agent},
+	input := &turnInput{
+		session: state.session, scope: &scope.Scope{}, agent: session.Agent{ID: a.Agent},
 		model: &scope.Model{Ref: a.Model}, history: h,
 	}
 	if a.Subtasks {
-		in.subtasks = findSubtasks(h, a)
+		input.subtasks = findSubtasks(h, a)
 	}
-	t := d.reopenTurn(in, a.ID, v.answer)
-	isResumable := len(v.waiting) > 0 && v.answer != nil
+	t := d.reopenTurn(input, a.ID, state.answer)
+	isResumable := len(state.waiting) > 0 && state.answer != nil
 	if isResumable && d.keepAsks {
 		return nil
 	}
 	if !isResumable || ctx.Err() != nil {
-		return d.abandonTurn(clean, t, a, v)
+		return d.abandonTurn(clean, t, a, state)
 	}
-	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
+	scope, release, err := d.engine.locations.Scope(ctx, state.session.Location)
 	if err != nil {
-		return d.abandonTurn(clean, t, a, v)
+		return d.abandonTurn(clean, t, a, state)
 	}
 	defer release()
-	in.scope, in.agent = scope, scope.FindAgent(a.Agent)
+	input.scope, input.agent = scope, scope.FindAgent(a.Agent)
 	if a.Subtasks {
-		in.agent = scope.FindAgent(v.session.Agent) // a is the turn of a subagent, called with the session's rights
+		input.agent = scope.FindAgent(state.session.Agent) // a is the turn of a subagent, called with the session's rights
 	}
-	t.changes = d.engine.changes.NewStep(scope.Files, d.id, in.prompt)
-	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
-		return d.abandonTurn(clean, t, a, v)
+	t.changes = d.engine.changes.NewStep(scope.Files, d.id, input.prompt)
+	if input.rights, err = d.engine.Asks.CollectRules(ctx, scope, state.session, input.agent); err != nil {
+		return d.abandonTurn(clean, t, a, state)
 	}
-	in.recovery, in.restricted = v.recovery, d.restricted
-	if err := in.setPolicy(v.policy); err != nil {
+	input.recovery, input.restricted = state.recovery, d.restricted
+	if err := input.setPolicy(state.policy); err != nil {
 		return err
 	}
-	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), v.waiting); err != nil {
+	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), state.waiting); err != nil {
 		return err
 	}
 	var calls []*turnlog.Call
 	for _, c := range a.Tools() {
-		if v.waiting[c.PartID] {
+		if state.waiting[c.PartID] {
 			calls = append(calls, &turnlog.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
 		}
 	}
@@ -150,16 +150,16 @@ type openTurnView struct {
 }
 
 func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
-	v := &openTurnView{waiting: map[session.PartID]bool{}}
-	b := &boundary{}
+	state := &openTurnView{waiting: map[session.PartID]bool{}}
+	now := &boundary{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if b.session, err = store.FindSession(r, d.id); err != nil {
+		if now.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		if err := d.reader.fillPrompt(r, b); err != nil {
+		if err := d.reader.fillPrompt(r, now); err != nil {
 			return err
 		}
-		v.session, v.policy, v.recovery, v.restricted = b.session, b.policy, b.recovery, b.restricted
+		state.session, state.policy, state.recovery, state.restricted = now.session, now.policy, now.recovery, now.restricted
 		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
@@ -168,25 +168,25 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 			if row.Source == nil || row.Source.MessageID != a.ID {
 				continue
 			}
-			v.asks = append(v.asks, row.ID)
+			state.asks = append(state.asks, row.ID)
 			if part := ask.PartOf(row.PendingAsk); part != "" {
-				v.waiting[part] = true
+				state.waiting[part] = true
 			}
 		}
 		for _, c := range a.Tools() {
 			if c.Name == tool.NameTask && c.State.Status == session.ToolRunning {
-				v.waiting[c.PartID] = true
+				state.waiting[c.PartID] = true
 			}
 		}
 		called, err := eventlog.DecodeAll(r.Events(d.id, a.Seq, 0, session.KindToolCalled))
 		for _, e := range called {
 			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
-				v.answer = e.Private.Answer
+				state.answer = e.Private.Answer
 			}
 		}
 		return err
 	})
-	return v, err
+	return state, err
 }
 
 func (d *drain) interruptionFailure() *session.Failure {
@@ -194,9 +194,9 @@ func (d *drain) interruptionFailure() *session.Failure {
 }
 
 // abandonTurn fails the open turn and rejects its pending asks.
-func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, v *openTurnView) error {
+func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, state *openTurnView) error {
 	var replies []eventlog.Draft
-	for _, id := range v.asks {
+	for _, id := range state.asks {
 		replies = append(replies, rejectStopped(id))
 	}
 	return t.recorder.AbandonTurn(ctx, a, d.interruptionFailure(), nil, replies...)
@@ -264,12 +264,12 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		b := &boundary{session: s}
-		if err := d.reader.fillPrompt(r, b); err != nil {
+		now := &boundary{session: s}
+		if err := d.reader.fillPrompt(r, now); err != nil {
 			return err
 		}
-		d.restricted = d.restricted || b.restricted
-		h := b.history
+		d.restricted = d.restricted || now.restricted
+		h := now.history
 		input := h.PromptSeq()
 		events, err := eventlog.DecodeAll(r.Events(
 			d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,

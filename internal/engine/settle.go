@@ -31,7 +31,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pool := semaphore.NewWeighted(int64(t.engine.limits.CallTools))
-	tools := t.in.tools()
+	tools := t.input.tools()
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex // guards out
@@ -124,10 +124,10 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	refuse := func(r session.Reason, message string) tool.Settlement {
 		return tool.Settlement{Error: session.Fail(r, message)}
 	}
-	if t.in.output != nil && c.call.Name == history.OutputTool {
-		return t.in.output.AnswerCall(c.outputCall())
+	if t.input.output != nil && c.call.Name == history.OutputTool {
+		return t.input.output.AnswerCall(c.outputCall())
 	}
-	if t.in.lastStep {
+	if t.input.lastStep {
 		return refuse(session.ReasonSteps, "tools are disabled: the step limit of this request is reached")
 	}
 	if c.call.Cut {
@@ -165,11 +165,11 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 // discoverInstructions records the instruction files beside what a call has visited. The model receives them at the
 // next boundary.
 func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) {
-	if t.in.scope.FindInstructions == nil || len(visited) == 0 {
+	if t.input.scope.FindInstructions == nil || len(visited) == 0 {
 		return nil
 	}
-	for _, n := range t.in.scope.FindInstructions(visited) {
-		if !t.in.session.HasNested(n.Path) {
+	for _, n := range t.input.scope.FindInstructions(visited) {
+		if !t.input.session.HasNested(n.Path) {
 			drafts = append(drafts, eventlog.Draft{Data: &session.InstructionDiscovered{NestedInstruction: n}})
 		}
 	}
@@ -180,7 +180,7 @@ func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) 
 func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
-		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
+		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.input.baselineSeq(),
 		Ask: func(ctx context.Context, r tool.Request) error {
 			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},
@@ -188,17 +188,17 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
 			return t.askQuestions(ctx, c, qs)
 		},
 		Confine: func(ctx context.Context) (tool.Confinement, error) {
-			return t.engine.Asks.ChooseConfinement(ctx, t.newAsker(c), t.in.scope, t.in.session)
+			return t.engine.Asks.ChooseConfinement(ctx, t.newAsker(c), t.input.scope, t.input.session)
 		},
 		Todos:    t.readTodos,
 		Results:  t.visitResults,
 		Progress: p.Show, SwitchAgent: t.agentSwitch(c.call.PartID), Plan: t.planFile(),
 		Jobs: t.engine.Jobs.ForSession(t.id),
 		Tasks: t.engine.subagents.ForCall(task.ParentCall{
-			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
-			Model: t.in.model.Ref, Asks: t.in.asks,
-			Recovery: t.in.recovery, Restricted: t.in.restricted,
-			Chosen: t.listChosenAgents(c), Files: t.in.subtasks[c.call.PartID].Files,
+			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.input.session, PartID: c.call.PartID,
+			Model: t.input.model.Ref, Asks: t.input.asks,
+			Recovery: t.input.recovery, Restricted: t.input.restricted,
+			Chosen: t.listChosenAgents(c), Files: t.input.subtasks[c.call.PartID].Files,
 			Await: c.asks.AwaitRelease, Begun: c.asks.Release,
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),

@@ -25,22 +25,22 @@ type drainStart struct {
 
 // readStart reads what the drain starts from. Without force and with no pending prompt there is nothing to do, and the
 // rest of the view is not read.
-func (d *drain) readStart(ctx context.Context, f drainMode) (*drainStart, error) {
-	v := &drainStart{}
+func (d *drain) readStart(ctx context.Context, mode drainMode) (*drainStart, error) {
+	start := &drainStart{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if err = findWork(d, r, v); err != nil || f == drainPending && v.next == "" {
+		if err = findWork(d, r, start); err != nil || mode == drainPending && start.next == "" {
 			return err
 		}
 		s, err := store.FindSession(r, d.id)
 		if err != nil {
 			return err
 		}
-		v.orphanedJobs, v.revert = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert
-		v.compacting = s.Compacting
-		v.history, err = d.engine.histories.ReadHistory(r, s)
+		start.orphanedJobs, start.revert = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert
+		start.compacting = s.Compacting
+		start.history, err = d.engine.histories.ReadHistory(r, s)
 		return err
 	})
-	return v, err
+	return start, err
 }
 
 // viewSession runs f in a read transaction. If it fails, the cached history may be half read and is dropped.
@@ -66,23 +66,23 @@ func (d *drain) readEligible(ctx context.Context) (next session.Delivery, err er
 }
 
 // findWork reads which pending prompts call for work when a drain starts: those without a reply do not.
-func findWork(d *drain, r store.Reader, v *drainStart) (err error) {
-	if v.next, err = d.reader.findEligible(r); err != nil || v.next != session.Steer {
+func findWork(d *drain, r store.Reader, start *drainStart) (err error) {
+	if start.next, err = d.reader.findEligible(r); err != nil || start.next != session.Steer {
 		return err
 	}
 	first, err := store.PendingInputs(r, d.id, session.Steer, 1)
 	if err != nil || len(first) == 0 || !first[0].NoReply {
 		return err
 	}
-	v.notes = true
+	start.notes = true
 	steers, err := store.PendingInputs(r, d.id, session.Steer, 0)
 	if err != nil || slices.ContainsFunc(steers, func(in *session.Input) bool { return !in.NoReply }) {
 		return err
 	}
 	queued, err := store.PendingInputs(r, d.id, session.Queue, 1)
-	v.next = ""
+	start.next = ""
 	if len(queued) > 0 {
-		v.next = session.Queue
+		start.next = session.Queue
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func (t *turn) readStream(ctx context.Context, req *llm.Request, events chan<- s
 			}})
 		}
 	}()
-	for ev, err := range t.in.model.Client.Stream(ctx, req) {
+	for ev, err := range t.input.model.Client.Stream(ctx, req) {
 		if !send(streamEvent{ev, err}) {
 			return
 		}
@@ -111,7 +111,7 @@ func (t *turn) checkStreamEnd(ctx context.Context) error {
 	case t.recorder.FinalAnswer() == nil:
 		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended before it was complete"}
 	case t.recorder.IsEmpty() && t.recorder.FinalAnswer().Finish == string(llm.FinishLength):
-		return &llm.Error{Class: llm.InvalidRequest, Message: history.DescribeEmptyCut(t.in.model.Generate.MaxTokens)}
+		return &llm.Error{Class: llm.InvalidRequest, Message: history.DescribeEmptyCut(t.input.model.Generate.MaxTokens)}
 	case t.recorder.IsEmpty():
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
 	default:

@@ -31,52 +31,52 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, err
 	}
-	in, release, err := d.engine.sampleLocation(ctx, now)
+	input, release, err := d.engine.sampleLocation(ctx, now)
 	defer release()
 	if err != nil {
-		return false, d.failLocation(ctx, next, in, err)
+		return false, d.failLocation(ctx, next, input, err)
 	}
 	// Promote the prompts and tell the model what changed in its context; now is then the session as it is after that.
-	d.summarize = in.scope.Summaries && in.session.ParentID == ""
-	titles := d.titleModel(in)
-	err = d.crossBoundary(ctx, now, in.sources, d.newPromotion(now, next, titles))
+	d.summarize = input.scope.Summaries && input.session.ParentID == ""
+	titles := d.titleModel(input)
+	err = d.crossBoundary(ctx, now, input.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err
 	}
 	if err == nil {
-		err = in.takeBoundary(now, d.engine.histories.Get(d.id), d.restricted)
+		err = input.takeBoundary(now, d.engine.histories.Get(d.id), d.restricted)
 	}
 	if err != nil {
-		return false, d.failBoundary(ctx, in, now.pending, next, err)
+		return false, d.failBoundary(ctx, input, now.pending, next, err)
 	}
 	if titles != nil && now.firstPrompt != nil {
-		d.startTitle(in, titles, now.firstPrompt)
+		d.startTitle(input, titles, now.firstPrompt)
 	}
-	if err := in.resolveModel(); err != nil {
-		return false, d.failModel(ctx, in, err)
+	if err := input.resolveModel(); err != nil {
+		return false, d.failModel(ctx, input, err)
 	}
 	// Do what comes before a request.
-	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
+	if stop, err := d.checkBudget(ctx, input); stop || err != nil {
 		return false, err
 	}
-	if subtasks := session.ListUnstarted(in.history.Messages()); len(subtasks) > 0 {
-		return runSubtasks(ctx, d, in, subtasks)
+	if subtasks := session.ListUnstarted(input.history.Messages()); len(subtasks) > 0 {
+		return runSubtasks(ctx, d, input, subtasks)
 	}
-	if needsReport(in.history) {
+	if needsReport(input.history) {
 		return true, requestReport(ctx, d)
 	}
-	if in.compaction != nil {
-		return d.compactOnRequest(ctx, in)
+	if input.compaction != nil {
+		return d.compactOnRequest(ctx, input)
 	}
 	// Build the request, make it fit, and send it.
-	in.lastStep = in.isLastStep(d.step)
-	if again, err := d.fitWindow(ctx, in); again || err != nil {
+	input.lastStep = input.isLastStep(d.step)
+	if again, err := d.fitWindow(ctx, input); again || err != nil {
 		return again, err
 	}
-	if more, err = d.runAttempt(ctx, in); more || err != nil || in.scope.Compaction.Prune != scope.PruneEager {
+	if more, err = d.runAttempt(ctx, input); more || err != nil || input.scope.Compaction.Prune != scope.PruneEager {
 		return more, err
 	}
-	return false, d.hideOutputsAfterWork(ctx, in)
+	return false, d.hideOutputsAfterWork(ctx, input)
 }
 
 // newPromotion returns the promotion of the pending prompts. A session without a model for titles gets its title from
@@ -138,22 +138,22 @@ func (d *drain) promoteAndReconcile(
 }
 
 // checkBudget asks before the next turn if it would exceed the budget. It reports whether the work stops.
-func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err error) {
+func (d *drain) checkBudget(ctx context.Context, input *turnInput) (stop bool, err error) {
 	b := session.Budget{}
-	if in.session.Budget != nil {
-		b = *in.session.Budget
+	if input.session.Budget != nil {
+		b = *input.session.Budget
 	}
-	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
+	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, input: input}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
-		Budget: b, MaxTurns: d.engine.limits.Turns, Grants: &in.cached.Grants, Parent: in.session.ParentID,
+		Budget: b, MaxTurns: d.engine.limits.Turns, Grants: &input.cached.Grants, Parent: input.session.ParentID,
 		Usage: ask.BudgetUsage{
-			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
-			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(in),
+			Turns: input.history.CountTurns(), Cost: input.session.Cost, Tokens: input.session.Tokens.Sum(),
+			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(input),
 		},
 	})
 	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
-		if in.compaction != nil {
-			return true, d.refuseCompaction(ctx, in, exceeded)
+		if input.compaction != nil {
+			return true, d.refuseCompaction(ctx, input, exceeded)
 		}
 		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonBudget, exceeded))
 		return true, err
@@ -163,26 +163,26 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 
 // unpricedModel names the model if the cost of a request to it will not be known; "" otherwise. A vendor that reports
 // charges counts as known until the session has an answer without a charge.
-func unpricedModel(in *turnInput) string {
-	if in.model.Unpriced && (!in.model.ReportsCharge || in.session.Tokens.Unpriced > 0) {
-		return in.model.Ref.String()
+func unpricedModel(input *turnInput) string {
+	if input.model.Unpriced && (!input.model.ReportsCharge || input.session.Tokens.Unpriced > 0) {
+		return input.model.Ref.String()
 	}
 	return ""
 }
 
 // runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is
 // a turn of its own, so that a steer or another choice of model takes effect.
-func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err error) {
-	if skipped := in.requestInput().SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
+func (d *drain) runAttempt(ctx context.Context, input *turnInput) (more bool, err error) {
+	if skipped := input.requestInput().SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
 		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",
-			"session", d.id, "model", in.model.Ref.String(), "tools", skipped)
+			"session", d.id, "model", input.model.Ref.String(), "tools", skipped)
 	}
-	d.retries = d.retries.ForModel(in.model.Ref)
-	t := d.newTurn(in, in.describeRequest())
+	d.retries = d.retries.ForModel(input.model.Ref)
+	t := d.newTurn(input, input.describeRequest())
 	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
-	err = t.streamAnswer(ctx, in.request.Built)
+	err = t.streamAnswer(ctx, input.request.Built)
 	if t.acceptsCut(err, d.cut) {
 		err = nil
 	}
@@ -195,8 +195,8 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 		return false, err
 	}
 	d.retries, d.shrunk = turnlog.RetryState{}, false
-	if a := t.recorder.FinalAnswer(); a != nil && in.scope.ReportUsage != nil {
-		in.scope.ReportUsage(in.model.Ref, in.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
+	if a := t.recorder.FinalAnswer(); a != nil && input.scope.ReportUsage != nil {
+		input.scope.ReportUsage(input.model.Ref, input.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
 	}
 	more, err = d.complete(ctx, t)
 	d.step++
@@ -233,20 +233,20 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 		t.recorder.SetFinish("error", *refusal.Usage)
 	}
 	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil && !refusal.Cured {
-		if x := t.in.requestInput().RejectedContent(refusal); x != nil {
+		if x := t.input.requestInput().RejectedContent(refusal); x != nil {
 			return true, d.excludeContent(clean, x, refusal)
 		}
 	}
 	t.learnWindow(refusal)
 	if !t.recorder.HasMessage() && !d.shrunk && t.isRefusedForSize(refusal, d.retries.FailureCount()) {
-		d.shrunk, t.in.request.Rejected = true, true
-		return d.compactAutomatically(ctx, t.in)
+		d.shrunk, t.input.request.Rejected = true, true
+		return d.compactAutomatically(ctx, t.input)
 	}
 	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
 		f := turnlog.DescribeFailure(refusal)
 		if refusal.Class == llm.Overflow {
-			f = t.in.request.DescribeRejection(f)
+			f = t.input.request.DescribeRejection(f)
 		}
 		return d.recordEnding(ctx, t, endOfFailed(f, refusal))
 	}
@@ -256,9 +256,9 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 			return false, err
 		}
 	} else if a := t.recorder.TakeAnswer(); a != nil { // it has a cost but no output
-		used = &session.Asked{Model: t.in.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
+		used = &session.Asked{Model: t.input.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
 	}
-	err = d.waitForRetry(ctx, t.in, failedAttempt{refusal, used, wait})
+	err = d.waitForRetry(ctx, t.input, failedAttempt{refusal, used, wait})
 	if ctx.Err() != nil && !t.recorder.HasMessage() {
 		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), false))
 	}

@@ -55,11 +55,11 @@ func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, e
 		return nil, fmt.Errorf("remove approvals of earlier processes: %w", err)
 	}
 	for _, u := range unfinished {
-		f := drainRestart
+		mode := drainRestart
 		if u.Recovery == session.RecoveryPause {
-			f = drainRepair
+			mode = drainRepair
 		}
-		e.coordinator.wake(u.SessionID, f)
+		e.coordinator.wake(u.SessionID, mode)
 	}
 	return unfinished, nil
 }
