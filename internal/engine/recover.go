@@ -136,8 +136,8 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	return err
 }
 
-// openTurnView holds the state of an open turn beside its message.
-type openTurnView struct {
+// openTurnState holds the state of an open turn beside its message.
+type openTurnState struct {
 	session *session.Session
 	waiting map[session.PartID]bool // calls that wait for a reply or a subagent
 	answer  *session.Answer         // how the provider ended the turn, nil if it did not
@@ -149,8 +149,8 @@ type openTurnView struct {
 	restricted bool
 }
 
-func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
-	state := &openTurnView{waiting: map[session.PartID]bool{}}
+func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnState, error) {
+	state := &openTurnState{waiting: map[session.PartID]bool{}}
 	now := &boundary{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
 		if now.session, err = store.FindSession(r, d.id); err != nil {
@@ -194,7 +194,7 @@ func (d *drain) interruptionFailure() *session.Failure {
 }
 
 // abandonTurn fails the open turn and rejects its pending asks.
-func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, state *openTurnView) error {
+func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, state *openTurnState) error {
 	var replies []eventlog.Draft
 	for _, id := range state.asks {
 		replies = append(replies, rejectStopped(id))

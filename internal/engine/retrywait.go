@@ -14,14 +14,16 @@ import (
 // failedAttempt is an attempt after which another one is made.
 type failedAttempt struct {
 	err  *llm.Error
-	used *session.Asked // by an attempt without a message, if known
-	wait time.Duration  // before the next one
+	used *session.RequestCost // by an attempt without a message, if known
+	wait time.Duration        // before the next one
 }
 
 // waitForRetry records the failed attempt and waits for the next one.
 func (d *drain) waitForRetry(ctx context.Context, input *turnInput, a failedAttempt) error {
 	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: turnlog.NewRetryError(a.err)}
+	fact := &session.Retried{
+		Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: turnlog.NewRetryError(a.err),
+	}
 	decide := turnlog.RequireSession(d.id, fact)
 	if _, err := d.engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
 		return err

@@ -250,13 +250,13 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 		}
 		return d.recordEnding(ctx, t, endOfFailed(f, refusal))
 	}
-	var used *session.Asked
+	var used *session.RequestCost
 	if t.recorder.HasMessage() {
 		if _, err := d.recordEnding(ctx, t, endOfFailed(turnlog.DescribeFailure(refusal), nil)); err != nil {
 			return false, err
 		}
 	} else if a := t.recorder.TakeAnswer(); a != nil { // it has a cost but no output
-		used = &session.Asked{Model: t.input.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
+		used = &session.RequestCost{Model: t.input.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
 	}
 	err = d.waitForRetry(ctx, t.input, failedAttempt{refusal, used, wait})
 	if ctx.Err() != nil && !t.recorder.HasMessage() {

@@ -127,7 +127,7 @@ func (s *promptProgress) applyTurn(d session.EventData) {
 }
 
 // addRequest adds the cost of a request that is no turn; nil is unknown.
-func (s *promptProgress) addRequest(r *session.Asked) {
+func (s *promptProgress) addRequest(r *session.RequestCost) {
 	if r != nil {
 		s.cost, s.tokens = s.cost+r.Cost, s.tokens.Add(r.Tokens)
 	}

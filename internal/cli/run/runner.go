@@ -56,7 +56,7 @@ type runner struct {
 // errTimeout is the cause with which --timeout ends waiting.
 var errTimeout = errors.New("the timeout passed")
 
-// run returns nil when the span says how it came out.
+// run returns nil when the prompt's progress says how it came out.
 func (r *runner) run(ctx context.Context) error {
 	defer func() { r.closeConnection(ctx) }()
 	r.noted, r.settledAsks = map[string]bool{}, map[session.AskID]bool{}
@@ -431,7 +431,7 @@ func (r *runner) promptRequest() api.PromptRequest {
 	return p
 }
 
-// showUpdate shows one update, if it belongs to the span.
+// showUpdate shows one update, if it belongs to the prompt.
 func (r *runner) showUpdate(u api.Update) {
 	switch {
 	case u.Event != nil:

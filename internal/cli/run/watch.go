@@ -32,7 +32,7 @@ type streamItem struct {
 	err    error
 }
 
-// follow shows the work until it is done. It returns nil when the span says how it came out.
+// follow shows the work until it is done. It returns nil when the prompt's progress says how it came out.
 func (r *runner) follow(ctx context.Context) error {
 	f := &sessionWatch{
 		runner: r, updates: make(chan streamItem), idle: make(chan error, 1), failed: make(chan error, 1),

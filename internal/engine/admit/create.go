@@ -116,7 +116,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 	return len(events) > 0, err
 }
 
-// checkUnspent refuses an id under which a deleted session has entries in the ledger: those of a new session would be
+// checkUnspent refuses an id under which the costs of a deleted session are stored: those of a new session would be
 // taken for them.
 func checkUnspent(tx store.Tx, id session.ID) error {
 	spent, err := tx.Spent(id, 0)

@@ -39,7 +39,7 @@ func (a *Asks) AskExternally(
 	}
 	defer release()
 	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
-	saved, err := a.readApprovals(ctx, s.ApprovalScope(), id)
+	saved, err := a.readApprovals(ctx, s.ApprovalProject(), id)
 	if err != nil {
 		return "", "", err
 	}

@@ -205,7 +205,7 @@ func (a *Asks) commitReply(
 		if err != nil {
 			return nil, err
 		}
-		project = s.ApprovalScope()
+		project = s.ApprovalProject()
 		found, ok, err := store.FindAsk(tx, d.AskID)
 		if err != nil {
 			return nil, err

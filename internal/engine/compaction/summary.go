@@ -64,7 +64,7 @@ func (e *UnusableError) Unwrap() error { return e.Why }
 
 // Write returns the summary, and what all requests for it used; used is nil if that is unknown. An error is an
 // *UnusableError, the *llm.Error of the last attempt, or the cause of ctx's end.
-func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.Asked, err error) {
+func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.RequestCost, err error) {
 	room := q.pieceBytes()
 	for halved := 0; ; halved++ {
 		pieces := SplitTranscript(q.Transcript, room)
@@ -99,20 +99,20 @@ func (q *SummaryRequest) pieceBytes() int {
 		room = unknownRoom
 	}
 	empty := SummaryQuestion{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
-	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
+	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.RenderPrompt()))}
 	const least = 2000 // tokens: no summary can be written in a window that has fewer
 	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / scope.ClampRatio(m.TokensPerByte) * 0.9)
 }
 
 // writePieces summarises piece by piece, each together with the summary of those before it.
 func (w *Writer) writePieces(
-	ctx context.Context, q *SummaryRequest, pieces []string, used **session.Asked,
+	ctx context.Context, q *SummaryRequest, pieces []string, used **session.RequestCost,
 ) (text string, err error) {
 	text = q.Previous
 	for i, piece := range pieces {
 		question := SummaryQuestion{
 			Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions,
-		}.Text()
+		}.RenderPrompt()
 		publish := q.Publish
 		if i < len(pieces)-1 {
 			publish = nil
@@ -142,7 +142,7 @@ func (w *Writer) writePieces(
 
 // askModel asks until the model answers, within the limits.
 func (w *Writer) askModel(
-	ctx context.Context, q *SummaryRequest, question string, publish func(string), used **session.Asked,
+	ctx context.Context, q *SummaryRequest, question string, publish func(string), used **session.RequestCost,
 ) (SummaryAnswer, error) {
 	var retries turnlog.RetryState
 	for {
@@ -239,11 +239,11 @@ func (q *SummaryRequest) build(question string) *llm.Request {
 }
 
 // addUsage adds the tokens and the cost of an attempt.
-func (q *SummaryRequest) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
+func (q *SummaryRequest) addUsage(a *session.RequestCost, u *llm.Usage) *session.RequestCost {
 	if u == nil {
 		return a
 	}
-	sum := cmp.Or(a, &session.Asked{Model: q.Model.Ref})
+	sum := cmp.Or(a, &session.RequestCost{Model: q.Model.Ref})
 	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
 	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
 	return sum

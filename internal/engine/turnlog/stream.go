@@ -33,7 +33,9 @@ func (r *Recorder) startItem(ctx context.Context, it *item) error {
 	return r.Commit(ctx, store.Relaxed)
 }
 
-func (r *Recorder) openItem(kind session.FragmentItem, id string) (*item, error) {
+// findOpenItem returns the item that an event of the stream continues. It is a violation of the protocol if that has
+// not begun or has ended.
+func (r *Recorder) findOpenItem(kind session.FragmentItem, id string) (*item, error) {
 	it := r.items[itemKey(kind, id)]
 	if it == nil || it.done {
 		return nil, newViolation("%s %q goes on but is not open", kind, id)
@@ -42,7 +44,7 @@ func (r *Recorder) openItem(kind session.FragmentItem, id string) (*item, error)
 }
 
 func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, id, delta string) error {
-	it, err := r.openItem(kind, id)
+	it, err := r.findOpenItem(kind, id)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, i
 
 // endItem notes that the model ended the item. The next commit records it.
 func (r *Recorder) endItem(kind session.FragmentItem, id string, meta llm.Metadata) error {
-	it, err := r.openItem(kind, id)
+	it, err := r.findOpenItem(kind, id)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func foldTurn(b *Batch, e session.Event, id session.MessageID) error {
 	return updateMark(b, e, a)
 }
 
-// addSpend writes the ledger line of a turn that ended with its usage, which may be zero.
+// addSpend writes the spend of a turn that ended with its usage, which may be zero.
 func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
 	switch d := e.Data.(type) {
@@ -127,8 +127,8 @@ func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	return tx.AddSpend(line)
 }
 
-// addRequestSpend writes the ledger line of a request without a message; nil used nothing.
-func addRequestSpend(tx store.Tx, e session.Event, used *session.Asked) error {
+// addRequestSpend writes the spend of a request without a message; nil used nothing.
+func addRequestSpend(tx store.Tx, e session.Event, used *session.RequestCost) error {
 	if used == nil {
 		return nil
 	}

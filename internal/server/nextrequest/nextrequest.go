@@ -60,7 +60,7 @@ func (i Inspector) PreviewCompaction(
 		Record:     maskText(history.RecordText(p.Record)),
 	}
 	if full && len(questions) > 0 {
-		out.System, out.Question = maskText(p.SummaryRequest.System), maskText(questions[0].Text())
+		out.System, out.Question = maskText(p.SummaryRequest.System), maskText(questions[0].RenderPrompt())
 	}
 	return out, nil
 }

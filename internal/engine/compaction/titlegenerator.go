@@ -52,7 +52,9 @@ func (g *TitleGenerator) generateTitle(ctx context.Context, q TitleRequest) {
 	}
 }
 
-func (g *TitleGenerator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
+func (g *TitleGenerator) recordTitle(
+	ctx context.Context, id session.ID, title string, used *session.RequestCost,
+) error {
 	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
 		if err != nil || used == nil && (title == "" || !s.IsUntitled()) {
@@ -68,7 +70,7 @@ func (g *TitleGenerator) recordTitle(ctx context.Context, id session.ID, title s
 
 // requestTitle asks the model for a title, with retries. title is "" if all attempts failed; used is nil if no usage is
 // known.
-func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.Asked) {
+func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.RequestCost) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	limits := g.limits

@@ -32,9 +32,9 @@ type SummaryQuestion struct {
 	Instructions string // from the user
 }
 
-// Text returns the question: the task, the instructions of the user, and the quoted parts, each enclosed so that the
-// writer reads it as data.
-func (q SummaryQuestion) Text() string {
+// RenderPrompt returns the text of the question: the task, the instructions of the user, and the quoted parts, each
+// enclosed so that the writer reads it as data.
+func (q SummaryQuestion) RenderPrompt() string {
 	var b strings.Builder
 	if q.Previous == "" {
 		b.WriteString("Write notes of the conversation below.\n\n")

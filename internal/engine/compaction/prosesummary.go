@@ -16,7 +16,7 @@ const (
 
 // WriteProse returns a summary of a session in a few sentences, for people, from the beginning and the end of the
 // transcript. Previous is the summary that it continues. Results and errors are as those of Write.
-func (w *Writer) WriteProse(ctx context.Context, q SummaryRequest) (text string, used *session.Asked, err error) {
+func (w *Writer) WriteProse(ctx context.Context, q SummaryRequest) (text string, used *session.RequestCost, err error) {
 	limited := *w
 	limited.Limits.Attempts = proseAttempts
 	pieces := SplitTranscript(q.Transcript, prosePiece)
