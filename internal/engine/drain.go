@@ -32,6 +32,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, mode drainMode) error
 // run settles what was left open, then promotes prompts and takes turns until nothing is left to do. With drainRepair
 // it stops there.
 func (d *drain) run(ctx context.Context, mode drainMode) error {
+	// Read what there is to do. Prompts that need no reply join the history first: no turn answers them.
 	start, err := d.readStart(context.WithoutCancel(ctx), mode)
 	if err == nil && start.notes && start.next != session.Steer {
 		if err = promoteNotes(ctx, d); err == nil {
@@ -41,6 +42,7 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 	if err != nil || (mode == drainPending && start.next == "") {
 		return err
 	}
+	// Commit a staged revert first: the work that follows no longer sees what it takes back.
 	if start.revert != nil {
 		if err := d.settleRevert(ctx, start, mode); err != nil {
 			return d.exit(ctx, err)
@@ -49,6 +51,7 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 			return d.exit(ctx, err)
 		}
 	}
+	// End what an earlier process left open.
 	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	if mode == drainRepair {
 		d.keepAsks = true
@@ -59,6 +62,7 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 	if mode, err = d.recoverSession(ctx, mode, start); err != nil {
 		return d.exit(ctx, err)
 	}
+	// Take turns: first for work that has begun, then for the pending prompts.
 	next, left := start.next, mode == drainRestart || !recovers && start.history.NeedsTurn()
 	if left {
 		next = session.Steer // work that has begun comes before queued prompts
@@ -70,6 +74,7 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 		}
 		mode, left = drainPending, false
 	}
+	// Summarise in the background; nothing waits for that.
 	if d.summarize {
 		d.engine.startSummary(d.id)
 	}
@@ -80,11 +85,13 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 // earlier drain. It returns what is promoted next.
 func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
 	d.worked, d.step, d.retries = true, 1, turnlog.RetryState{}
+	// Count what earlier drains did of the same work, so that a restart grants no more steps and attempts.
 	if left {
 		if err := d.restoreWork(ctx); err != nil {
 			return "", err
 		}
 	}
+	// Go on while the model must see more, then while steers wait.
 	for {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -112,11 +119,13 @@ func (d *drain) exit(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), turnlog.ErrInterrupted) {
 		return err
 	}
+	// Only an interrupt is recorded here: after a shutdown or a failure the next drain resumes the work.
 	clean := context.WithoutCancel(ctx)
 	start, readErr := d.readStart(clean, drainForced)
 	if readErr != nil {
 		return readErr
 	}
+	// Close what is open, then look whether the work would continue by itself.
 	if _, rerr := d.recoverSession(ctx, drainPending, start); rerr != nil && !errors.Is(rerr, turnlog.ErrInterrupted) {
 		return rerr
 	}
@@ -124,6 +133,7 @@ func (d *drain) exit(ctx context.Context, err error) error {
 	if readErr != nil || !session.ResumesByItself(h.ListWork(), pending) {
 		return cmp.Or(readErr, err)
 	}
+	// Record the interrupt, so that no later process resumes what the user stopped.
 	e := ending{state: halted, failure: session.Fail(session.ReasonAborted, "the user interrupted the session"), err: err}
 	_, err = d.recordEnding(clean, nil, e)
 	return err

@@ -69,6 +69,7 @@ func New(c Config) *Engine {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	// The parts that need no other one.
 	e := &Engine{
 		journal:   &turnlog.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
@@ -83,6 +84,7 @@ func New(c Config) *Engine {
 	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
+	// The coordinator, and what wakes it or waits for it. They refer to each other through functions of e.
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
 	e.coordinator = newCoordinator(e.drain, onIdle, e.logger)
 	e.Jobs = task.NewRegistry(task.RegistryConfig{

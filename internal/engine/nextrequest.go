@@ -31,6 +31,7 @@ type NextRequest struct {
 // calls up to the request. What a boundary writes is done in memory instead: no prompt is promoted, nothing is stored,
 // and no model is asked. The caller calls release.
 func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRequest, release func(), err error) {
+	// Sample the session and its location, as at a boundary.
 	histories := &Histories{} // of its own: the cached one belongs to the session's drain
 	f := &forecast{reader: boundaryReader{id: id, histories: histories, steerBatch: e.limits.SteerBatch}}
 	if err := e.journal.Store.View(ctx, f.readBoundary); err != nil {
@@ -45,10 +46,12 @@ func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRe
 	if err != nil {
 		return nil, nil, err
 	}
+	// Cross the boundary in memory.
 	f.promote()
 	if err := f.reconcile(ctx, input.sources); err != nil {
 		return nil, nil, err
 	}
+	// Build the request, and describe it as its turn would.
 	if err := input.takeBoundary(f.now, histories.Get(id), f.restricted); err != nil {
 		return nil, nil, err
 	}

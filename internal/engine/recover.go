@@ -52,6 +52,7 @@ func (d *drain) recoverSession(ctx context.Context, mode drainMode, start *drain
 // messages.
 func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*session.Assistant) (changed bool, err error) {
 	clean := context.WithoutCancel(ctx)
+	// Jobs first: a task that ended may be the result that an open call waits for.
 	if start.orphanedJobs {
 		if err := d.engine.Jobs.CloseOrphans(clean, d.id, !d.keepAsks); err != nil {
 			return false, err
@@ -62,6 +63,7 @@ func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*sessio
 			return false, err
 		}
 	}
+	// Shell commands keep what they have printed.
 	shells := start.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{
@@ -72,6 +74,7 @@ func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*sessio
 			return false, err
 		}
 	}
+	// Turns are ended, or resumed where a call waits for a reply.
 	for _, a := range open {
 		if err := d.repairTurn(ctx, start.history, a); err != nil {
 			return false, err
@@ -84,6 +87,7 @@ func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*sessio
 // says.
 func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.Assistant) error {
 	clean := context.WithoutCancel(ctx)
+	// Read what the turn left, and reopen it with the little that is known without its location.
 	state, err := d.readOpenTurn(clean, a)
 	if err != nil {
 		return err
@@ -99,6 +103,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		input.subtasks = findSubtasks(h, a)
 	}
 	t := d.reopenTurn(input, a.ID, state.answer)
+	// Decide: a turn is resumed only if its answer was complete and a call still waits; else it fails.
 	isResumable := len(state.waiting) > 0 && state.answer != nil
 	if isResumable && d.keepAsks {
 		return nil
@@ -106,6 +111,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if !isResumable || ctx.Err() != nil {
 		return d.abandonTurn(clean, t, a, state)
 	}
+	// Resuming needs the location, with its tools and rules. Without it the turn fails as well.
 	scope, release, err := d.engine.locations.Scope(ctx, state.session.Location)
 	if err != nil {
 		return d.abandonTurn(clean, t, a, state)
@@ -123,9 +129,11 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if err := input.setPolicy(state.policy); err != nil {
 		return err
 	}
+	// Fail the calls that had started: their effect is unknown, and no tool runs twice.
 	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), state.waiting); err != nil {
 		return err
 	}
+	// Run those that wait.
 	var calls []*turnlog.Call
 	for _, c := range a.Tools() {
 		if state.waiting[c.PartID] {
@@ -149,6 +157,7 @@ type openTurnState struct {
 	restricted bool
 }
 
+// readOpenTurn reads, in one transaction, what decides whether the open turn a can be resumed.
 func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnState, error) {
 	state := &openTurnState{waiting: map[session.PartID]bool{}}
 	now := &boundary{}
@@ -156,10 +165,12 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 		if now.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
+		// The prompt that the turn answers decides its rights and its ask policy.
 		if err := d.reader.fillPrompt(r, now); err != nil {
 			return err
 		}
 		state.session, state.policy, state.recovery, state.restricted = now.session, now.policy, now.recovery, now.restricted
+		// Calls wait if an ask of theirs is pending, or if they are tasks that have begun.
 		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
@@ -178,6 +189,7 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 				state.waiting[c.PartID] = true
 			}
 		}
+		// The answer was complete if its calls were recorded: the event keeps how the provider ended it.
 		called, err := eventlog.DecodeAll(r.Events(d.id, a.Seq, 0, session.KindToolCalled))
 		for _, e := range called {
 			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
@@ -213,6 +225,7 @@ func rejectStopped(id session.AskID) eventlog.Draft {
 // gives up and reports false, so that an input which kills the process cannot do so forever. Giving up is an answer:
 // the prompts that wait behind that input are worked on.
 func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
+	// Count the resumptions since the newest progress: a prompt or a turn that ended well.
 	var times int
 	since := max(h.PromptSeq(), h.AnswerSeq())
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) error {
@@ -230,6 +243,7 @@ func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff
 	if times >= d.engine.limits.Recoveries {
 		return false, d.giveUp(ctx, times+1)
 	}
+	// Record this one before the work begins, so that it counts even if the work ends the process.
 	message := d.cutBy.resumed + " before the model had answered"
 	if cutOff {
 		message = d.cutBy.resumed + " while the model was at work"
@@ -261,6 +275,7 @@ func (d *drain) restoreWork(ctx context.Context) error {
 	var next int64
 	var s *session.Session
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		// Restrict the work as it was.
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
@@ -270,6 +285,7 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		}
 		d.restricted = d.restricted || now.restricted
 		h := now.history
+		// Fold the events since the newest prompt, and since the newest answer if that is older.
 		input := h.PromptSeq()
 		events, err := eventlog.DecodeAll(r.Events(
 			d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,
@@ -282,6 +298,7 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		for _, e := range events {
 			done.AddEvent(e.Data, e.Seq > input)
 		}
+		// Later steps continue the count; attempts continue with their wait.
 		d.step += done.Steps
 		d.retries, next = done.Open()
 		return nil

@@ -17,6 +17,7 @@ import (
 func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// Read in a goroutine, which ends with ctx: the deferred calls cancel it and wait.
 	events := make(chan streamEvent)
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -25,6 +26,7 @@ func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	})
 	defer reader.Wait()
 	defer cancel()
+	// Record each event; between events, store what has streamed so far.
 	tick := time.NewTicker(t.engine.limits.Checkpoint)
 	defer tick.Stop()
 	for {

@@ -30,6 +30,7 @@ type subtaskInput struct {
 
 // runSubtasks makes the calls of the first of the subtasks, and of those that can be done in the same turn.
 func runSubtasks(ctx context.Context, d *drain, input *turnInput, subtasks []session.Subtask) (more bool, err error) {
+	// Take those that run as the same agent with the same model: a turn has one of each.
 	first := subtasks[0]
 	if n := slices.IndexFunc(subtasks, func(s session.Subtask) bool { return !s.HasSameTurn(first) }); n > 0 {
 		subtasks = subtasks[:n]
@@ -39,6 +40,7 @@ func runSubtasks(ctx context.Context, d *drain, input *turnInput, subtasks []ses
 			return false, d.failModel(ctx, input, err)
 		}
 	}
+	// Record a call for each, as if a model had answered with them.
 	input.subtasks, input.output = subtaskCalls{}, nil
 	t := newSubtaskTurn(d, input, first.Agent)
 	for _, s := range subtasks {
@@ -51,6 +53,7 @@ func runSubtasks(ctx context.Context, d *drain, input *turnInput, subtasks []ses
 			return false, err
 		}
 	}
+	// Remember which call is which subtask, and complete the turn as any other.
 	for i, c := range t.recorder.LocalCalls() {
 		input.subtasks[c.PartID] = subtasks[i]
 	}

@@ -177,11 +177,13 @@ func (d *drain) runAttempt(ctx context.Context, input *turnInput) (more bool, er
 		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",
 			"session", d.id, "model", input.model.Ref.String(), "tools", skipped)
 	}
+	// Another model starts with all its attempts.
 	d.retries = d.retries.ForModel(input.model.Ref)
 	t := d.newTurn(input, input.describeRequest())
 	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
+	// Stream the answer. A cut that repeats the text of the last cut is accepted: another try would repeat it again.
 	err = t.streamAnswer(ctx, input.request.Built)
 	if t.acceptsCut(err, d.cut) {
 		err = nil
@@ -194,6 +196,7 @@ func (d *drain) runAttempt(ctx context.Context, input *turnInput) (more bool, er
 	if err := fault.PassPoint(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
+	// The turn has its answer: attempts start over, and the usage corrects later estimates.
 	d.retries, d.shrunk = turnlog.RetryState{}, false
 	if a := t.recorder.FinalAnswer(); a != nil && input.scope.ReportUsage != nil {
 		input.scope.ReportUsage(input.model.Ref, input.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
@@ -216,12 +219,14 @@ func (d *drain) countPause(r *turnlog.Recorder) {
 
 // handleStreamError ends the turn whose stream failed, and decides whether to try again.
 func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more bool, _ error) {
+	// Commit what has begun, so that clients see it end.
 	clean := context.WithoutCancel(ctx)
 	if !errors.Is(err, store.ErrUnavailable) {
 		if err := t.recorder.CommitStarts(clean); err != nil {
 			return false, err
 		}
 	}
+	// Stopped, or an error that is not the provider's: the turn ends.
 	if ctx.Err() != nil {
 		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), t.recorder.HasMessage()))
 	}
@@ -229,9 +234,11 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	if !ok { // not the provider's error: another request would not help
 		return d.recordEnding(ctx, t, endOfFailed(turnlog.DescribeFailure(err), err))
 	}
+	// The provider refused. What it charged is kept.
 	if refusal.Usage != nil && t.recorder.FinalAnswer() == nil {
 		t.recorder.SetFinish("error", *refusal.Usage)
 	}
+	// Send a smaller or another request: without the rejected content, or with the past summarised.
 	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil && !refusal.Cured {
 		if x := t.input.requestInput().RejectedContent(refusal); x != nil {
 			return true, d.excludeContent(clean, x, refusal)
@@ -242,6 +249,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 		d.shrunk, t.input.request.Rejected = true, true
 		return d.compactAutomatically(ctx, t.input)
 	}
+	// Else try the same again after a wait, within the limits.
 	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
 		f := turnlog.DescribeFailure(refusal)
@@ -250,6 +258,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 		}
 		return d.recordEnding(ctx, t, endOfFailed(f, refusal))
 	}
+	// The failed attempt ends its turn if that has begun; the retry is the next one.
 	var used *session.RequestCost
 	if t.recorder.HasMessage() {
 		if _, err := d.recordEnding(ctx, t, endOfFailed(turnlog.DescribeFailure(refusal), nil)); err != nil {

@@ -19,6 +19,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if err := r.authorize(ctx); err != nil {
 		return nil, err
 	}
+	// A known id is answered without any check: its receipt must not depend on the configuration of today.
 	if r.ID == "" {
 		r.ID = session.ID(c.journal.IDs.New(session.PrefixSession))
 	} else if err := session.CheckID("id", session.PrefixSession, string(r.ID)); err != nil {
@@ -27,9 +28,11 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if s, err := c.findCreated(ctx, r); s != nil || err != nil {
 		return s, err
 	}
+	// What the session may do is on the audit trail before the session exists.
 	if err := c.recordGrants(ctx, r); err != nil {
 		return nil, err
 	}
+	// Check what it names against its location.
 	scope, release, err := c.locations.Scope(ctx, r.Location)
 	if err != nil {
 		return nil, err
@@ -46,6 +49,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 			return nil, err
 		}
 	}
+	// Commit it. Another caller may have been faster with the same id; then its session counts.
 	info, err := r.buildSession(scope, c.version, c.journal.Now())
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd
 	if err := c.checkOpen(); err != nil {
 		return nil, err
 	}
+	// Read the copy, its approvals, and what the parents of a child forbid, in one transaction.
 	to := session.ID(c.journal.IDs.New(session.PrefixSession))
 	var copied *Copy
 	var approvals []store.Approval
@@ -41,6 +42,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd
 	if err != nil {
 		return nil, err
 	}
+	// Make it a session of its own: without grants for a restricted caller, new, in the sandbox of today.
 	info := copied.Info
 	if isRestricted(ctx) {
 		info.RemoveGrants()
@@ -57,12 +59,14 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd
 			return nil, err
 		}
 	}
+	// What it may do is on the audit trail before the fork exists.
 	if len(info.Permission) > 0 || info.Open || len(approvals) > 0 {
 		what := fmt.Sprintf("rules and approvals of %s for its fork %s", from, to)
 		if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, what); err != nil {
 			return nil, err
 		}
 	}
+	// Commit all of it at once.
 	copied.Info = info
 	drafts := copied.ListDrafts()
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,

@@ -69,6 +69,7 @@ func ReadCopy(r store.Reader, q CopyRequest) (*Copy, error) {
 // readMessages reads the messages before the end, or before those that a staged revert hides if they come first, with
 // the turn that is cut there. It sets Until.
 func (out *Copy) readMessages(r store.Reader, end CopyEnd) ([]sourceMessage, error) {
+	// Find the end: that of the request, or of the staged revert if it comes first.
 	before, part, err := findEnd(r, out.Source.ID, end)
 	if err != nil {
 		return nil, err
@@ -85,6 +86,7 @@ func (out *Copy) readMessages(r store.Reader, end CopyEnd) ([]sourceMessage, err
 			before, part = staged, first
 		}
 	}
+	// Read up to the end, with the message that is cut there.
 	limit := before
 	if part != "" {
 		limit++
@@ -100,6 +102,7 @@ func (out *Copy) readMessages(r store.Reader, end CopyEnd) ([]sourceMessage, err
 			ms[i].cut = part
 		}
 	}
+	// Until is when the first message that is left out was made: approvals of later are not copied.
 	if before > 0 {
 		next, err := store.ReadMessages(r, out.Source.ID, store.MessageQuery{After: before - 1, Limit: 1})
 		if err != nil {

@@ -113,10 +113,12 @@ func (w *Writer) writePieces(
 		question := SummaryQuestion{
 			Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions,
 		}.RenderPrompt()
+		// Only the last piece shows its text: those before are intermediate.
 		publish := q.Publish
 		if i < len(pieces)-1 {
 			publish = nil
 		}
+		// Ask again if the answer is no summary; a second attempt is not published.
 		for unusable := 1; ; unusable++ {
 			answer, err := w.askModel(ctx, q, question, publish, used)
 			if err != nil {
@@ -194,6 +196,7 @@ func (w *Writer) streamAnswer(
 			err = fmt.Errorf("the model's client panicked: %v", p)
 		}
 	}()
+	// Collect the text, within its bound.
 	var b strings.Builder
 	for ev, err := range q.Model.Client.Stream(ctx, q.build(question)) {
 		if err != nil {
@@ -212,6 +215,7 @@ func (w *Writer) streamAnswer(
 			used, answer.Finish = &ev.Usage, ev.Reason
 		}
 	}
+	// An answer without an end is incomplete, whatever it says.
 	if ctx.Err() != nil {
 		return answer, used, context.Cause(ctx)
 	}

@@ -73,6 +73,7 @@ func (g *TitleGenerator) recordTitle(
 func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.RequestCost) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
+	// Titles have few attempts and little time: the prompt gives one as well.
 	limits := g.limits
 	limits.Attempts = Attempts
 	var retries turnlog.RetryState
@@ -86,6 +87,7 @@ func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (titl
 		wait, again := retries.Next(failure, limits, g.journal.Now())
 		g.journal.Logger.Debug("generating a title failed",
 			"session", q.SessionID, "model", q.Model.Ref, "again", again, "error", failure)
+		// Without images and documents it is another request, which needs no wait.
 		if reduced, ok := q.withoutMedia(failure); ok {
 			q = reduced
 			continue
@@ -93,6 +95,7 @@ func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (titl
 		if !again {
 			return "", used
 		}
+		// Wait, unless the time is up.
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -38,11 +38,13 @@ func (r *Runner) findPrompt(
 
 // readEnd returns how the work on the task ended; not reached if it did not.
 func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, err error) {
+	// The work has ended if its prompt was promoted and no turn must follow.
 	in, ms, err := r.findPrompt(context.WithoutCancel(ctx), t.PromptID)
 	if err != nil || in == nil || in.PromotedSeq == nil || session.NextOf(ms).NeedsTurn() {
 		return end, err
 	}
 	end.reached = true
+	// The newest turn is the report, or says why there is none.
 	for _, m := range slices.Backward(ms) {
 		a, ok := m.(*session.Assistant)
 		if !ok {

@@ -100,6 +100,7 @@ func (r *Recorder) countBytes(piece string) (string, error) {
 // recordCall records a complete call. A local call waits for the end of the stream, because a broken answer may not
 // have meant it: nothing of a broken answer runs.
 func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
+	// Complete the item of its arguments, which some providers do not stream.
 	it := r.items[itemKey(session.FragmentToolInput, ev.ID)]
 	if it == nil {
 		it = &item{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name}
@@ -115,12 +116,14 @@ func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
 			return err
 		}
 	}
+	// Refuse what breaks the protocol.
 	if it.name != ev.Name {
 		return newViolation("the call %q changes its name from %q to %q", ev.ID, it.name, ev.Name)
 	}
 	if r.callByID[ev.ID] != nil {
 		return newViolation("the call %q comes twice", ev.ID)
 	}
+	// Keep a local call for the end of the stream; a hosted one has run already and commits now.
 	c := &Call{
 		PartID: it.part, ID: ev.ID, Name: ev.Name, Input: wrapInput(ev.Input), Invalid: ev.Invalid,
 		meta: encodeMetadata(ev.Metadata), hosted: ev.Hosted,
