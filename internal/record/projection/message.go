@@ -7,7 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// applyMessage updates the messages, the spend of requests without one, and the mark of unfinished work.
 func applyMessage(b *Batch, e session.Event) error {
+	// An event that begins a message.
 	if m := session.Begin(e.Data, e.Seq); m != nil {
 		if err := beginMessage(b, e, m); err != nil {
 			return err
@@ -19,9 +21,11 @@ func applyMessage(b *Batch, e session.Event) error {
 		}
 		return updateMark(b, e, nil)
 	}
+	// An event of a turn.
 	if id := session.ChangedTurn(e.Data); id != "" {
 		return foldTurn(b, e, id)
 	}
+	// Events that change other messages, or cost something without one.
 	switch d := e.Data.(type) {
 	case *session.MessagesCopied:
 		return putCopies(b.tx, e.SessionID, d)
