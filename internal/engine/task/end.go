@@ -43,8 +43,13 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 	if err != nil || in == nil || in.PromotedSeq == nil || session.NextOf(ms).NeedsTurn() {
 		return end, err
 	}
-	end.reached = true
-	// The newest turn is the report, or says why there is none.
+	return describeEnd(ms, t), nil
+}
+
+// describeEnd describes the end of a task whose session has these messages since the prompt: the newest turn is the
+// report, or says why there is none.
+func describeEnd(ms []session.Message, t session.TaskJob) taskEnd {
+	end := taskEnd{reached: true}
 	for _, m := range slices.Backward(ms) {
 		a, ok := m.(*session.Assistant)
 		if !ok {
@@ -52,7 +57,7 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 		}
 		if a.Error != nil {
 			end.failure = describeFailure(a.Error, t)
-			return end, nil
+			return end
 		}
 		if end.text = lastText(a); strings.TrimSpace(end.text) == "" {
 			end.text = "[The subagent ended without a report"
@@ -64,10 +69,10 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 		if how := session.DescribeFinish(a.Finish); how != "" {
 			end.text += "\n\n[The report is not complete: " + how + ".]"
 		}
-		return end, nil
+		return end
 	}
 	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", t.SessionID)
-	return end, nil
+	return end
 }
 
 // describeFailure returns the error of the call. Where a declined ask ends the work of a run, it ends that of the
