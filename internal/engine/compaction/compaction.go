@@ -13,7 +13,7 @@
 // A Writer asks the model for the summary, piece by piece where the conversation does not fit its window (summary.go,
 // prosesummary.go). A Shrinker hides old outputs or replaces the past by a summary, and records either in the log
 // (shrink.go, prune.go). Titles are written beside the work, as are summaries in prose (title.go, titlegenerator.go,
-// background.go).
+// background.go). Summaries and titles are texts of a modelTask: one attempt, its bounds and its price (modeltask.go).
 package compaction
 
 import (

@@ -20,19 +20,19 @@ func (w *Writer) WriteProse(ctx context.Context, q SummaryRequest) (text string,
 	limited := *w
 	limited.Limits.Attempts = proseAttempts
 	pieces := SplitTranscript(q.Transcript, prosePiece)
-	question := ProseQuestion(q.Previous, strings.Join(pieces, "\n\n"))
+	k, question := limited.newTask(&q), ProseQuestion(q.Previous, strings.Join(pieces, "\n\n"))
 	for unusable := 1; ; unusable++ {
-		answer, err := limited.askModel(ctx, &q, question, nil, &used)
+		answer, err := limited.askModel(ctx, k, &q, question, nil)
 		if err != nil {
-			return "", used, err
+			return "", k.used, err
 		}
 		answer.Text = strings.TrimSpace(history.RemoveThinking(answer.Text))
 		why := CheckSummary(answer, math.MaxInt64, q.Model.TokensPerByte)
 		if why == nil {
-			return strings.ToValidUTF8(answer.Text[:min(len(answer.Text), session.MaxSummary)], ""), used, nil
+			return strings.ToValidUTF8(answer.Text[:min(len(answer.Text), session.MaxSummary)], ""), k.used, nil
 		}
 		if unusable == maxUnusable {
-			return "", used, &UnusableError{why}
+			return "", k.used, &UnusableError{why}
 		}
 	}
 }

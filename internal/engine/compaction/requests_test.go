@@ -39,7 +39,10 @@ func TestListPrunable(t *testing.T) {
 		want     string
 		freed    int64
 	}{
-		{name: "protected tokens stay", messages: old(done("a"), done("b"), done("c")), size: 20_000, want: "t:a", freed: 20_000},
+		{
+			name: "protected tokens stay", messages: old(done("a"), done("b"), done("c")), size: 20_000,
+			want: "t:a", freed: 20_000,
+		},
 		{name: "within the protected tokens", messages: old(done("a"), done("b")), size: 20_000},
 		{name: "too little is freed", messages: old(done("a"), done("b"), done("c")), size: 19_999},
 		{
@@ -158,7 +161,8 @@ func TestTitleRequest(t *testing.T) {
 			{URI: "data:text/plain;base64,YmJi", Mime: "text/plain", Name: "b.txt"},
 		}},
 	}
-	req := q.build()
+	k := &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System}
+	req := k.buildRequest(q.listMessages()...)
 	if diff := cmp.Diff([]string{"You write titles.\n\nBe kind."}, req.System); diff != "" || req.Model != "small" {
 		t.Errorf("system texts (-want +got):\n%s", diff)
 	}
@@ -181,7 +185,7 @@ func TestTitleRequest(t *testing.T) {
 	}
 	for class, want := range map[llm.Class]bool{llm.InvalidRequest: true, llm.Overflow: true, llm.Overloaded: false} {
 		reduced, ok := q.withoutMedia(&llm.Error{Class: class})
-		if ok != want || history.HasContent(reduced.build().Messages, session.ContentImages) == want {
+		if ok != want || history.HasContent(reduced.listMessages(), session.ContentImages) == want {
 			t.Errorf("after %v: reduced %v", class, ok)
 		}
 		if again, ok := reduced.withoutMedia(&llm.Error{Class: class}); ok {

@@ -1,12 +1,10 @@
 package compaction
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -65,20 +63,24 @@ func (e *UnusableError) Unwrap() error { return e.Why }
 // Write returns the summary, and what all requests for it used; used is nil if that is unknown. An error is an
 // *UnusableError, the *llm.Error of the last attempt, or the cause of ctx's end.
 func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.RequestCost, err error) {
-	room := q.pieceBytes()
+	k, room := w.newTask(&q), q.pieceBytes()
 	for halved := 0; ; halved++ {
 		pieces := SplitTranscript(q.Transcript, room)
-		text, err = w.writePieces(ctx, &q, pieces, &used)
+		text, err = w.writePieces(ctx, k, &q, pieces)
 		longest := 0
 		for _, piece := range pieces {
 			longest = max(longest, len(piece))
 		}
 		failure, ok := errors.AsType[*llm.Error](err)
 		if !ok || failure.Class != llm.Overflow || halved == maxHalvings || longest < leastPiece {
-			return text, used, err
+			return text, k.used, err
 		}
 		room = min(room, longest) / 2
 	}
+}
+
+func (w *Writer) newTask(q *SummaryRequest) *modelTask {
+	return &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System, logger: w.Logger}
 }
 
 // ListQuestions returns the questions that the writer gets; all but the first one without the summary of those before.
@@ -106,7 +108,7 @@ func (q *SummaryRequest) pieceBytes() int {
 
 // writePieces summarises piece by piece, each together with the summary of those before it.
 func (w *Writer) writePieces(
-	ctx context.Context, q *SummaryRequest, pieces []string, used **session.RequestCost,
+	ctx context.Context, k *modelTask, q *SummaryRequest, pieces []string,
 ) (text string, err error) {
 	text = q.Previous
 	for i, piece := range pieces {
@@ -120,7 +122,7 @@ func (w *Writer) writePieces(
 		}
 		// Ask again if the answer is no summary; a second attempt is not published.
 		for unusable := 1; ; unusable++ {
-			answer, err := w.askModel(ctx, q, question, publish, used)
+			answer, err := w.askModel(ctx, k, q, question, publish)
 			if err != nil {
 				return "", err
 			}
@@ -144,12 +146,15 @@ func (w *Writer) writePieces(
 
 // askModel asks until the model answers, within the limits.
 func (w *Writer) askModel(
-	ctx context.Context, q *SummaryRequest, question string, publish func(string), used **session.RequestCost,
-) (SummaryAnswer, error) {
+	ctx context.Context, k *modelTask, q *SummaryRequest, question string, publish func(string),
+) (Answer, error) {
 	var retries turnlog.RetryState
+	message := llm.Message{Role: llm.RoleUser, Parts: history.TextParts(question)}
 	for {
-		answer, usage, err := w.streamAnswer(ctx, q, question, publish)
-		*used = q.addUsage(*used, usage)
+		answer, err := k.attempt(ctx, k.buildRequest(message), maxText, publish)
+		if err == nil {
+			err = answer.checkEnd(ctx)
+		}
 		if err == nil {
 			return answer, nil
 		}
@@ -176,79 +181,5 @@ func (q *SummaryRequest) waitForRetry(ctx context.Context, attempts int, e *llm.
 	if q.ReportWait != nil {
 		defer q.ReportWait(attempts, e, wait)()
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// streamAnswer makes one attempt. A panic of the client is its failure.
-func (w *Writer) streamAnswer(
-	ctx context.Context, q *SummaryRequest, question string, publish func(string),
-) (answer SummaryAnswer, used *llm.Usage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the model's client panicked: %v", p)
-		}
-	}()
-	// Collect the text, within its bound.
-	var b strings.Builder
-	for ev, err := range q.Model.Client.Stream(ctx, q.build(question)) {
-		if err != nil {
-			return answer, llm.AsError(ctx, err).Usage, err
-		}
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			delta := ev.Delta[:min(len(ev.Delta), maxText-b.Len())]
-			b.WriteString(delta)
-			if publish != nil && delta != "" {
-				publish(delta)
-			}
-		case llm.ToolCallEvent:
-			answer.ToolCall = true
-		case llm.Finish:
-			used, answer.Finish = &ev.Usage, ev.Reason
-		}
-	}
-	// An answer without an end is incomplete, whatever it says.
-	if ctx.Err() != nil {
-		return answer, used, context.Cause(ctx)
-	}
-	if answer.Finish == "" {
-		return answer, used, &llm.Error{
-			Class:   llm.Incomplete,
-			Message: "the model's answer ended before it was complete",
-		}
-	}
-	answer.Text = b.String()
-	return answer, used, nil
-}
-
-func (q *SummaryRequest) build(question string) *llm.Request {
-	m := q.Model
-	req := &llm.Request{
-		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
-		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
-	}
-	if system := history.JoinParagraphs(q.System, m.System); system != "" {
-		req.System = []string{system}
-	}
-	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question)}}
-	return req
-}
-
-// addUsage adds the tokens and the cost of an attempt.
-func (q *SummaryRequest) addUsage(a *session.RequestCost, u *llm.Usage) *session.RequestCost {
-	if u == nil {
-		return a
-	}
-	sum := cmp.Or(a, &session.RequestCost{Model: q.Model.Ref})
-	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
-	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
-	return sum
+	return sleep(ctx, wait)
 }

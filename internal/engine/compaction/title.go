@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -36,7 +35,7 @@ type TitleRequest struct {
 // withoutMedia returns the request without images and documents, and true, if it has some and the provider rejected it.
 func (q TitleRequest) withoutMedia(e *llm.Error) (TitleRequest, bool) {
 	rejected := e.Class == llm.InvalidRequest || e.Class == llm.Overflow
-	sent, before := q.build().Messages, len(q.Excluded)
+	sent, before := q.listMessages(), len(q.Excluded)
 	for _, kind := range []session.ContentKind{session.ContentImages, session.ContentDocuments} {
 		if rejected && history.HasContent(sent, kind) {
 			x := session.Exclusion{Kind: kind, Through: q.Prompt.Seq}
@@ -46,20 +45,11 @@ func (q TitleRequest) withoutMedia(e *llm.Error) (TitleRequest, bool) {
 	return q, len(q.Excluded) > before
 }
 
-func (q TitleRequest) build() *llm.Request {
-	m := q.Model
-	req := &llm.Request{
-		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
-		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
-	}
-	if system := history.JoinParagraphs(q.System, m.System); system != "" {
-		req.System = []string{system}
-	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: history.TextParts(Question)})
-	prompt := history.Lower([]session.Message{q.Prompt}, m, q.Excluded...)
+// listMessages returns the messages of the request: the instruction, and the prompt within its bounds.
+func (q TitleRequest) listMessages() []llm.Message {
+	prompt := history.Lower([]session.Message{q.Prompt}, q.Model, q.Excluded...)
 	cutTexts(prompt, MaxPrompt)
-	req.Messages = append(req.Messages, prompt...)
-	return req
+	return append([]llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(Question)}}, prompt...)
 }
 
 // cutTexts cuts the texts of the messages so that all together have at most maxBytes; nothing is left of some.
@@ -79,19 +69,6 @@ func cutTexts(ms []llm.Message, maxBytes int) {
 		}
 		ms[i].Parts = parts
 	}
-}
-
-// addUsage adds the tokens and the cost of an attempt.
-func (q TitleRequest) addUsage(a *session.RequestCost, u *llm.Usage) *session.RequestCost {
-	if u == nil {
-		return a
-	}
-	if a == nil {
-		a = &session.RequestCost{Model: q.Model.Ref}
-	}
-	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
-	a.Cost, a.Tokens = a.Cost+cost, a.Tokens.Add(tokens)
-	return a
 }
 
 // maxLength is the limit of a title from a prompt, in characters.

@@ -3,10 +3,6 @@ package compaction
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
@@ -77,11 +73,11 @@ func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (titl
 	limits := g.limits
 	limits.Attempts = Attempts
 	var retries turnlog.RetryState
+	k := &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System, logger: g.journal.Logger}
 	for {
-		title, usage, err := g.streamTitle(ctx, q)
-		used = q.addUsage(used, usage)
+		answer, err := k.attempt(ctx, k.buildRequest(q.listMessages()...), MaxResponse, nil)
 		if err == nil {
-			return title, used
+			return fromAnswer(answer.Text), k.used
 		}
 		failure := llm.AsError(ctx, err)
 		wait, again := retries.Next(failure, limits, g.journal.Now())
@@ -92,42 +88,10 @@ func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (titl
 			q = reduced
 			continue
 		}
-		if !again {
-			return "", used
-		}
-		// Wait, unless the time is up.
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return "", used
-		case <-timer.C:
+		if !again || sleep(ctx, wait) != nil {
+			return "", k.used
 		}
 	}
-}
-
-// streamTitle makes one attempt. A panic of the client is its failure.
-func (g *TitleGenerator) streamTitle(ctx context.Context, q TitleRequest) (title string, used *llm.Usage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack",
-				string(debug.Stack()))
-			err = fmt.Errorf("the model's client panicked: %v", p)
-		}
-	}()
-	var b strings.Builder
-	for ev, err := range q.Model.Client.Stream(ctx, q.build()) {
-		if err != nil {
-			return "", llm.AsError(ctx, err).Usage, err
-		}
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			b.WriteString(ev.Delta[:min(len(ev.Delta), MaxResponse-b.Len())])
-		case llm.Finish:
-			used = &ev.Usage
-		}
-	}
-	return fromAnswer(b.String()), used, nil
 }
 
 // fromAnswer returns the first line with text of an answer, without blocks of thinking.
