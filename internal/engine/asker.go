@@ -13,8 +13,8 @@ import (
 // newAsker describes a call of the turn, or the engine itself (c is nil), for package ask.
 func (t *turn) newAsker(c *toolCall) ask.Asker {
 	by := ask.Asker{
-		SessionID: t.id, Project: t.in.session.ApprovalScope(), Agent: t.in.agent.ID, Layers: t.in.rights,
-		Policy: t.in.policy, Restricted: t.in.restricted,
+		SessionID: t.id, Project: t.input.session.ApprovalProject(), Agent: t.input.agent.ID, Layers: t.input.rights,
+		Policy: t.input.policy, Restricted: t.input.restricted,
 		Yield: func(action string) func(context.Context) {
 			t.yieldSlots(c, action)
 			return func(ctx context.Context) { t.reacquireSlots(ctx, c) }
@@ -65,10 +65,10 @@ func (t *turn) yieldForTask(c *toolCall, child session.ID) func(ctx context.Cont
 // listChosenAgents returns the agents that the user asked for: that of the subtask, else those that the prompt
 // mentions.
 func (t *turn) listChosenAgents(c *toolCall) (names []string) {
-	if t.in.subtasks != nil {
-		return []string{t.in.subtasks[c.call.PartID].Agent}
+	if t.input.subtasks != nil {
+		return []string{t.input.subtasks[c.call.PartID].Agent}
 	}
-	if prompt := t.in.history.NewestPrompt(); prompt != nil {
+	if prompt := t.input.history.NewestPrompt(); prompt != nil {
 		for _, a := range prompt.Agents {
 			names = append(names, a.Name)
 		}
@@ -80,16 +80,16 @@ func (t *turn) listChosenAgents(c *toolCall) (names []string) {
 // apply to questions.
 func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
 	by := t.newAsker(c)
-	by.Layers = t.in.scope.RulesFor(t.in.agent, t.in.session)
+	by.Layers = t.input.scope.RulesFor(t.input.agent, t.input.session)
 	return t.engine.Asks.AskQuestions(ctx, by, qs)
 }
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
 func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
-	if t.in.subtasks != nil { // nothing that a model repeats
+	if t.input.subtasks != nil { // nothing that a model repeats
 		return nil, nil
 	}
-	unanswered := t.in.session.Open || t.in.policy.Kind == ask.PolicyDeny
+	unanswered := t.input.session.Open || t.input.policy.Kind == ask.PolicyDeny
 	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Unanswered: unanswered}
 	repeat.Times, repeat.InTurn = ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
 	return t.engine.Asks.CheckLoop(ctx, t.newAsker(c), repeat)
@@ -103,7 +103,7 @@ func (t *turn) earlierCalls(c *toolCall) iter.Seq[ask.EarlierCall] {
 				return
 			}
 		}
-		for _, m := range slices.Backward(t.in.history.Messages()) {
+		for _, m := range slices.Backward(t.input.history.Messages()) {
 			switch m := m.(type) {
 			case *session.User, *session.Synthetic:
 				return

@@ -31,7 +31,7 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		data := t.TempDir()
 		trail := audit.New(data)
 		w.engine.journal.Audit = trail
-		token := caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: caller.Approve}
+		token := caller.Caller{Kind: caller.KindToken, Token: "1f", Role: caller.Approve}
 		ctx := caller.NewContext(t.Context(), token)
 		if _, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 			ID: "ses_a", Location: session.Location{Directory: "/w"},

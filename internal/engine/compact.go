@@ -15,19 +15,17 @@ import (
 // fitWindow builds the turn's request. If that would not fit the model's window, it hides old outputs, else it replaces
 // the past by a summary, and reports that the boundary must be taken again. A request that cannot be made to fit ends
 // the turn with an error.
-func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err error) {
-	ri := in.requestInput()
-	in.request = in.newRequest()
-	in.request.Build(ri)
-	if in.request.HidesOutputs(ri) {
-		if again, err := d.engine.shrinker.HideOutputs(ctx, in.request); again || err != nil {
+func (d *drain) fitWindow(ctx context.Context, input *turnInput) (again bool, err error) {
+	input.buildRequest()
+	if input.request.HidesOutputs(input.requestInput()) {
+		if again, err := d.engine.shrinker.HideOutputs(ctx, input.request); again || err != nil {
 			return again, err
 		}
 	}
-	if !in.request.NeedsCompaction() {
+	if !input.request.NeedsCompaction() {
 		return false, nil
 	}
-	return d.compactAutomatically(ctx, in)
+	return d.compactAutomatically(ctx, input)
 }
 
 // isRefusedForSize reports whether a summary is worth an attempt after the refusal: its provider says that the request
@@ -36,28 +34,28 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 func (t *turn) isRefusedForSize(e *llm.Error, failures int) bool {
 	isFinal := e.Class == llm.InvalidRequest || e.Class == llm.Unknown
 	isRepeated := e.Class == llm.Overloaded && (e.Status == 0 || e.Status == 500) && failures > 0
-	return t.in.scope.Compaction.Auto &&
-		(e.Class == llm.Overflow || e.ByStatus && (isFinal || isRepeated) && t.in.request.NearlyFillsWindow())
+	return t.input.scope.Compaction.Auto &&
+		(e.Class == llm.Overflow || e.ByStatus && (isFinal || isRepeated) && t.input.request.NearlyFillsWindow())
 }
 
 // learnWindow keeps the context window that the refusal names, for this session and model, if it is smaller than the
 // known one. The size that it names of the request corrects later estimates.
 func (t *turn) learnWindow(e *llm.Error) {
-	m := t.in.model
-	if e.Requested > 0 && t.in.scope.ReportUsage != nil {
-		t.in.scope.ReportUsage(m.Ref, t.in.request.Size, e.Requested)
+	m := t.input.model
+	if e.Requested > 0 && t.input.scope.ReportUsage != nil {
+		t.input.scope.ReportUsage(m.Ref, t.input.request.Size, e.Requested)
 	}
 	if known := m.Window.InputLimit(); e.Window == 0 || known > 0 && e.Window >= known {
 		return
 	}
 	t.engine.logger.Warn("the provider names a smaller context window than the known one",
 		"session", t.id, "model", m.Ref.String(), "window", e.Window)
-	if t.in.cached.Windows == nil {
-		t.in.cached.Windows = map[session.ModelRef]int64{}
+	if t.input.cached.Windows == nil {
+		t.input.cached.Windows = map[session.ModelRef]int64{}
 	}
-	t.in.cached.Windows[m.Ref] = e.Window
-	t.in.model = correctWindow(m, e.Window)
-	t.in.request.Model = t.in.model
+	t.input.cached.Windows[m.Ref] = e.Window
+	t.input.model = correctWindow(m, e.Window)
+	t.input.request.Model = t.input.model
 }
 
 // correctWindow returns the model with the window that its provider named in tokens, 0 if it named none.
@@ -75,52 +73,44 @@ func correctWindow(m *scope.Model, tokens int64) *scope.Model {
 
 // compactAutomatically replaces the past by a summary because the next request does not fit. If that is not possible,
 // the turn ends with the reason.
-func (d *drain) compactAutomatically(ctx context.Context, in *turnInput) (again bool, err error) {
-	if err := in.request.CheckCompaction(); err != nil {
+func (d *drain) compactAutomatically(ctx context.Context, input *turnInput) (again bool, err error) {
+	if err := input.request.CheckCompaction(); err != nil {
 		f := session.Fail(session.ReasonOverflow, err.Error())
-		return false, d.failWithoutRequest(ctx, in, endOfFailed(f, err))
+		return false, d.failWithoutRequest(ctx, input, endOfFailed(f, err))
 	}
-	_, err = d.engine.shrinker.Compact(ctx, in.request, compaction.Cause{})
+	_, err = d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case err != nil:
-		return false, d.failWithoutRequest(ctx, in, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
-	case in.scope.Compaction.Stop:
+		return false, d.failWithoutRequest(ctx, input, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
+	case input.scope.Compaction.Stop:
 		return false, compaction.ErrStopped
 	}
 	return true, nil
 }
 
 // hideOutputsAfterWork hides old outputs although the next request might have found the others in the provider's cache.
-func (d *drain) hideOutputsAfterWork(ctx context.Context, in *turnInput) (err error) {
-	if in.request.History, err = d.readHistory(ctx); err == nil {
-		_, err = d.engine.shrinker.HideOutputs(ctx, in.request)
+func (d *drain) hideOutputsAfterWork(ctx context.Context, input *turnInput) (err error) {
+	if input.request.History, err = d.readHistory(ctx); err == nil {
+		_, err = d.engine.shrinker.HideOutputs(ctx, input.request)
 	}
 	return err
 }
 
 // compactOnRequest carries out the request for a compaction that is the next entry of the inbox. It reports whether the
 // work before it goes on.
-func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool, err error) {
-	in.request = in.newRequest()
-	in.request.Build(in.requestInput())
-	more = in.history.NeedsTurn()
-	end, err := d.engine.shrinker.Compact(ctx, in.request, compaction.Cause{Request: in.compaction})
+func (d *drain) compactOnRequest(ctx context.Context, input *turnInput) (more bool, err error) {
+	input.buildRequest()
+	more = input.history.NeedsTurn()
+	end, err := d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{Request: input.compaction})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, fault.ErrInjected):
 		return false, err
 	case err == nil && end == nil: // nothing to summarise
-		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: in.compaction.ID})
+		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: input.compaction.ID})
 	}
 	return more || err == nil && end.Continue, nil // the session has the reason of a failure
-}
-
-func (in *turnInput) newRequest() *compaction.FitRequest {
-	return &compaction.FitRequest{
-		Session: in.session, Scope: in.scope, Sources: in.sources, Agent: in.agent, Model: in.model, Epoch: in.epoch,
-		History: in.history,
-	}
 }

@@ -21,15 +21,21 @@ func renderBaseline(ctx context.Context, c systemcontext.Context) (*session.Epoc
 	return &session.Epoch{Baseline: &g.Baseline, Snapshot: g.Snapshot, Revision: 1}, nil
 }
 
+// compareContext compares the sources of the context with what the model knows of them. A compaction since the epoch
+// began makes the outcome a new one: the messages that told of changes are gone. The error is a
+// *systemcontext.SnapshotError if what the model knows cannot be read.
+func compareContext(ctx context.Context, c systemcontext.Context, now *boundary) (systemcontext.Outcome, error) {
+	if now.history.NewestCompaction() > now.epoch.BaselineSeq {
+		return systemcontext.Replace(ctx, c, now.epoch.Snapshot)
+	}
+	return systemcontext.Reconcile(ctx, c, now.epoch.Snapshot)
+}
+
 // reconcile tells the model what changed in its context since the last turn, and begins a new epoch after a compaction
 // or an incompatible change. It reports whether it appended an event. The error is projection.ErrEpoch if another
 // process changed the epoch meanwhile.
-func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *boundaryView) (changed bool, err error) {
-	act := systemcontext.Reconcile
-	if v.history.NewestCompaction() > v.epoch.BaselineSeq {
-		act = systemcontext.Replace
-	}
-	o, err := act(ctx, c, v.epoch.Snapshot)
+func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, now *boundary) (changed bool, err error) {
+	o, err := compareContext(ctx, c, now)
 	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
 		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch", "session", d.id, "error", err)
 		o, err = replaceUnreadable(ctx, c)
@@ -37,7 +43,7 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *bound
 	if err != nil {
 		return false, fmt.Errorf("compare the system context: %w", err)
 	}
-	next := &session.Epoch{Snapshot: o.Generation.Snapshot, Revision: v.epoch.Revision + 1}
+	next := &session.Epoch{Snapshot: o.Generation.Snapshot, Revision: now.epoch.Revision + 1}
 	draft := eventlog.Draft{Private: &session.Private{Epoch: next}}
 	switch o.Kind {
 	case systemcontext.OutcomeUpdated:

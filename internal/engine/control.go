@@ -91,11 +91,11 @@ type scheduler struct{ engine *Engine }
 
 // Wake implements admit.Scheduler.
 func (s scheduler) Wake(id session.ID, resume bool) {
-	f := drainPending
+	mode := drainPending
 	if resume {
-		f = drainRestart
+		mode = drainRestart
 	}
-	s.engine.coordinator.wake(id, f)
+	s.engine.coordinator.wake(id, mode)
 }
 
 // EndPause implements admit.Scheduler.
@@ -149,7 +149,7 @@ func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
 	}
 	stopped, stop := context.WithCancelCause(ctx)
 	stop(turnlog.ErrInterrupted)
-	d := &drain{engine: s.engine, id: id, cutBy: cutByRestart}
+	d := newDrain(s.engine, id)
 	if err := d.exit(stopped, turnlog.ErrInterrupted); err != nil && !errors.Is(err, turnlog.ErrInterrupted) {
 		return err
 	}

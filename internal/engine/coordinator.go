@@ -15,7 +15,7 @@ import (
 // coordinator runs at most one drain per session; (RC-1) to (RC-13) are its rules. Wakes coalesce, callers may join a
 // drain, and an interrupt cancels it and waits. The drain function never runs under the mutex.
 type coordinator struct {
-	drain func(ctx context.Context, id session.ID, force drainMode) error
+	drain func(ctx context.Context, id session.ID, mode drainMode) error
 	// onIdle runs when a session becomes idle, before its waiters return. It runs under mu and must not call the
 	// coordinator.
 	onIdle func(id session.ID)
@@ -71,6 +71,7 @@ func newCoordinator(
 // when idle, and waits out one that is stopping (RC-1 to RC-3). Ending ctx ends the wait only (RC-8).
 func (c *coordinator) run(ctx context.Context, id session.ID) error {
 	for {
+		// Join the active drain, or start one.
 		c.mu.Lock()
 		e := c.entries[id]
 		wasStopping := e != nil && e.stopping
@@ -82,6 +83,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 			e = c.start(id, drainForced)
 		}
 		c.mu.Unlock()
+		// A drain that was stopping already does not count: it may not have read the newest prompt.
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -94,21 +96,21 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 }
 
 // wake makes a drain read the inbox after this call, starting one if the session is idle. It returns at once (RC-4).
-func (c *coordinator) wake(id session.ID, f drainMode) {
+func (c *coordinator) wake(id session.ID, mode drainMode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[id]; e != nil {
-		e.woken, e.next = true, max(e.next, f)
+		e.woken, e.next = true, max(e.next, mode)
 		return
 	}
 	if !c.closed {
-		c.start(id, f)
+		c.start(id, mode)
 	}
 }
 
 // start starts a drain of an idle session. mu is held.
-func (c *coordinator) start(id session.ID, f drainMode) *entry {
-	return c.startWork(id, c.drainFunc(id, f))
+func (c *coordinator) start(id session.ID, mode drainMode) *entry {
+	return c.startWork(id, c.drainFunc(id, mode))
 }
 
 // startWork starts work on an idle session. mu is held.
@@ -121,14 +123,15 @@ func (c *coordinator) startWork(id session.ID, do func(context.Context) error) *
 }
 
 // drainFunc returns a drain as a piece of work.
-func (c *coordinator) drainFunc(id session.ID, f drainMode) func(context.Context) error {
-	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
+func (c *coordinator) drainFunc(id session.ID, mode drainMode) func(context.Context) error {
+	return func(ctx context.Context) error { return c.drain(ctx, id, mode) }
 }
 
 // runIdle runs do as the work of an idle session and returns its error. It returns false if the session is not idle.
 // Wakes that arrive meanwhile are served afterwards. Ending ctx ends the wait only.
 func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(context.Context) error) (bool, error) {
 	c.mu.Lock()
+	// Claim the session, so that a wake cannot start a drain beside do.
 	if c.closed {
 		c.mu.Unlock()
 		return false, turnlog.ErrShutdown
@@ -142,6 +145,7 @@ func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(contex
 		err = do(ctx)
 		return err
 	})
+	// Wait for do alone, not for the drains that wakes add after it.
 	firstDone := make(chan struct{})
 	e.firstDone = firstDone
 	c.mu.Unlock()
@@ -157,6 +161,7 @@ func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(contex
 func (c *coordinator) runEntry(ctx context.Context, id session.ID, e *entry, do func(context.Context) error) {
 	for {
 		err := c.runGuarded(ctx, id, do)
+		// Under the lock, decide what follows: a wake that came during the work must not be lost.
 		c.mu.Lock()
 		again := err == nil && !e.stopping && e.woken
 		if again {
@@ -166,12 +171,14 @@ func (c *coordinator) runEntry(ctx context.Context, id session.ID, e *entry, do 
 			runtime.Gosched()
 			continue
 		}
+		// Retire the entry. A wake that a stopping or failed drain did not serve gets an entry of its own.
 		delete(c.entries, id)
 		if e.woken && !c.closed {
 			c.start(id, e.next)
 		} else {
 			c.onIdle(id)
 		}
+		// Only now release those who wait: they see the session idle, or the next drain.
 		e.err = err
 		e.cancel(nil)
 		close(e.done)

@@ -24,16 +24,16 @@ type desk struct {
 }
 
 type begunDrain struct {
-	id    session.ID
-	force drainMode
-	ctx   context.Context
-	end   chan error // send to end it; what it returns
+	id   session.ID
+	mode drainMode
+	ctx  context.Context
+	end  chan error // send to end it; what it returns
 }
 
 func newDesk() *desk {
 	d := &desk{begun: make(chan begunDrain, 100)}
-	d.coordinator = newCoordinator(func(ctx context.Context, id session.ID, f drainMode) error {
-		b := begunDrain{id, f, ctx, make(chan error, 1)}
+	d.coordinator = newCoordinator(func(ctx context.Context, id session.ID, mode drainMode) error {
+		b := begunDrain{id, mode, ctx, make(chan error, 1)}
 		d.begun <- b
 		return <-b.end
 	}, func(session.ID) { d.rests.Add(1) }, slog.New(slog.DiscardHandler))
@@ -57,7 +57,7 @@ func (d *desk) quiet(t *testing.T) {
 	synctest.Wait()
 	select {
 	case b := <-d.begun:
-		t.Errorf("unexpected drain of %s (%v)", b.id, b.force)
+		t.Errorf("unexpected drain of %s (%v)", b.id, b.mode)
 		b.end <- nil
 	default:
 	}
@@ -103,7 +103,7 @@ func TestCoordinator(t *testing.T) {
 		{"RC-1 run starts one forced drain and shares its outcome", func(t *testing.T, d *desk) {
 			one, two := later(func() error { return d.run(bg, a) }), later(func() error { return d.run(bg, a) })
 			x := d.next(t)
-			if x.force != drainForced {
+			if x.mode != drainForced {
 				t.Error("the drain is not forced")
 			}
 			d.quiet(t)
@@ -151,8 +151,8 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 			x.end <- context.Cause(x.ctx)
 			y := d.next(t)
-			if y.force != drainForced || y.ctx.Err() != nil {
-				t.Errorf("the new drain: %v, %v", y.force, y.ctx.Err())
+			if y.mode != drainForced || y.ctx.Err() != nil {
+				t.Errorf("the new drain: %v, %v", y.mode, y.ctx.Err())
 			}
 			ended(t, "interrupt", stop, nil)
 			running(t, "run", one)
@@ -179,7 +179,7 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, drainPending)
 			x.end <- nil
 			y := d.next(t)
-			if y.force != drainPending {
+			if y.mode != drainPending {
 				t.Error("the follow-up is forced")
 			}
 			running(t, "run", one)
@@ -301,8 +301,8 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, drainPending)
 			x.end <- nil
 			y := d.next(t)
-			if y.force != drainRestart {
-				t.Errorf("the follow-up is %v, want a resuming one", y.force)
+			if y.mode != drainRestart {
+				t.Errorf("the follow-up is %v, want a resuming one", y.mode)
 			}
 			y.end <- nil
 			d.quiet(t)

@@ -11,15 +11,15 @@ import (
 )
 
 // drain runs one drain for the coordinator: it waits for a slot, then works until nothing is left to do.
-func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
-	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
+func (e *Engine) drain(ctx context.Context, id session.ID, mode drainMode) error {
+	d := newDrain(e, id)
 	d.slot.Pool = e.sessionSlots
 	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
 		return d.exit(ctx, context.Cause(ctx))
 	}
 	defer d.slot.Release()
 	defer e.Asks.EndWork(id)
-	err := d.runWithStoreRetry(ctx, f)
+	err := d.runWithStoreRetry(ctx, mode)
 	if err != nil { // prompts without a reply may be left; they join the history as they would between two turns
 		_ = promoteNotes(ctx, d)
 	}
@@ -31,45 +31,50 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 
 // run settles what was left open, then promotes prompts and takes turns until nothing is left to do. With drainRepair
 // it stops there.
-func (d *drain) run(ctx context.Context, f drainMode) error {
-	v, err := d.readStart(context.WithoutCancel(ctx), f)
-	if err == nil && v.notes && v.next != session.Steer {
+func (d *drain) run(ctx context.Context, mode drainMode) error {
+	// Read what there is to do. Prompts that need no reply join the history first: no turn answers them.
+	start, err := d.readStart(context.WithoutCancel(ctx), mode)
+	if err == nil && start.notes && start.next != session.Steer {
 		if err = promoteNotes(ctx, d); err == nil {
-			v, err = d.readStart(context.WithoutCancel(ctx), f)
+			start, err = d.readStart(context.WithoutCancel(ctx), mode)
 		}
 	}
-	if err != nil || (f == drainPending && v.next == "") {
+	if err != nil || (mode == drainPending && start.next == "") {
 		return err
 	}
-	if v.revert != nil {
-		if err := d.settleRevert(ctx, v, f); err != nil {
+	// Commit a staged revert first: the work that follows no longer sees what it takes back.
+	if start.revert != nil {
+		if err := d.settleRevert(ctx, start, mode); err != nil {
 			return d.exit(ctx, err)
 		}
-		if v, err = d.readStart(context.WithoutCancel(ctx), f); err != nil {
+		if start, err = d.readStart(context.WithoutCancel(ctx), mode); err != nil {
 			return d.exit(ctx, err)
 		}
 	}
+	// End what an earlier process left open.
 	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
-	if f == drainRepair {
+	if mode == drainRepair {
 		d.keepAsks = true
-		_, err := d.closeOpen(ctx, v, v.history.OpenTurns())
+		_, err := d.closeOpen(ctx, start, start.history.OpenTurns())
 		return err
 	}
-	recovers := f == drainRestart
-	if f, err = d.recoverSession(ctx, f, v); err != nil {
+	recovers := mode == drainRestart
+	if mode, err = d.recoverSession(ctx, mode, start); err != nil {
 		return d.exit(ctx, err)
 	}
-	next, left := v.next, f == drainRestart || !recovers && v.history.NeedsTurn()
+	// Take turns: first for work that has begun, then for the pending prompts.
+	next, left := start.next, mode == drainRestart || !recovers && start.history.NeedsTurn()
 	if left {
 		next = session.Steer // work that has begun comes before queued prompts
 	}
 	defer func() { _ = d.engine.changes.AwaitSession(ctx, d.id) }() // clients see what changed before the session is idle
-	for left || f != drainPending || next != "" {
+	for left || mode != drainPending || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)
 		}
-		f, left = drainPending, false
+		mode, left = drainPending, false
 	}
+	// Summarise in the background; nothing waits for that.
 	if d.summarize {
 		d.engine.startSummary(d.id)
 	}
@@ -80,11 +85,13 @@ func (d *drain) run(ctx context.Context, f drainMode) error {
 // earlier drain. It returns what is promoted next.
 func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
 	d.worked, d.step, d.retries = true, 1, turnlog.RetryState{}
+	// Count what earlier drains did of the same work, so that a restart grants no more steps and attempts.
 	if left {
 		if err := d.restoreWork(ctx); err != nil {
 			return "", err
 		}
 	}
+	// Go on while the model must see more, then while steers wait.
 	for {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -112,18 +119,21 @@ func (d *drain) exit(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), turnlog.ErrInterrupted) {
 		return err
 	}
+	// Only an interrupt is recorded here: after a shutdown or a failure the next drain resumes the work.
 	clean := context.WithoutCancel(ctx)
-	v, readErr := d.readStart(clean, drainForced)
+	start, readErr := d.readStart(clean, drainForced)
 	if readErr != nil {
 		return readErr
 	}
-	if _, rerr := d.recoverSession(ctx, drainPending, v); rerr != nil && !errors.Is(rerr, turnlog.ErrInterrupted) {
+	// Close what is open, then look whether the work would continue by itself.
+	if _, rerr := d.recoverSession(ctx, drainPending, start); rerr != nil && !errors.Is(rerr, turnlog.ErrInterrupted) {
 		return rerr
 	}
 	h, pending, readErr := d.readUnfinished(clean)
 	if readErr != nil || !session.ResumesByItself(h.ListWork(), pending) {
 		return cmp.Or(readErr, err)
 	}
+	// Record the interrupt, so that no later process resumes what the user stopped.
 	e := ending{state: halted, failure: session.Fail(session.ReasonAborted, "the user interrupted the session"), err: err}
 	_, err = d.recordEnding(clean, nil, e)
 	return err

@@ -6,7 +6,7 @@
 //	command.AdmitPrompt  a prompt becomes durable in the session's inbox                 command/admit.go
 //	coordinator.wake     at most one drain runs per session                              coordinator.go
 //	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
-//	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, view.go, promote.go
+//	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, boundary.go, promote.go
 //	history.BuildRequest stored messages become one request                              history/
 //	drain.fitWindow      what would not fit the window is made smaller first             compact.go, shrink/
 //	turn.streamAnswer    the model's events become durable events and live text          stream.go, record/
@@ -69,6 +69,7 @@ func New(c Config) *Engine {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	// The parts that need no other one.
 	e := &Engine{
 		journal:   &turnlog.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
@@ -83,6 +84,7 @@ func New(c Config) *Engine {
 	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
+	// The coordinator, and what wakes it or waits for it. They refer to each other through functions of e.
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
 	e.coordinator = newCoordinator(e.drain, onIdle, e.logger)
 	e.Jobs = task.NewRegistry(task.RegistryConfig{

@@ -23,16 +23,16 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*turnlog.Call) 
 	for _, c := range calls {
 		t.calls = append(t.calls, &toolCall{call: c})
 	}
-	d.engine.Asks.RecordAnswer(t.in.session, d.started, t.recorder.FinalAnswer())
+	d.engine.Asks.RecordAnswer(t.input.session, d.started, t.recorder.FinalAnswer())
 	o := t.settleCalls(ctx)
 	out := history.Output{
-		Texts: t.recorder.AnswerTexts(), Finish: t.recorder.FinalAnswer().Finish, Last: t.in.lastStep,
+		Texts: t.recorder.AnswerTexts(), Finish: t.recorder.FinalAnswer().Finish, Last: t.input.lastStep,
 	}
 	for _, c := range t.calls {
 		out.Calls = append(out.Calls, c.outputCall())
 	}
-	out.More = (len(t.calls) > 0 && !t.in.lastStep) || out.Finish == session.FinishPaused
-	e := endOfCompleted(o, out, t.in.output, context.Cause(ctx))
+	out.More = (len(t.calls) > 0 && !t.input.lastStep) || out.Finish == session.FinishPaused
+	e := endOfCompleted(o, out, t.input.output, context.Cause(ctx))
 	if e.step != nil {
 		t.changes.FillEnd(ctx, e.step)
 	}

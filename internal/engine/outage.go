@@ -13,9 +13,9 @@ import (
 // runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers
 // or the process exits, then resumes as after a restart, within the same limits. An interrupt waits until it is
 // recorded.
-func (d *drain) runWithStoreRetry(ctx context.Context, f drainMode) error {
+func (d *drain) runWithStoreRetry(ctx context.Context, mode drainMode) error {
 	for n := 1; ; n++ {
-		err := d.run(ctx, f)
+		err := d.run(ctx, mode)
 		if !isTransient(err) || d.engine.coordinator.root.Err() != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (d *drain) runWithStoreRetry(ctx context.Context, f drainMode) error {
 			return err
 		}
 		if d.worked {
-			f, d.cutBy = drainRestart, cutByStore
+			mode, d.cutBy = drainRestart, cutByStore
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // promotion says what one transaction moves into the history.
 type promotion struct {
-	mode        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
+	next        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
 	first       *session.Epoch   // of a session without one; it begins even if no prompt is promoted
 	titlePrompt bool             // name an unnamed session after its prompt
 	sampled     *selection       // by the prompts that the boundary sampled; nil is any
@@ -27,13 +27,15 @@ var errSelectionChanged = errors.New("the selection of the pending prompts chang
 func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 	restricted := d.restricted
 	_, err = d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		ins, _, err := d.listPromotable(tx, p.mode)
+		// Read the inbox again: it may have changed since the boundary was sampled.
+		ins, _, err := d.reader.listPromotable(tx, p.next)
 		if err != nil {
 			return nil, err
 		}
 		if p.sampled != nil && *p.sampled != selectionOf(ins) {
 			return nil, errSelectionChanged
 		}
+		// One event moves each prompt into the history.
 		n, restricted = len(ins), d.restricted || selectionOf(ins).restricted
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
@@ -41,6 +43,7 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 			fact.Restricted = restricted
 			drafts = append(drafts, eventlog.Draft{Data: fact})
 		}
+		// Name the session after its first prompt, where no model will.
 		if p.titlePrompt {
 			title, err := titleFromPrompts(tx, d.id, ins)
 			if err != nil {
@@ -48,6 +51,7 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 			}
 			drafts = append(drafts, title...)
 		}
+		// The first epoch commits with the first event, so that no prompt is promoted without a context.
 		if p.first != nil {
 			if len(drafts) == 0 {
 				drafts = eventlog.NewDrafts(&session.ContextBased{})

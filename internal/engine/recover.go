@@ -16,15 +16,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// recoverSession ends what the drain finds open, before anything else happens in the session, and brings v.history up
-// to date. It returns f, or drainPending after a restart that finds no turn to make. No tool runs twice: a call that
-// had started fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on under
-// the same id.
+// recoverSession ends what the drain finds open, before anything else happens in the session, and brings start.history
+// up to date. It returns mode, or drainPending after a restart that finds no turn to make. No tool runs twice: a call
+// that had started fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on
+// under the same id.
 //
 // ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
-func (d *drain) recoverSession(ctx context.Context, f drainMode, v *startView) (drainMode, error) {
-	open := v.history.OpenTurns()
-	changed, err := d.closeOpen(ctx, v, open)
+func (d *drain) recoverSession(ctx context.Context, mode drainMode, start *drainStart) (drainMode, error) {
+	open := start.history.OpenTurns()
+	changed, err := d.closeOpen(ctx, start, open)
 	if err != nil {
 		return drainPending, err
 	}
@@ -32,37 +32,39 @@ func (d *drain) recoverSession(ctx context.Context, f drainMode, v *startView) (
 		return drainPending, context.Cause(ctx)
 	}
 	if changed {
-		if v.history, err = d.readHistory(ctx); err != nil {
+		if start.history, err = d.readHistory(ctx); err != nil {
 			return drainPending, err
 		}
 	}
-	if f != drainRestart {
-		return f, nil
+	if mode != drainRestart {
+		return mode, nil
 	}
-	if !v.history.NeedsTurn() {
+	if !start.history.NeedsTurn() {
 		return drainPending, nil
 	}
-	if again, err := d.recordResumption(ctx, v.history, len(open) > 0); !again || err != nil {
+	if again, err := d.recordResumption(ctx, start.history, len(open) > 0); !again || err != nil {
 		return drainPending, err
 	}
-	return f, nil
+	return mode, nil
 }
 
 // closeOpen ends the jobs, shell commands and turns that an earlier process left open. It reports whether it changed
 // messages.
-func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Assistant) (changed bool, err error) {
+func (d *drain) closeOpen(ctx context.Context, start *drainStart, open []*session.Assistant) (changed bool, err error) {
 	clean := context.WithoutCancel(ctx)
-	if v.orphanedJobs {
+	// Jobs first: a task that ended may be the result that an open call waits for.
+	if start.orphanedJobs {
 		if err := d.engine.Jobs.CloseOrphans(clean, d.id, !d.keepAsks); err != nil {
 			return false, err
 		}
 	}
-	if v.compacting != nil {
-		if err := d.engine.shrinker.AbandonCompaction(clean, d.id, v.compacting, d.cutBy.turn); err != nil {
+	if start.compacting != nil {
+		if err := d.engine.shrinker.AbandonCompaction(clean, d.id, start.compacting, d.cutBy.turn); err != nil {
 			return false, err
 		}
 	}
-	shells := v.history.OpenShells()
+	// Shell commands keep what they have printed.
+	shells := start.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{
 			CallID: sh.CallID, Output: admit.MarkAborted(sh.Output, turnlog.ErrShutdown),
@@ -72,8 +74,9 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 			return false, err
 		}
 	}
+	// Turns are ended, or resumed where a call waits for a reply.
 	for _, a := range open {
-		if err := d.repairTurn(ctx, v.history, a); err != nil {
+		if err := d.repairTurn(ctx, start.history, a); err != nil {
 			return false, err
 		}
 	}
@@ -84,51 +87,56 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 // says.
 func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.Assistant) error {
 	clean := context.WithoutCancel(ctx)
-	v, err := d.readOpenTurn(clean, a)
+	// Read what the turn left, and reopen it with the little that is known without its location.
+	state, err := d.readOpenTurn(clean, a)
 	if err != nil {
 		return err
 	}
-	if d.restricted = d.restricted || v.restricted; d.restricted {
-		v.session.RemoveGrants()
+	if d.restricted = d.restricted || state.restricted; d.restricted {
+		state.session.RemoveGrants()
 	}
-	in := &turnInput{
-		session: v.session, scope: &scope.Scope{}, agent: session.Agent{ID: a.Agent},
+	input := &turnInput{
+		session: state.session, scope: &scope.Scope{}, agent: session.Agent{ID: a.Agent},
 		model: &scope.Model{Ref: a.Model}, history: h,
 	}
 	if a.Subtasks {
-		in.subtasks = findSubtasks(h, a)
+		input.subtasks = findSubtasks(h, a)
 	}
-	t := d.reopenTurn(in, a.ID, v.answer)
-	isResumable := len(v.waiting) > 0 && v.answer != nil
+	t := d.reopenTurn(input, a.ID, state.answer)
+	// Decide: a turn is resumed only if its answer was complete and a call still waits; else it fails.
+	isResumable := len(state.waiting) > 0 && state.answer != nil
 	if isResumable && d.keepAsks {
 		return nil
 	}
 	if !isResumable || ctx.Err() != nil {
-		return d.abandonTurn(clean, t, a, v)
+		return d.abandonTurn(clean, t, a, state)
 	}
-	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
+	// Resuming needs the location, with its tools and rules. Without it the turn fails as well.
+	scope, release, err := d.engine.locations.Scope(ctx, state.session.Location)
 	if err != nil {
-		return d.abandonTurn(clean, t, a, v)
+		return d.abandonTurn(clean, t, a, state)
 	}
 	defer release()
-	in.scope, in.agent = scope, scope.FindAgent(a.Agent)
+	input.scope, input.agent = scope, scope.FindAgent(a.Agent)
 	if a.Subtasks {
-		in.agent = scope.FindAgent(v.session.Agent) // a is the turn of a subagent, called with the session's rights
+		input.agent = scope.FindAgent(state.session.Agent) // a is the turn of a subagent, called with the session's rights
 	}
-	t.changes = d.engine.changes.NewStep(scope.Files, d.id, in.prompt)
-	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
-		return d.abandonTurn(clean, t, a, v)
+	t.changes = d.engine.changes.NewStep(scope.Files, d.id, input.prompt)
+	if input.rights, err = d.engine.Asks.CollectRules(ctx, scope, state.session, input.agent); err != nil {
+		return d.abandonTurn(clean, t, a, state)
 	}
-	in.recovery, in.restricted = v.recovery, d.restricted
-	if err := in.setPolicy(v.policy); err != nil {
+	input.recovery, input.restricted = state.recovery, d.restricted
+	if err := input.setPolicy(state.policy); err != nil {
 		return err
 	}
-	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), v.waiting); err != nil {
+	// Fail the calls that had started: their effect is unknown, and no tool runs twice.
+	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), state.waiting); err != nil {
 		return err
 	}
+	// Run those that wait.
 	var calls []*turnlog.Call
 	for _, c := range a.Tools() {
-		if v.waiting[c.PartID] {
+		if state.waiting[c.PartID] {
 			calls = append(calls, &turnlog.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
 		}
 	}
@@ -136,8 +144,8 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	return err
 }
 
-// openTurnView holds the state of an open turn beside its message.
-type openTurnView struct {
+// openTurnState holds the state of an open turn beside its message.
+type openTurnState struct {
 	session *session.Session
 	waiting map[session.PartID]bool // calls that wait for a reply or a subagent
 	answer  *session.Answer         // how the provider ended the turn, nil if it did not
@@ -149,17 +157,20 @@ type openTurnView struct {
 	restricted bool
 }
 
-func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
-	v := &openTurnView{waiting: map[session.PartID]bool{}}
-	b := &boundaryView{}
+// readOpenTurn reads, in one transaction, what decides whether the open turn a can be resumed.
+func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnState, error) {
+	state := &openTurnState{waiting: map[session.PartID]bool{}}
+	now := &boundary{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if b.session, err = store.FindSession(r, d.id); err != nil {
+		if now.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		if err := d.readPrompts(r, b); err != nil {
+		// The prompt that the turn answers decides its rights and its ask policy.
+		if err := d.reader.fillPrompt(r, now); err != nil {
 			return err
 		}
-		v.session, v.policy, v.recovery, v.restricted = b.session, b.policy, b.recovery, b.restricted
+		state.session, state.policy, state.recovery, state.restricted = now.session, now.policy, now.recovery, now.restricted
+		// Calls wait if an ask of theirs is pending, or if they are tasks that have begun.
 		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
@@ -168,25 +179,26 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 			if row.Source == nil || row.Source.MessageID != a.ID {
 				continue
 			}
-			v.asks = append(v.asks, row.ID)
+			state.asks = append(state.asks, row.ID)
 			if part := ask.PartOf(row.PendingAsk); part != "" {
-				v.waiting[part] = true
+				state.waiting[part] = true
 			}
 		}
 		for _, c := range a.Tools() {
 			if c.Name == tool.NameTask && c.State.Status == session.ToolRunning {
-				v.waiting[c.PartID] = true
+				state.waiting[c.PartID] = true
 			}
 		}
+		// The answer was complete if its calls were recorded: the event keeps how the provider ended it.
 		called, err := eventlog.DecodeAll(r.Events(d.id, a.Seq, 0, session.KindToolCalled))
 		for _, e := range called {
 			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
-				v.answer = e.Private.Answer
+				state.answer = e.Private.Answer
 			}
 		}
 		return err
 	})
-	return v, err
+	return state, err
 }
 
 func (d *drain) interruptionFailure() *session.Failure {
@@ -194,9 +206,9 @@ func (d *drain) interruptionFailure() *session.Failure {
 }
 
 // abandonTurn fails the open turn and rejects its pending asks.
-func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, v *openTurnView) error {
+func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, state *openTurnState) error {
 	var replies []eventlog.Draft
-	for _, id := range v.asks {
+	for _, id := range state.asks {
 		replies = append(replies, rejectStopped(id))
 	}
 	return t.recorder.AbandonTurn(ctx, a, d.interruptionFailure(), nil, replies...)
@@ -213,6 +225,7 @@ func rejectStopped(id session.AskID) eventlog.Draft {
 // gives up and reports false, so that an input which kills the process cannot do so forever. Giving up is an answer:
 // the prompts that wait behind that input are worked on.
 func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
+	// Count the resumptions since the newest progress: a prompt or a turn that ended well.
 	var times int
 	since := max(h.PromptSeq(), h.AnswerSeq())
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) error {
@@ -230,6 +243,7 @@ func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff
 	if times >= d.engine.limits.Recoveries {
 		return false, d.giveUp(ctx, times+1)
 	}
+	// Record this one before the work begins, so that it counts even if the work ends the process.
 	message := d.cutBy.resumed + " before the model had answered"
 	if cutOff {
 		message = d.cutBy.resumed + " while the model was at work"
@@ -261,15 +275,17 @@ func (d *drain) restoreWork(ctx context.Context) error {
 	var next int64
 	var s *session.Session
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		// Restrict the work as it was.
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		b := &boundaryView{session: s}
-		if err := d.readPrompts(r, b); err != nil {
+		now := &boundary{session: s}
+		if err := d.reader.fillPrompt(r, now); err != nil {
 			return err
 		}
-		d.restricted = d.restricted || b.restricted
-		h := b.history
+		d.restricted = d.restricted || now.restricted
+		h := now.history
+		// Fold the events since the newest prompt, and since the newest answer if that is older.
 		input := h.PromptSeq()
 		events, err := eventlog.DecodeAll(r.Events(
 			d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,
@@ -282,6 +298,7 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		for _, e := range events {
 			done.AddEvent(e.Data, e.Seq > input)
 		}
+		// Later steps continue the count; attempts continue with their wait.
 		d.step += done.Steps
 		d.retries, next = done.Open()
 		return nil

@@ -21,7 +21,7 @@ import (
 // asPrompter returns a context of a caller with the scope prompt.
 func asPrompter(t *testing.T) context.Context {
 	t.Helper()
-	return caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: caller.Prompt})
+	return caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Role: caller.Prompt})
 }
 
 // newOpenWorld returns a world with the open session ses_a, whose rules allow edits as well. The model edits a file
@@ -242,7 +242,7 @@ func inputsOf(t *testing.T, w *world, id session.ID) (ins []*session.Input) {
 
 // A caller who may not approve gets a fork that asks: not open, without rules that allow and without approvals.
 func TestRestrictedForksAsk(t *testing.T) {
-	for scope, isFree := range map[caller.AccessScope]bool{caller.Prompt: false, caller.Approve: true} {
+	for role, isFree := range map[caller.Role]bool{caller.Prompt: false, caller.Approve: true} {
 		w := newOpenWorld(t, "")
 		deny := session.Rule{Action: "webfetch", Resource: "*", Effect: session.Deny}
 		rules := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}, deny}
@@ -262,7 +262,7 @@ func TestRestrictedForksAsk(t *testing.T) {
 		if err := w.store.Update(t.Context(), store.Durable, put); err != nil {
 			t.Fatal("save an approval:", err)
 		}
-		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: scope})
+		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Role: role})
 		copied, err := w.engine.Commands.ForkSession(ctx, "ses_a", admit.CopyEnd{})
 		if err != nil {
 			t.Fatal("fork the session:", err)
@@ -272,12 +272,12 @@ func TestRestrictedForksAsk(t *testing.T) {
 			want = 2
 		}
 		if copied.Open != isFree || len(copied.Permission) != want {
-			t.Errorf("%s: the fork is open: %v, with the rules %v", scope, copied.Open, copied.Permission)
+			t.Errorf("%s: the fork is open: %v, with the rules %v", role, copied.Open, copied.Permission)
 		}
 		err = w.store.View(t.Context(), func(r store.Reader) error {
 			saved, err := r.Approvals("")
 			if len(saved) != want {
-				t.Errorf("%s: approvals %v", scope, saved)
+				t.Errorf("%s: approvals %v", role, saved)
 			}
 			return err
 		})

@@ -14,19 +14,21 @@ import (
 // failedAttempt is an attempt after which another one is made.
 type failedAttempt struct {
 	err  *llm.Error
-	used *session.Asked // by an attempt without a message, if known
-	wait time.Duration  // before the next one
+	used *session.RequestCost // by an attempt without a message, if known
+	wait time.Duration        // before the next one
 }
 
 // waitForRetry records the failed attempt and waits for the next one.
-func (d *drain) waitForRetry(ctx context.Context, in *turnInput, a failedAttempt) error {
+func (d *drain) waitForRetry(ctx context.Context, input *turnInput, a failedAttempt) error {
 	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: turnlog.NewRetryError(a.err)}
+	fact := &session.Retried{
+		Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: turnlog.NewRetryError(a.err),
+	}
 	decide := turnlog.RequireSession(d.id, fact)
 	if _, err := d.engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
 		return err
 	}
-	return d.waitUntil(ctx, in.session, Status{Message: a.err.Message, Next: next})
+	return d.waitUntil(ctx, input.session, Status{Message: a.err.Message, Next: next})
 }
 
 // waitUntil shows when the next attempt is made, and waits for it. Another choice of model or agent than that of s ends

@@ -10,20 +10,20 @@ import (
 )
 
 // settleRevert completes what an earlier process left of the staged revert, and commits it if work follows.
-func (d *drain) settleRevert(ctx context.Context, v *startView, f drainMode) error {
+func (d *drain) settleRevert(ctx context.Context, start *drainStart, mode drainMode) error {
 	ctx = context.WithoutCancel(ctx)
-	if v.revert.Phase != session.RevertDone {
+	if start.revert.Phase != session.RevertDone {
 		if err := d.engine.Commands.CompleteRevert(ctx, d.id); err != nil {
 			return err
 		}
 	}
-	if f != drainForced && v.next == "" {
+	if mode != drainForced && start.next == "" {
 		return nil
 	}
-	if open := v.history.OpenTurns(); len(open) > 0 { // an earlier version staged the revert without ending them
+	if open := start.history.OpenTurns(); len(open) > 0 { // an earlier version staged the revert without ending them
 		stopped, stop := context.WithCancel(ctx)
 		stop()
-		if _, err := d.closeOpen(stopped, v, open); err != nil {
+		if _, err := d.closeOpen(stopped, start, open); err != nil {
 			return err
 		}
 	}

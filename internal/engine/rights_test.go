@@ -347,20 +347,20 @@ func TestForkOfChildSession(t *testing.T) {
 			t.Fatal("create the session:", err)
 		}
 	}
-	for scope, isOpen := range map[caller.AccessScope]bool{caller.Prompt: false, caller.Approve: true} {
-		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: scope})
+	for role, isOpen := range map[caller.Role]bool{caller.Prompt: false, caller.Approve: true} {
+		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Role: role})
 		s, err := w.engine.Commands.ForkSession(ctx, "ses_b", admit.CopyEnd{})
 		if err != nil {
 			t.Fatal("fork the child:", err)
 		}
 		if s.Open != isOpen || !slices.Equal(s.Permission, []session.Rule{ask, deny}) {
-			t.Errorf("with the scope %s the fork is open: %v, with the rules %v", scope, s.Open, s.Permission)
+			t.Errorf("with the scope %s the fork is open: %v, with the rules %v", role, s.Open, s.Permission)
 		}
 		for action, want := range map[string]session.Effect{"bash": session.Ask, "webfetch": session.Deny} {
 			asked := session.PendingAsk{Action: action, Resources: []string{"a"}}
 			got, _, err := w.engine.Asks.AskExternally(t.Context(), s.ID, asked)
 			if err != nil || got != want {
-				t.Errorf("with the scope %s: %s is %s, want %s (%v)", scope, action, got, want, err)
+				t.Errorf("with the scope %s: %s is %s, want %s (%v)", role, action, got, want, err)
 			}
 		}
 	}
@@ -391,7 +391,7 @@ func TestForcedRevertsAreOfApprovers(t *testing.T) {
 	defer w.close(t)
 	ids := family(t, w)
 	forced := undo.Target{Point: undo.Point{MessageID: "msg_none", Files: true, Force: true}}
-	weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: caller.Prompt})
+	weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Role: caller.Prompt})
 	for ctx, want := range map[context.Context]session.Code{
 		weak: session.CodeDenied, t.Context(): session.CodeNotFound,
 	} {
@@ -427,7 +427,7 @@ func TestPromptsThatAllowAreEditedByApprovers(t *testing.T) {
 		},
 	}
 	for name, edit := range edits {
-		weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: caller.Prompt})
+		weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Role: caller.Prompt})
 		if err := edit(weak, allowed); !errors.Is(err, &session.Error{Code: session.CodeDenied}) {
 			t.Errorf("%s: a caller with the scope prompt: %v", name, err)
 		}

@@ -78,6 +78,7 @@ func (c *Histories) Delete(id session.ID) {
 func (c *Histories) ReadHistory(r store.Reader, s *session.Session) (*history.History, error) {
 	cached := c.Get(s.ID)
 	h := cached.history
+	// A new compaction or an edit makes the cached messages stale.
 	compaction := int64(-1)
 	m, ok, err := store.NewestMessage(r, s.ID, session.TypeCompaction)
 	if err != nil {
@@ -86,6 +87,7 @@ func (c *Histories) ReadHistory(r store.Reader, s *session.Session) (*history.Hi
 	if ok {
 		compaction = m.Meta().Seq
 	}
+	// Then start over at the first message that is visible, with what is hidden but still applies.
 	if h.IsStale(compaction, s.Edits) {
 		shown, err := store.ReadVisibleRange(r, s.ID)
 		if err != nil {
@@ -97,6 +99,7 @@ func (c *Histories) ReadHistory(r store.Reader, s *session.Session) (*history.Hi
 		}
 		h.Restart(shown, s.Edits, hidden)
 	}
+	// Read what is new, and the open turn again: it may have grown.
 	fresh, err := store.ReadMessages(r, s.ID, store.MessageQuery{After: h.AfterSeq()})
 	if err != nil {
 		return nil, err

@@ -28,16 +28,18 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	if len(t.calls) == 0 {
 		return callOutcome{}
 	}
+	// Declining one call cancels the others through ctx.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pool := semaphore.NewWeighted(int64(t.engine.limits.CallTools))
-	tools := t.in.tools()
+	tools := t.input.tools()
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex // guards out
 		out      callOutcome
 		previous *ask.AskingCall
 	)
+	// Start the calls in the order of the answer: each asks after the one before it has asked.
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		c.asks.Resumed, c.asks.Begins, previous = t.reopened, c.call.Name == tool.NameTask, c.asks
@@ -47,6 +49,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 			defer t.engine.statuses.AddCalls(t.id, -1)
 			defer release()
 			defer c.asks.Release()
+			// The slot is held until the settlement is recorded.
 			one := t.settleCall(ctx, tools, c, err)
 			mu.Lock()
 			defer mu.Unlock()
@@ -82,6 +85,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 			out = callOutcome{err: fmt.Errorf("settling the call %s panicked", c.call.ID)}
 		}
 	}()
+	// Run the call. One that waits for a person or a subagent at shutdown stays open for the next process.
 	s := t.runCall(ctx, tools, c, slotErr)
 	isWaiting := c.asks.IsPending() || c.call.Name == tool.NameTask && s.Error != nil
 	if isWaiting && errors.Is(context.Cause(ctx), turnlog.ErrShutdown) {
@@ -93,6 +97,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if err := fault.PassPoint(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
 	}
+	// Collect what the settlement commits: the outcome, the todos, and the instructions that it found.
 	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s))
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.NewDrafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
@@ -100,10 +105,12 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Error == nil {
 		drafts = append(drafts, t.discoverInstructions(s.Output.Visited)...)
 	}
+	// The only call of a turn commits with the end of the turn: one sync of the disk instead of two.
 	if len(t.calls) == 1 && out.declined == nil && !t.reopened {
 		out.settled = drafts
 		return out
 	}
+	// Commit at once otherwise. In a resumed turn the reply that was waited for commits with it.
 	ctx = context.WithoutCancel(ctx)
 	_, err := t.engine.journal.Log.Append(ctx, t.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		if !t.reopened {
@@ -124,10 +131,12 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	refuse := func(r session.Reason, message string) tool.Settlement {
 		return tool.Settlement{Error: session.Fail(r, message)}
 	}
-	if t.in.output != nil && c.call.Name == history.OutputTool {
-		return t.in.output.AnswerCall(c.outputCall())
+	// Answers in the structured output are no call of a tool.
+	if t.input.output != nil && c.call.Name == history.OutputTool {
+		return t.input.output.AnswerCall(c.outputCall())
 	}
-	if t.in.lastStep {
+	// Refuse what must not run, with the reason for the model.
+	if t.input.lastStep {
 		return refuse(session.ReasonSteps, "tools are disabled: the step limit of this request is reached")
 	}
 	if c.call.Cut {
@@ -140,6 +149,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		return refuse(session.ReasonInvalidInput,
 			"the arguments cannot be used: "+c.call.Invalid+". Send the call again with a JSON object.")
 	}
+	// Refuse what was stopped before it ran, and what the model repeats in a loop.
 	if slotErr != nil {
 		return refuse(turnlog.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	}
@@ -151,6 +161,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	if err := fault.PassPoint(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())
 	}
+	// Run it. Settle validates the input, asks, and bounds time and output.
 	p := t.engine.journal.NewProgress(t.id, session.ToolProgress{
 		TurnFact: session.OfTurn(t.recorder.MessageID()), CallID: c.call.ID, PartID: c.call.PartID,
 	})
@@ -165,11 +176,11 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 // discoverInstructions records the instruction files beside what a call has visited. The model receives them at the
 // next boundary.
 func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) {
-	if t.in.scope.FindInstructions == nil || len(visited) == 0 {
+	if t.input.scope.FindInstructions == nil || len(visited) == 0 {
 		return nil
 	}
-	for _, n := range t.in.scope.FindInstructions(visited) {
-		if !t.in.session.HasNested(n.Path) {
+	for _, n := range t.input.scope.FindInstructions(visited) {
+		if !t.input.session.HasNested(n.Path) {
 			drafts = append(drafts, eventlog.Draft{Data: &session.InstructionDiscovered{NestedInstruction: n}})
 		}
 	}
@@ -178,9 +189,10 @@ func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) 
 
 // toolCall returns the call as its tool gets it.
 func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
+	// What every tool gets: its ids, its input and the ways to ask, to show and to read.
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
-		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
+		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.input.baselineSeq(),
 		Ask: func(ctx context.Context, r tool.Request) error {
 			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},
@@ -188,21 +200,22 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
 			return t.askQuestions(ctx, c, qs)
 		},
 		Confine: func(ctx context.Context) (tool.Confinement, error) {
-			return t.engine.Asks.ChooseConfinement(ctx, t.newAsker(c), t.in.scope, t.in.session)
+			return t.engine.Asks.ChooseConfinement(ctx, t.newAsker(c), t.input.scope, t.input.session)
 		},
 		Todos:    t.readTodos,
 		Results:  t.visitResults,
 		Progress: p.Show, SwitchAgent: t.agentSwitch(c.call.PartID), Plan: t.planFile(),
 		Jobs: t.engine.Jobs.ForSession(t.id),
 		Tasks: t.engine.subagents.ForCall(task.ParentCall{
-			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
-			Model: t.in.model.Ref, Asks: t.in.asks,
-			Recovery: t.in.recovery, Restricted: t.in.restricted,
-			Chosen: t.listChosenAgents(c), Files: t.in.subtasks[c.call.PartID].Files,
+			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.input.session, PartID: c.call.PartID,
+			Model: t.input.model.Ref, Asks: t.input.asks,
+			Recovery: t.input.recovery, Restricted: t.input.restricted,
+			Chosen: t.listChosenAgents(c), Files: t.input.subtasks[c.call.PartID].Files,
 			Await: c.asks.AwaitRelease, Begun: c.asks.Release,
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),
 	}
+	// What changes files is recorded with the call; a task changes them in its own session.
 	if c.call.Name == tool.NameTask {
 		t.changes.NoteTask(call.MessageID)
 	}

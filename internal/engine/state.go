@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type Engine struct {
 type drain struct {
 	engine  *Engine
 	id      session.ID
+	reader  boundaryReader
 	slot    Slot               // among the sessions that run
 	step    int                // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time          // of the work on the newest input, for wall-clock budgets
@@ -70,6 +72,14 @@ type drain struct {
 	keepAsks  bool // turns whose calls wait for replies stay open
 
 	restricted bool // a caller that may not approve asked for some of its work; see session.Input
+}
+
+// newDrain returns a drain that starts now and has no slot yet.
+func newDrain(e *Engine, id session.ID) *drain {
+	return &drain{
+		engine: e, id: id, reader: boundaryReader{id: id, histories: &e.histories, steerBatch: e.limits.SteerBatch},
+		started: e.journal.Now(), cutBy: cutByRestart,
+	}
 }
 
 // interruption names the cause that interrupted the resumed work, in the words for each event that names it.
@@ -111,49 +121,113 @@ type turnInput struct {
 	restricted bool // session and rights lack what the session allows, and its approvals do not apply
 }
 
-// setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
-// decides where no rule does. No asks of restricted work are allowed in advance: people reply to them.
-func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
-	if in.restricted && policy == session.AskPolicy(ask.PolicyAllow) {
-		policy = ""
+// sampleLocation returns the input of a turn with what the session's location offers: its agent, its rules and the
+// sources of its context. It changes nothing. The caller calls release, also after an error.
+func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turnInput, release func(), err error) {
+	input = emptyInput(now.session)
+	input.compaction = now.compaction
+	loc, release, err := e.locations.Scope(ctx, now.session.Location)
+	if err != nil {
+		return input, func() {}, err
 	}
-	in.asks = policy
-	in.policy, err = ask.ParsePolicy(policy)
-	if err != nil || in.policy.Kind == ask.PolicyInteractive || !in.session.Open {
+	input.scope, input.agent = loc, loc.FindAgent(now.session.Agent)
+	if input.rights, err = e.Asks.CollectRules(ctx, loc, now.session, input.agent); err == nil {
+		input.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: input.agent})
+	}
+	return input, release, err
+}
+
+// takeBoundary takes what the turn needs of the session after promotion. restricted is of the drain's work.
+func (input *turnInput) takeBoundary(now *boundary, cached *CachedSession, restricted bool) (err error) {
+	input.epoch, input.history, input.cached = now.epoch, now.history, cached
+	input.prompt = now.history.ContinuedID()
+	if input.output, err = now.history.FindOutputSchema(); err != nil {
 		return err
 	}
-	asking := *in.session
+	input.recovery, input.restricted = now.recovery, restricted
+	return input.setPolicy(now.policy)
+}
+
+// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one.
+func (input *turnInput) resolveModel() (err error) {
+	input.model, err = input.scope.ResolveModel(input.session.Model, input.agent)
+	if err != nil && input.compaction != nil && input.compaction.Compaction.Model != nil {
+		input.model, err = input.scope.ResolveModel(input.compaction.Compaction.Model, input.agent)
+	}
+	if err != nil {
+		return err
+	}
+	input.model = correctWindow(input.model, input.cached.Windows[input.model.Ref])
+	return nil
+}
+
+// isLastStep reports whether the turn with the number, from 1, is the last of the agent's steps.
+func (input *turnInput) isLastStep(number int) bool {
+	return input.agent.Steps > 0 && number >= input.agent.Steps
+}
+
+// setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
+// decides where no rule does. No asks of restricted work are allowed in advance: people reply to them.
+func (input *turnInput) setPolicy(policy session.AskPolicy) (err error) {
+	if input.restricted && policy == session.AskPolicy(ask.PolicyAllow) {
+		policy = ""
+	}
+	input.asks = policy
+	input.policy, err = ask.ParsePolicy(policy)
+	if err != nil || input.policy.Kind == ask.PolicyInteractive || !input.session.Open {
+		return err
+	}
+	asking := *input.session
 	asking.Open = false
-	in.session, in.rights = &asking, scope.RemoveOpenRules(in.rights)
+	input.session, input.rights = &asking, scope.RemoveOpenRules(input.rights)
 	return nil
 }
 
 // tools returns the tools that the request offers. Calls are settled with the same snapshot.
-func (in *turnInput) tools() *tool.Set {
-	if in.offered == nil && in.subtasks != nil {
-		in.offered = in.scope.Tools.TakeSnapshot(func(string) bool { return false })
+func (input *turnInput) tools() *tool.Set {
+	if input.offered == nil && input.subtasks != nil {
+		input.offered = input.scope.Tools.TakeSnapshot(func(string) bool { return false })
 	}
-	if in.offered == nil {
-		in.offered = history.OfferTools(in.scope.Tools, in.model, in.rights)
+	if input.offered == nil {
+		input.offered = history.OfferTools(input.scope.Tools, input.model, input.rights)
 	}
-	return in.offered
+	return input.offered
 }
 
 // baselineSeq returns the seq where the visible history begins, 0 if calls are resumed after a restart.
-func (in *turnInput) baselineSeq() int64 {
-	if in.epoch == nil {
+func (input *turnInput) baselineSeq() int64 {
+	if input.epoch == nil {
 		return 0
 	}
-	return in.epoch.BaselineSeq
+	return input.epoch.BaselineSeq
 }
 
 // requestInput returns what the request is built from.
-func (in *turnInput) requestInput() *history.Input {
+func (input *turnInput) requestInput() *history.Input {
 	return &history.Input{
-		Session: in.session, Agent: in.agent, Rights: in.rights, Model: in.model, Tools: in.tools(),
-		Baseline: in.epoch.Baseline, BaselineSeq: in.epoch.BaselineSeq, History: in.history, Output: in.output,
-		Last: in.lastStep,
+		Session: input.session, Agent: input.agent, Rights: input.rights, Model: input.model, Tools: input.tools(),
+		Baseline: input.epoch.Baseline, BaselineSeq: input.epoch.BaselineSeq, History: input.history, Output: input.output,
+		Last: input.lastStep,
 	}
+}
+
+// buildRequest builds the request of the turn and measures it. What was sampled decides it: the preview of the next
+// request is built here, too.
+func (input *turnInput) buildRequest() {
+	input.request = &compaction.FitRequest{
+		Session: input.session, Scope: input.scope, Sources: input.sources, Agent: input.agent, Model: input.model,
+		Epoch: input.epoch, History: input.history,
+	}
+	input.request.Build(input.requestInput())
+}
+
+// describeRequest returns the prefix of the request, and what the turn records about it.
+func (input *turnInput) describeRequest() sentRequest {
+	sent := sentRequest{prefix: llm.PrefixOf(input.request.Built)}
+	sent.record = input.requestInput().ComparePrefix(sent.prefix, input.cached.Sent)
+	size := input.request.Size
+	sent.record.Bytes, sent.record.Dense, sent.record.Media = size.Bytes, size.Dense, size.Media
+	return sent
 }
 
 // turn is one provider turn. It belongs to the drain's goroutine; its calls settle in goroutines of their own.
@@ -161,7 +235,7 @@ type turn struct {
 	engine   *Engine
 	id       session.ID
 	slot     *Slot // of the drain
-	in       *turnInput
+	input    *turnInput
 	recorder *turnlog.Recorder
 	calls    []*toolCall
 	changes  *undo.Step // of files; nil where they are not recorded
@@ -186,44 +260,44 @@ type sentRequest struct {
 }
 
 // newTurn returns a turn that has not begun.
-func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
+func (d *drain) newTurn(input *turnInput, sent sentRequest) *turn {
 	return &turn{
-		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: turnlog.NewRecorder(d.recorderConfig(in, sent)),
-		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
+		engine: d.engine, id: d.id, slot: &d.slot, input: input, recorder: turnlog.NewRecorder(d.recorderConfig(input, sent)),
+		changes: d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
 	}
 }
 
 // reopenTurn returns a turn that was left open, with its answer if that was complete.
-func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.Answer) *turn {
-	c := d.recorderConfig(in, sentRequest{})
+func (d *drain) reopenTurn(input *turnInput, m session.MessageID, answer *session.Answer) *turn {
+	c := d.recorderConfig(input, sentRequest{})
 	return &turn{
-		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: turnlog.ReopenTurn(c, m, answer), reopened: true,
-		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
+		engine: d.engine, id: d.id, slot: &d.slot, input: input, recorder: turnlog.ReopenTurn(c, m, answer), reopened: true,
+		changes: d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
 	}
 }
 
 // maxPauses bounds how often in a row a provider may pause its answer and continue it in another turn.
 const maxPauses = 5
 
-func (d *drain) recorderConfig(in *turnInput, sent sentRequest) turnlog.RecorderConfig {
+func (d *drain) recorderConfig(input *turnInput, sent sentRequest) turnlog.RecorderConfig {
 	c := turnlog.RecorderConfig{
-		Journal: d.engine.journal, SessionID: d.id, Agent: in.agent.ID, Model: in.model.Ref, ParentID: in.prompt,
-		Prefix: sent.record, Cost: in.model.Cost, NoPause: in.lastStep || d.pauses == maxPauses,
-		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes, Subtasks: in.subtasks != nil,
+		Journal: d.engine.journal, SessionID: d.id, Agent: input.agent.ID, Model: input.model.Ref, ParentID: input.prompt,
+		Prefix: sent.record, Cost: input.model.Cost, NoPause: input.lastStep || d.pauses == maxPauses,
+		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes, Subtasks: input.subtasks != nil,
 	}
 	if sent.record != nil {
-		c.OnStart = func(m session.MessageID) { d.keepPrefix(in, m, sent) }
+		c.OnStart = func(m session.MessageID) { d.keepPrefix(input, m, sent) }
 	}
-	if !in.lastStep {
-		c.ToolName = func(name string) string { return in.tools().CanonicalName(name) }
+	if !input.lastStep {
+		c.ToolName = func(name string) string { return input.tools().CanonicalName(name) }
 	}
 	return c
 }
 
 // keepPrefix keeps the prefix of a request whose turn has begun, and warns if the prefix changed without a known cause:
 // the provider then charges for the whole conversation again.
-func (d *drain) keepPrefix(in *turnInput, m session.MessageID, sent sentRequest) {
-	in.cached.Sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
+func (d *drain) keepPrefix(input *turnInput, m session.MessageID, sent sentRequest) {
+	input.cached.Sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
 	if changed := sent.record.UnexpectedChange(); changed != "" {
 		d.engine.logger.Warn(
 			"the prefix of a request changed without a known cause, so the provider's cache does not apply",

@@ -17,6 +17,7 @@ import (
 func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// Read in a goroutine, which ends with ctx: the deferred calls cancel it and wait.
 	events := make(chan streamEvent)
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -25,6 +26,7 @@ func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	})
 	defer reader.Wait()
 	defer cancel()
+	// Record each event; between events, store what has streamed so far.
 	tick := time.NewTicker(t.engine.limits.Checkpoint)
 	defer tick.Stop()
 	for {
@@ -71,7 +73,7 @@ func (t *turn) readStream(ctx context.Context, req *llm.Request, events chan<- s
 			}})
 		}
 	}()
-	for ev, err := range t.in.model.Client.Stream(ctx, req) {
+	for ev, err := range t.input.model.Client.Stream(ctx, req) {
 		if !send(streamEvent{ev, err}) {
 			return
 		}
@@ -111,7 +113,7 @@ func (t *turn) checkStreamEnd(ctx context.Context) error {
 	case t.recorder.FinalAnswer() == nil:
 		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended before it was complete"}
 	case t.recorder.IsEmpty() && t.recorder.FinalAnswer().Finish == string(llm.FinishLength):
-		return &llm.Error{Class: llm.InvalidRequest, Message: history.DescribeEmptyCut(t.in.model.Generate.MaxTokens)}
+		return &llm.Error{Class: llm.InvalidRequest, Message: history.DescribeEmptyCut(t.input.model.Generate.MaxTokens)}
 	case t.recorder.IsEmpty():
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
 	default:

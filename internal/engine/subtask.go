@@ -29,18 +29,20 @@ type subtaskInput struct {
 }
 
 // runSubtasks makes the calls of the first of the subtasks, and of those that can be done in the same turn.
-func runSubtasks(ctx context.Context, d *drain, in *turnInput, subtasks []session.Subtask) (more bool, err error) {
+func runSubtasks(ctx context.Context, d *drain, input *turnInput, subtasks []session.Subtask) (more bool, err error) {
+	// Take those that run as the same agent with the same model: a turn has one of each.
 	first := subtasks[0]
 	if n := slices.IndexFunc(subtasks, func(s session.Subtask) bool { return !s.HasSameTurn(first) }); n > 0 {
 		subtasks = subtasks[:n]
 	}
 	if first.Model != nil {
-		if in.model, err = in.scope.ResolveModel(first.Model, in.agent); err != nil {
-			return false, d.failModel(ctx, in, err)
+		if input.model, err = input.scope.ResolveModel(first.Model, input.agent); err != nil {
+			return false, d.failModel(ctx, input, err)
 		}
 	}
-	in.subtasks, in.output = subtaskCalls{}, nil
-	t := newSubtaskTurn(d, in, first.Agent)
+	// Record a call for each, as if a model had answered with them.
+	input.subtasks, input.output = subtaskCalls{}, nil
+	t := newSubtaskTurn(d, input, first.Agent)
 	for _, s := range subtasks {
 		input, err := json.Marshal(subtaskInput{s.Prompt, describeSubtask(s), s.Agent, s.Command})
 		if err != nil {
@@ -51,8 +53,9 @@ func runSubtasks(ctx context.Context, d *drain, in *turnInput, subtasks []sessio
 			return false, err
 		}
 	}
+	// Remember which call is which subtask, and complete the turn as any other.
 	for i, c := range t.recorder.LocalCalls() {
-		in.subtasks[c.PartID] = subtasks[i]
+		input.subtasks[c.PartID] = subtasks[i]
 	}
 	t.recorder.SetFinish(string(llm.FinishToolCalls), llm.Usage{})
 	more, err = d.complete(ctx, t)
@@ -68,11 +71,11 @@ func describeSubtask(s session.Subtask) string {
 }
 
 // newSubtaskTurn returns a turn that shows the subagent as its agent.
-func newSubtaskTurn(d *drain, in *turnInput, agent string) *turn {
-	shown := *in
+func newSubtaskTurn(d *drain, input *turnInput, agent string) *turn {
+	shown := *input
 	shown.agent.ID = agent
 	t := d.newTurn(&shown, sentRequest{})
-	t.in = in
+	t.input = input
 	return t
 }
 

@@ -49,6 +49,7 @@ func (e *Engine) SummarizeSession(ctx context.Context, id session.ID) (*session.
 func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*session.ProseSummary, error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
+	// Read what is new. Too little work, or a summary that a user wrote, leaves everything as it is.
 	w, err := e.readNewWork(ctx, id)
 	if err != nil {
 		return nil, err
@@ -56,12 +57,14 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 	if w.size() < least || w.session.HasOwnSummary() {
 		return w.session.Summary, nil
 	}
+	// A session that has used up its budget asks no model.
 	if err := e.Asks.CheckSpent(ctx, w.session); err != nil {
 		if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
 			err = session.Errorf(session.CodeInvalid, "%v", exceeded)
 		}
 		return nil, err
 	}
+	// Find the small model.
 	scope, release, err := e.locations.Scope(ctx, w.session.Location)
 	if err != nil {
 		return nil, err
@@ -79,6 +82,7 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 func (e *Engine) writeSummary(
 	ctx context.Context, w *newWork, m *scope.Model, scope *scope.Scope,
 ) (*session.ProseSummary, error) {
+	// Ask the model.
 	text, used, failure := e.shrinker.Summaries.WriteProse(ctx, compaction.SummaryRequest{
 		SessionID: w.session.ID, Model: m, System: scope.Agents[summaryAgent].System, Transcript: w.transcript,
 		Previous: w.previous,
@@ -86,6 +90,7 @@ func (e *Engine) writeSummary(
 	if errors.Is(context.Cause(ctx), turnlog.ErrCancelled) { // the session is deleted
 		return nil, turnlog.ErrCancelled
 	}
+	// Describe a failure for people. It is recorded only for what it cost.
 	d := &session.Summarized{Request: used}
 	d.ProseSummary = session.ProseSummary{Text: text, Generated: true, Through: w.newest}
 	if failure != nil {
@@ -99,6 +104,7 @@ func (e *Engine) writeSummary(
 			return nil, failure
 		}
 	}
+	// Record it. The summary that is returned is the one that the session then has.
 	var now *session.ProseSummary
 	_, err := e.journal.Log.Append(context.WithoutCancel(ctx), w.session.ID, store.Relaxed,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -135,6 +141,7 @@ func (e *Engine) readNewWork(ctx context.Context, id session.ID) (*newWork, erro
 		if w.session, err = store.FindSession(r, id); err != nil {
 			return err
 		}
+		// Begin after what the last summary covers.
 		q := store.MessageQuery{After: -1, Newest: true, Limit: summaryMessages}
 		if last := w.session.Summary; last != nil {
 			m, ok, err := store.FindMessage(r, id, last.Through)
@@ -145,6 +152,7 @@ func (e *Engine) readNewWork(ctx context.Context, id session.ID) (*newWork, erro
 				w.previous, q.After = last.Text, m.Meta().Seq
 			}
 		}
+		// End before what a staged revert hides.
 		if rv := w.session.Revert; rv != nil && !rv.FilesOnly {
 			m, ok, err := store.FindMessage(r, id, rv.MessageID)
 			if err != nil {
@@ -154,6 +162,7 @@ func (e *Engine) readNewWork(ctx context.Context, id session.ID) (*newWork, erro
 				q.Before = m.Meta().Seq
 			}
 		}
+		// Read the newest of these messages, and put them into order.
 		ms, err := store.ReadMessages(r, id, q)
 		if err != nil || len(ms) == 0 {
 			return err

@@ -200,7 +200,7 @@ func TestSummaryRefused(t *testing.T) {
 		}
 		w.begin(t, admit.CreateRequest{ParentID: "ses_p"}, "Fix the parser")
 		err = w.engine.journal.AppendFacts(t.Context(), "ses_a",
-			&session.Summarized{Request: &session.Asked{Tokens: session.Tokens{Input: 5}}})
+			&session.Summarized{Request: &session.RequestCost{Tokens: session.Tokens{Input: 5}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestSummaryRefused(t *testing.T) {
 		w.summaries = false
 		w.begin(t, admit.CreateRequest{Budget: &session.Budget{Tokens: 1}})
 		err := w.engine.journal.AppendFacts(t.Context(), "ses_a",
-			&session.Summarized{Request: &session.Asked{Tokens: session.Tokens{Input: 5}}},
+			&session.Summarized{Request: &session.RequestCost{Tokens: session.Tokens{Input: 5}}},
 			&session.Prompted{MessageID: "msg_z", Prompt: session.Prompt{Text: "Hello"}})
 		if err != nil {
 			t.Fatal(err)

@@ -17,13 +17,13 @@ import (
 // prompt that is promoted at the next boundary. Its id follows from the call's, so that a call that is run again
 // admits it once.
 func (t *turn) agentSwitch(part session.PartID) func(ctx context.Context, agent, text string) error {
-	if t.in.session.ParentID != "" {
+	if t.input.session.ParentID != "" {
 		return nil
 	}
 	return func(ctx context.Context, agent, text string) error {
 		id := session.TaskPromptID(part)
 		_, err := t.engine.Commands.AdmitPrompt(ctx, admit.PromptRequest{
-			SessionID: t.id, ID: id, Asks: t.in.asks, Recovery: t.in.recovery,
+			SessionID: t.id, ID: id, Asks: t.input.asks, Recovery: t.input.recovery,
 			Prompt: session.Prompt{Agent: agent, Text: text, Parts: []session.PromptPart{{
 				ID:   session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(id), string(session.PrefixMessage))),
 				Type: session.PartText, Length: len(text), Extra: jsontext.Value(`{"synthetic":true}`),
@@ -38,11 +38,11 @@ func (t *turn) agentSwitch(part session.PartID) func(ctx context.Context, agent,
 
 // planFile returns the file of the session's plan, below the location's directory if it lies there.
 func (t *turn) planFile() string {
-	if t.in.scope.PlanPath == nil {
+	if t.input.scope.PlanPath == nil {
 		return ""
 	}
-	path := t.in.scope.PlanPath(t.in.session)
-	if rel, err := filepath.Rel(t.in.scope.Location.Directory, path); err == nil && filepath.IsLocal(rel) {
+	path := t.input.scope.PlanPath(t.input.session)
+	if rel, err := filepath.Rel(t.input.scope.Location.Directory, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path

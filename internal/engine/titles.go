@@ -15,11 +15,11 @@ const titleAgent = "title"
 
 // titleModel returns the model that generates the session's title. It is nil if the session has a name or is another
 // session's child, or if the location has no model or agent for titles.
-func (d *drain) titleModel(in *turnInput) *scope.Model {
-	if !in.session.IsUntitled() {
+func (d *drain) titleModel(input *turnInput) *scope.Model {
+	if !input.session.IsUntitled() {
 		return nil
 	}
-	m, err := in.scope.ResolveSmallModel(titleAgent, in.session.Model, in.agent)
+	m, err := input.scope.ResolveSmallModel(titleAgent, input.session.Model, input.agent)
 	if err != nil { // of the session's own model the turn fails
 		d.engine.logger.Debug("no model for titles", "session", d.id, "error", err)
 	}
@@ -29,12 +29,12 @@ func (d *drain) titleModel(in *turnInput) *scope.Model {
 // startTitle generates the session's title concurrently with the turn, unless that is under way. Nothing waits for it.
 // It starts before the turn's request, so that the title is mostly there when the answer comes, and after the boundary,
 // because a blocked context sends nothing.
-func (d *drain) startTitle(in *turnInput, m *scope.Model, first *session.User) {
+func (d *drain) startTitle(input *turnInput, m *scope.Model, first *session.User) {
 	prompt := *first
 	prompt.Text, prompt.Subtasks = cmp.Or(prompt.Text, session.JoinSubtasks(prompt.Subtasks)), nil
 	d.engine.titles.Start(compaction.TitleRequest{
-		SessionID: d.id, Model: m, Prompt: &prompt, System: in.scope.Agents[titleAgent].System,
-		Excluded: in.session.Excluded,
+		SessionID: d.id, Model: m, Prompt: &prompt, System: input.scope.Agents[titleAgent].System,
+		Excluded: input.session.Excluded,
 	})
 }
 

@@ -24,6 +24,7 @@ type UnfinishedSession struct {
 // the resumed work again when it ends. Sessions at work are left alone, and a call after one that succeeded does
 // nothing.
 func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, err error) {
+	// Once per process; after a failure the next call tries again.
 	if e.recovered.Swap(true) {
 		return nil, nil
 	}
@@ -32,6 +33,7 @@ func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, e
 			e.recovered.Store(false)
 		}
 	}()
+	// Find the sessions that no process works on.
 	err = e.journal.Store.View(ctx, func(r store.Reader) error {
 		ids, err := r.Unfinished(0)
 		atWork := e.Active()
@@ -51,15 +53,17 @@ func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, e
 	if err != nil {
 		return nil, fmt.Errorf("find unfinished sessions: %w", err)
 	}
+	// Approvals that lasted as long as an earlier process end before any tool runs.
 	if err := e.Asks.DropEndedApprovals(ctx); err != nil {
 		return nil, fmt.Errorf("remove approvals of earlier processes: %w", err)
 	}
+	// Wake them all.
 	for _, u := range unfinished {
-		f := drainRestart
+		mode := drainRestart
 		if u.Recovery == session.RecoveryPause {
-			f = drainRepair
+			mode = drainRepair
 		}
-		e.coordinator.wake(u.SessionID, f)
+		e.coordinator.wake(u.SessionID, mode)
 	}
 	return unfinished, nil
 }
@@ -77,6 +81,7 @@ func (e *Engine) readUnfinishedSession(r store.Reader, id session.ID) (u Unfinis
 	if err != nil {
 		return u, err
 	}
+	// Collect the prompts with unfinished work: the pending ones, and the one that the history continues.
 	unfinished, err := store.PendingInputs(r, id, "", 0)
 	if err != nil {
 		return u, err
@@ -92,6 +97,7 @@ func (e *Engine) readUnfinishedSession(r store.Reader, id session.ID) (u Unfinis
 			}
 		}
 	}
+	// Pausing wins: one prompt that must not be resumed keeps the whole session from it.
 	for _, in := range unfinished {
 		if (in.PromotedSeq != nil || in.StartsWork()) && in.Recovery == session.RecoveryPause {
 			u.Recovery = session.RecoveryPause

@@ -62,7 +62,7 @@ func TestJobsInSandbox(t *testing.T) {
 					t.Error("close the data:", err)
 				}
 			}()
-			ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
+			ctx := caller.NewContext(t.Context(), caller.Caller{Role: caller.Approve})
 			s, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{
 				Location: session.Location{Directory: o.Dir}, Open: true,
 				Model: &session.ModelRef{ProviderID: "cairn", ID: "script"},

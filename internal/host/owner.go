@@ -125,7 +125,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Runs: w.engine, Jobs: w.engine.Jobs,
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
-		Requests:  nextrequest.Inspector{Store: watched, Scopes: w.locations, Rules: w.engine.Asks},
+		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),

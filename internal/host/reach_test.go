@@ -45,10 +45,10 @@ func newScopedClient(t *testing.T, o cli.Options) (scopedClient, *ownerServer) {
 }
 
 // send returns the status and the body of the answer. DIR in the route and the body is the directory.
-func (c scopedClient) send(scope caller.AccessScope, route, body, dir string) (int, string) {
+func (c scopedClient) send(role caller.Role, route, body, dir string) (int, string) {
 	c.t.Helper()
 	method, path, _ := strings.Cut(strings.ReplaceAll(route, "DIR", url.QueryEscape(dir)), " ")
-	ctx := caller.NewContext(c.t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: scope})
+	ctx := caller.NewContext(c.t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Role: role})
 	req, err := http.NewRequestWithContext(
 		ctx, method, "http://localhost"+path, strings.NewReader(strings.ReplaceAll(body, "DIR", dir)),
 	)
@@ -73,7 +73,7 @@ func (c scopedClient) send(scope caller.AccessScope, route, body, dir string) (i
 
 // routesWithDirectory are routes of the scopes read and prompt that use the directory of the request.
 var routesWithDirectory = []struct {
-	scope       caller.AccessScope
+	role        caller.Role
 	route, body string
 }{
 	{caller.Read, "GET /file/content?path=secret.txt&directory=DIR", ""},
@@ -125,16 +125,16 @@ func TestScopesReachKnownDirectories(t *testing.T) {
 	inside := []string{"project", "known", "known/below", "repo", "repo/a", "repo/b"}
 	for _, x := range routesWithDirectory {
 		for _, dir := range outside {
-			status, body := c.send(x.scope, x.route, x.body, dir)
+			status, body := c.send(x.role, x.route, x.body, dir)
 			refused := strings.Contains(body, caller.ReasonScope) && strings.Contains(body, "needs the scope approve")
 			if status != 403 || !refused || strings.Contains(body, "s3cret") {
 				// The others would search all of "/".
-				t.Fatalf("%s in %s with %s: %d %.300s", x.route, dir, x.scope, status, body)
+				t.Fatalf("%s in %s with %s: %d %.300s", x.route, dir, x.role, status, body)
 			}
 		}
 		for _, dir := range inside {
-			if status, body := c.send(x.scope, x.route, x.body, filepath.Join(home, dir)); status == 403 {
-				t.Errorf("%s in %s with %s: %d %.300s", x.route, dir, x.scope, status, body)
+			if status, body := c.send(x.role, x.route, x.body, filepath.Join(home, dir)); status == 403 {
+				t.Errorf("%s in %s with %s: %d %.300s", x.route, dir, x.role, status, body)
 			}
 		}
 	}

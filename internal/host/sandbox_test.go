@@ -325,7 +325,7 @@ func TestTypedCommands(t *testing.T) {
 	}()
 	script := "echo x > ../outside; echo x > inside; ls " + dirs.Data + "/tool-output/* ; cat ../config/cairn.json; " +
 		"echo tmp > $TMPDIR/x && cat $TMPDIR/x"
-	ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
+	ctx := caller.NewContext(t.Context(), caller.Caller{Role: caller.Approve})
 	for _, confined := range []bool{true, false} {
 		mode := map[bool]session.SandboxMode{true: session.SandboxWrites}[confined]
 		s, err := w.engine.Commands.CreateSession(ctx, admit.CreateRequest{

@@ -57,7 +57,7 @@ func (b v1Backend) UserConfig(ctx context.Context) (map[string]jsontext.Value, e
 	if err != nil {
 		return nil, err
 	}
-	return opencode.ConfigOf(c.View(), c.Rules(), false), nil
+	return opencode.ConfigOf(c.ListMembers(), c.Rules(), false), nil
 }
 
 // Configure implements v1.Backend.
@@ -181,7 +181,7 @@ func (c v1Catalog) Providers() (v1.Providers, error) {
 
 // Config implements v1.Catalog.
 func (c v1Catalog) Config() map[string]jsontext.Value {
-	v := opencode.ConfigOf(c.setup.config.View(), c.setup.config.Rules(), true)
+	v := opencode.ConfigOf(c.setup.config.ListMembers(), c.setup.config.Rules(), true)
 	v["share"] = jsontext.Value(`"disabled"`) // whatever is configured: cairn does not share sessions
 	if v["username"] == nil {
 		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(c.getenv("USER"), "unknown"), ""))

@@ -23,7 +23,7 @@ func compactionStart(reason string) *session.CompactionStarted {
 func compactionEnd(tail session.MessageID) *session.CompactionEnded {
 	return &session.CompactionEnded{
 		MessageID: "msg_6", Reason: session.CompactionManual, Text: "All.", SummaryAs: summaryAs,
-		Kept: session.Kept{MessageID: tail}, Request: &session.Asked{Model: model, Cost: 5},
+		Kept: session.Kept{MessageID: tail}, Request: &session.RequestCost{Model: model, Cost: 5},
 	}
 }
 

@@ -118,7 +118,7 @@ type importedMessage struct {
 
 // formOf returns the difference between the message and what this package shows of it.
 func (in *importedMessage) formOf(shown Message) *importedForm {
-	return importedFormOf(shown, asShown(shown, in.Info), in.Parts)
+	return importedFormOf(shown, replaceSessionID(shown, in.Info), in.Parts)
 }
 
 // keepImported stores the imported form with the message.
@@ -208,8 +208,8 @@ func checkComplete(role string, info jsontext.Value, parts []jsontext.Value) err
 	return nil
 }
 
-// asShown removes the session id from the imported info, because the message belongs to another session now.
-func asShown(shown Message, info jsontext.Value) jsontext.Value {
+// replaceSessionID gives the imported info the session id of shown, because the message belongs to another session now.
+func replaceSessionID(shown Message, info jsontext.Value) jsontext.Value {
 	out, ours := membersOfObject(info), membersOf(shown.Info)
 	out["sessionID"] = ours["sessionID"]
 	return objectOf(out)

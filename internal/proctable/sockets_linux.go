@@ -13,7 +13,7 @@ type SocketReader struct {
 	names     []string
 }
 
-// NewSocketReader returns a reader with its memory.
+// NewSocketReader returns a reader with buffers for directory entries and for the target of one link.
 func NewSocketReader() SocketReader {
 	return SocketReader{buf: make([]byte, 8<<10), link: make([]byte, 64)}
 }

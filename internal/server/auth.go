@@ -65,7 +65,7 @@ func (s *Server) watchCredential(ctx context.Context, r *http.Request, token str
 // checkScope refuses requests whose caller may not do what the route does.
 func (s *Server) checkScope(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	route := s.operations.Find(r)
-	if err := caller.Require(r.Context(), route.Scope, r.Method+" "+session.ClipText(r.URL.Path, 200)); err != nil {
+	if err := caller.Require(r.Context(), route.Role, r.Method+" "+session.ClipText(r.URL.Path, 200)); err != nil {
 		s.refuse(w, r, err)
 		return
 	}
@@ -176,15 +176,15 @@ func (s *Server) checkBare(r *http.Request, p *peer.Peer) error {
 func knownCaller(c caller.Caller, r *http.Request) caller.Caller {
 	switch c.Kind {
 	case "":
-		c = caller.Caller{Kind: caller.KindUser, Scope: caller.Admin}
+		c = caller.Caller{Kind: caller.KindUser, Role: caller.Admin}
 	case caller.KindSecret:
-		c.Scope = caller.Admin
+		c.Role = caller.Admin
 	}
 	return c.NarrowTo(r.Header.Get(httpio.HeaderCaller))
 }
 
 // openCaller is a caller without a credential on a server that was started with --open-local.
-func openCaller() caller.Caller { return caller.Caller{Kind: caller.KindOpen, Scope: caller.Prompt} }
+func openCaller() caller.Caller { return caller.Caller{Kind: caller.KindOpen, Role: caller.Prompt} }
 
 // remoteCaller returns the caller for a peer that is not a process of this user on this machine: it is what its
 // credential says.
@@ -239,7 +239,7 @@ func (s *Server) checkAuthorization(ctx context.Context, scheme, value string) (
 		return s.checkToken(ctx, value)
 	case "basic":
 		if s.checkBasic(value) {
-			return caller.Caller{Kind: caller.KindPassword, Scope: caller.Admin}, nil
+			return caller.Caller{Kind: caller.KindPassword, Role: caller.Admin}, nil
 		}
 		plain, err := base64.StdEncoding.DecodeString(value)
 		if _, word, ok := strings.Cut(string(plain), ":"); ok && err == nil {
@@ -252,7 +252,7 @@ func (s *Server) checkAuthorization(ctx context.Context, scheme, value string) (
 // secretCaller is who bears the secret. Every process of the user can read its file, also those of tools: without
 // evidence of the kernel it does not show that the user calls.
 func secretCaller() caller.Caller {
-	return caller.Caller{Kind: caller.KindSecret, Scope: caller.Prompt}
+	return caller.Caller{Kind: caller.KindSecret, Role: caller.Prompt}
 }
 
 func (s *Server) checkToken(ctx context.Context, text string) (caller.Caller, error) {
@@ -260,7 +260,7 @@ func (s *Server) checkToken(ctx context.Context, text string) (caller.Caller, er
 	if !ok {
 		return caller.Caller{}, errWrong
 	}
-	return caller.Caller{Kind: caller.KindToken, Token: t.ID, Scope: t.Scope}, nil
+	return caller.Caller{Kind: caller.KindToken, Token: t.ID, Role: t.Role}, nil
 }
 
 // checkBasic compares base64 of user:password. It accepts nothing if no password is configured.

@@ -62,8 +62,8 @@ func newRemote(t *testing.T, c Config) (*Server, func(method, path string, heade
 func TestRemoteCallers(t *testing.T) {
 	tokens := accesstoken.New(t.TempDir())
 	s, call := newRemote(t, Config{Tokens: tokens})
-	bearer := func(scope caller.AccessScope) string {
-		_, text, err := tokens.Create(t.Context(), scope, "", 0)
+	bearer := func(role caller.Role) string {
+		_, text, err := tokens.Create(t.Context(), role, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestRemoteCallers(t *testing.T) {
 		}
 		return "cairn-4096=" + resp.Cookies()[0].Value
 	}
-	here := "cairn-4096=" + s.logins.start(time.Now(), loginGrant{scope: caller.Admin, known: true})
+	here := "cairn-4096=" + s.logins.start(time.Now(), loginGrant{role: caller.Admin, known: true})
 	routes := []string{"GET /session", "POST /session", "POST /permission/per_1/reply", "POST /pty"}
 	for _, c := range []struct {
 		name, header, value string
@@ -127,16 +127,16 @@ func TestTicketsOfCredentials(t *testing.T) {
 		}
 		return call(http.MethodGet, "/pty/"+i.ID+"/connect?ticket="+word).StatusCode
 	}
-	byToken := caller.Caller{Kind: caller.KindToken, Token: token.ID, Scope: caller.Admin}
+	byToken := caller.Caller{Kind: caller.KindToken, Token: token.ID, Role: caller.Admin}
 	for _, c := range []struct {
 		name string
 		by   caller.Caller
 		want int
 	}{
-		{"password", caller.Caller{Kind: caller.KindPassword, Scope: caller.Admin}, 204},
-		{"process", caller.Caller{Kind: caller.KindUser, Scope: caller.Admin}, 401},
+		{"password", caller.Caller{Kind: caller.KindPassword, Role: caller.Admin}, 204},
+		{"process", caller.Caller{Kind: caller.KindUser, Role: caller.Admin}, 401},
 		{"token", byToken, 204},
-		{"smaller token", caller.Caller{Kind: caller.KindToken, Token: token.ID, Scope: caller.Approve}, 403},
+		{"smaller token", caller.Caller{Kind: caller.KindToken, Token: token.ID, Role: caller.Approve}, 403},
 	} {
 		if got := connect(c.by); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

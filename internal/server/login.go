@@ -84,11 +84,11 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	p, word := peer.FromRequest(r), r.PostForm.Get("password")
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
-	as := loginGrant{scope: caller.Admin}
+	as := loginGrant{role: caller.Admin}
 	switch {
 	case s.checkBasic(user):
 	case equalHash(sha256.Sum256([]byte(word)), s.secret):
-		as.scope = secretCaller().Scope
+		as.role = secretCaller().Role
 	default:
 		return as, s.delayGuess(r.Context(), httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong."))
 	}
@@ -103,14 +103,14 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	case peer.Unknown:
 		return as, errUnknown
 	case peer.User:
-		as.scope, as.known = caller.Admin, true
+		as.role, as.known = caller.Admin, true
 	}
 	return as, nil
 }
 
 // loginContext returns a context of the caller that has logged in.
 func loginContext(ctx context.Context, as loginGrant) context.Context {
-	return caller.NewContext(ctx, caller.Caller{Kind: caller.KindLogin, Scope: as.scope})
+	return caller.NewContext(ctx, caller.Caller{Kind: caller.KindLogin, Role: as.role})
 }
 
 // handleLogout needs no credentials: it ends the login that the request carries.
@@ -137,7 +137,7 @@ func (s *Server) findLogin(r *http.Request) caller.Caller {
 	for _, c := range r.CookiesNamed(s.cookieName) {
 		as, ok := s.logins.find(c.Value, time.Now())
 		if ok && (!as.known || s.findIdentity(r) == peer.User) {
-			return caller.Caller{Kind: caller.KindLogin, Scope: as.scope}
+			return caller.Caller{Kind: caller.KindLogin, Role: as.role}
 		}
 	}
 	return caller.Caller{}

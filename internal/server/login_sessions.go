@@ -19,7 +19,7 @@ type loginSessions struct {
 
 // loginGrant holds the rights of a login.
 type loginGrant struct {
-	scope caller.AccessScope
+	role  caller.Role
 	known bool // the kernel identified the browser as a process of the user
 	until time.Time
 }

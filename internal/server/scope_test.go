@@ -21,7 +21,7 @@ import (
 )
 
 // newToken creates a token of the scope and returns its id and its text.
-func newToken(t *testing.T, f *accesstoken.File, s caller.AccessScope) (id, text string) {
+func newToken(t *testing.T, f *accesstoken.File, s caller.Role) (id, text string) {
 	t.Helper()
 	r, text, err := f.Create(t.Context(), s, "", 0)
 	if err != nil {
@@ -61,8 +61,8 @@ func TestEveryRouteNeedsItsScope(t *testing.T) {
 	tokens := accesstoken.New(t.TempDir())
 	owner := start(t, server.Config{Password: "pw", Tokens: tokens})
 	relay := owner.relay(t, server.Config{Password: "pw", Tokens: tokens})
-	texts := map[caller.AccessScope]string{}
-	for _, s := range []caller.AccessScope{caller.Read, caller.Prompt, caller.Approve, caller.Admin} {
+	texts := map[caller.Role]string{}
+	for _, s := range []caller.Role{caller.Read, caller.Prompt, caller.Approve, caller.Admin} {
 		_, texts[s] = newToken(t, tokens, s)
 	}
 	for name, h := range map[string]*house{"owner": owner, "relay": relay} {
@@ -72,14 +72,14 @@ func TestEveryRouteNeedsItsScope(t *testing.T) {
 			}
 			for s, text := range texts {
 				ctx, cancel := t.Context(), func() {}
-				if s >= o.Scope && o.Path == "/tui/control/next" { // it waits for what never comes
+				if s >= o.Role && o.Path == "/tui/control/next" { // it waits for what never comes
 					ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
 				}
 				status, reason := h.callRoute(ctx, t, o, "Bearer "+text)
 				cancel()
 				refused := status == 403 && reason == caller.ReasonScope
-				if refused != (s < o.Scope) || status == 401 {
-					t.Errorf("%s, %s %s needs %s, with %s: %d %s", name, o.Method, o.Path, o.Scope, s, status, reason)
+				if refused != (s < o.Role) || status == 401 {
+					t.Errorf("%s, %s %s needs %s, with %s: %d %s", name, o.Method, o.Path, o.Role, s, status, reason)
 				}
 			}
 		}
@@ -126,8 +126,8 @@ func TestScopesOfRoutes(t *testing.T) {
 		case change && !slices.Contains(waits, route):
 			least = caller.Prompt
 		}
-		if o.Scope < least || least == caller.Read && o.Path != "/tui/control/next" && o.Scope != least {
-			t.Errorf("%s is for %s, want %s", route, o.Scope, least)
+		if o.Role < least || least == caller.Read && o.Path != "/tui/control/next" && o.Role != least {
+			t.Errorf("%s is for %s, want %s", route, o.Role, least)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func declaresJSON(r *http.Request) bool {
 // one that the contract then refuses is recorded too. The engine records approvals, rules and commands, because it
 // knows what they allow. The entry has no body, which can contain keys. The owner records what a relay forwards.
 func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if s.config.Relay.Socket == "" && !isSafeMethod(r.Method) && isRecorded(r.URL.Path, s.operations.Find(r).Scope) {
+	if s.config.Relay.Socket == "" && !isSafeMethod(r.Method) && isRecorded(r.URL.Path, s.operations.Find(r).Role) {
 		if err := s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path); err != nil {
 			s.fail(w, r, err)
 			return
@@ -234,7 +234,7 @@ func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next htt
 }
 
 // isRecorded reports whether requests of an operation are in the audit log. A terminal is recorded when it is created.
-func isRecorded(path string, needs caller.AccessScope) bool {
+func isRecorded(path string, needs caller.Role) bool {
 	if needs == caller.Admin {
 		return !strings.HasPrefix(path, "/pty/")
 	}

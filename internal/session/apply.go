@@ -505,7 +505,7 @@ func (s *Session) selectModel(m ModelRef) {
 }
 
 // addRequest adds the cost of a request; nil cost nothing.
-func (s *Session) addRequest(r *Asked) {
+func (s *Session) addRequest(r *RequestCost) {
 	if r != nil {
 		s.addCost(r.Cost, r.Tokens)
 	}

@@ -55,7 +55,7 @@ func TestApplySession(t *testing.T) {
 		{
 			"summarized", &Summarized{
 				Fact: at(9), ProseSummary: ProseSummary{Text: "Done.", Generated: true, Through: "msg_1"},
-				Request: &Asked{Cost: Dollar, Tokens: cost},
+				Request: &RequestCost{Cost: Dollar, Tokens: cost},
 			}, `"time":{"created":3,"updated":3},"title":"","summary":{"text":"Done.","generated":true,"through":"msg_1"}`,
 		},
 		{

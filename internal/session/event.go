@@ -160,16 +160,16 @@ type (
 	// cost of the model request for the title, if there was one, even if it failed.
 	Renamed struct {
 		Fact
-		Title   string `json:"title"`
-		By      string `json:"by,omitzero"`
-		Request *Asked `json:"asked,omitzero"`
+		Title   string       `json:"title"`
+		By      string       `json:"by,omitzero"`
+		Request *RequestCost `json:"asked,omitzero"`
 	}
 	// Summarized replaces the session's summary; without a text a user removes it. A summary of a model, which is
 	// Generated, never replaces a user's. Request is the cost of the model request, even if it gave no text.
 	Summarized struct {
 		Fact
 		ProseSummary
-		Request *Asked `json:"asked,omitzero"`
+		Request *RequestCost `json:"asked,omitzero"`
 	}
 	// Archived hides the session from lists; At 0 shows it again.
 	Archived struct {

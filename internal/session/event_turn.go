@@ -70,10 +70,10 @@ type (
 	// attempt used, if it is known and no message of the attempt has it.
 	Retried struct {
 		Fact
-		Attempt int        `json:"attempt"`
-		Error   RetryError `json:"error"`
-		Next    int64      `json:"next,omitzero"`
-		Request *Asked     `json:"asked,omitzero"`
+		Attempt int          `json:"attempt"`
+		Error   RetryError   `json:"error"`
+		Next    int64        `json:"next,omitzero"`
+		Request *RequestCost `json:"asked,omitzero"`
 		// Exclude is content that the next attempt and every later request of the session leave out.
 		Exclude *Exclusion `json:"exclude,omitzero"`
 	}
@@ -257,11 +257,11 @@ type (
 		Text      string    `json:"text"`
 		Recent    string    `json:"recent"`
 
-		Record  *Record `json:"record,omitzero"`
-		Kept    Kept    `json:"kept,omitzero"`
-		Before  int64   `json:"before,omitzero"`
-		After   int64   `json:"after,omitzero"`
-		Request *Asked  `json:"asked,omitzero"`
+		Record  *Record      `json:"record,omitzero"`
+		Kept    Kept         `json:"kept,omitzero"`
+		Before  int64        `json:"before,omitzero"`
+		After   int64        `json:"after,omitzero"`
+		Request *RequestCost `json:"asked,omitzero"`
 		// Continue reports that the work goes on; a synthetic message to the model follows in the same transaction.
 		Continue bool `json:"continue,omitzero"`
 		SummaryAs
@@ -269,10 +269,10 @@ type (
 	// CompactionFailed records that a compaction left the session as it was. Its cost, if known, is charged.
 	CompactionFailed struct {
 		Fact
-		MessageID MessageID `json:"messageID"`
-		Reason    string    `json:"reason"`
-		Error     Failure   `json:"error"`
-		Request   *Asked    `json:"asked,omitzero"`
+		MessageID MessageID    `json:"messageID"`
+		Reason    string       `json:"reason"`
+		Error     Failure      `json:"error"`
+		Request   *RequestCost `json:"asked,omitzero"`
 		SummaryAs
 	}
 	// CompactionUndone makes the past visible again that the compaction replaced.

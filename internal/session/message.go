@@ -126,9 +126,9 @@ const (
 	CompactionManual = "manual" // it was requested
 )
 
-// Asked is the cost of a model request without a message: for a title, which the ledger includes and the session's
-// totals do not, or a failed attempt, which both include.
-type Asked struct {
+// RequestCost is the cost of a model request without a message: for a title, which the stored spend includes and the
+// session's totals do not, or a failed attempt, which both include.
+type RequestCost struct {
 	Model  ModelRef `json:"model"`
 	Cost   USD      `json:"cost"`
 	Tokens Tokens   `json:"tokens"`
@@ -180,11 +180,11 @@ type Compaction struct {
 	Summary string `json:"summary"`
 	Recent  string `json:"recent"` // older clients keep recent messages here as text; "" if Kept names them
 
-	Record  *Record `json:"record,omitzero"` // facts of the session that cairn adds to the summary
-	Kept    Kept    `json:"kept,omitzero"`
-	Before  int64   `json:"before,omitzero"` // tokens of the next request without the compaction, estimated
-	After   int64   `json:"after,omitzero"`  // and with it
-	Request *Asked  `json:"asked,omitzero"`  // the cost of the summary
+	Record  *Record      `json:"record,omitzero"` // facts of the session that cairn adds to the summary
+	Kept    Kept         `json:"kept,omitzero"`
+	Before  int64        `json:"before,omitzero"` // tokens of the next request without the compaction, estimated
+	After   int64        `json:"after,omitzero"`  // and with it
+	Request *RequestCost `json:"asked,omitzero"`  // the cost of the summary
 	SummaryAs
 }
 

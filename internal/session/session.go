@@ -140,12 +140,12 @@ func (s *Session) Tombstone() Session {
 	}
 }
 
-// ApprovalScope returns the scope of the session's saved approvals: its project, or, outside of a repository, its
+// ApprovalProject returns the project of the session's saved approvals: its own, or, outside of a repository, its
 // directory, so that an approval in one directory does not cover all directories without a project.
-func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, s.Location) }
+func (s *Session) ApprovalProject() ProjectID { return ApprovalProject(s.ProjectID, s.Location) }
 
-// ApprovalScope returns the scope for sessions of the project at the location.
-func ApprovalScope(p ProjectID, l Location) ProjectID {
+// ApprovalProject returns that of sessions of the project at the location.
+func ApprovalProject(p ProjectID, l Location) ProjectID {
 	if p.isOutside() {
 		return ProjectID("directory:" + l.Directory)
 	}

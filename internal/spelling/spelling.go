@@ -46,7 +46,7 @@ func FindNearest(name string, candidates []string, n int) []string {
 func compareNames(want, have string) (d int, near bool) {
 	d = len(want) + len(have)
 	if len(want) <= longest && len(have) <= longest {
-		d = MeasureDistance(want, have)
+		d = Levenshtein(want, have)
 	}
 	if d <= maxDistance(max(len(want), len(have))) || d == 2 && hasSwappedLetters(want, have) {
 		return d, true
@@ -69,8 +69,9 @@ func maxDistance(n int) int {
 	return max(2, n/3)
 }
 
-// MeasureDistance is the number of letters to insert, delete or replace to make a into b. It takes time len(a)*len(b).
-func MeasureDistance(a, b string) int {
+// Levenshtein returns the edit distance of two texts: the number of letters to insert, delete or replace to make a into
+// b. It takes time len(a)*len(b).
+func Levenshtein(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(y) > len(x) {
 		x, y = y, x

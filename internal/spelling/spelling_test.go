@@ -48,7 +48,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"a", "", 1}, {"list", "lits", 2}, {"kitten", "sitting", 3}, {"ä", "a", 1}} {
-		if got, back := spelling.MeasureDistance(tt.a, tt.b), spelling.MeasureDistance(tt.b, tt.a); got != tt.want ||
+		if got, back := spelling.Levenshtein(tt.a, tt.b), spelling.Levenshtein(tt.b, tt.a); got != tt.want ||
 			back != tt.want {
 			t.Errorf("%q to %q: %d, back %d, want %d", tt.a, tt.b, got, back, tt.want)
 		}

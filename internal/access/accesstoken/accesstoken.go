@@ -40,12 +40,12 @@ const (
 
 // Record describes a token. Times are in milliseconds; 0 is never.
 type Record struct {
-	ID      string             `json:"id"`
-	Name    string             `json:"name,omitzero"`
-	Scope   caller.AccessScope `json:"scope"`
-	Created int64              `json:"created"`
-	Used    int64              `json:"used,omitzero"`
-	Expires int64              `json:"expires,omitzero"`
+	ID      string      `json:"id"`
+	Name    string      `json:"name,omitzero"`
+	Role    caller.Role `json:"scope"`
+	Created int64       `json:"created"`
+	Used    int64       `json:"used,omitzero"`
+	Expires int64       `json:"expires,omitzero"`
 }
 
 // IsExpired reports whether the token is no longer valid.
@@ -74,7 +74,7 @@ func New(dataDir string) *File { return &File{filepath.Join(dataDir, FileName)} 
 // Create adds a token and returns it with its secret, which is stored nowhere. life 0 does not expire.
 func (s *File) Create(
 	ctx context.Context,
-	scope caller.AccessScope,
+	role caller.Role,
 	name string,
 	life time.Duration,
 ) (Record, string, error) {
@@ -84,7 +84,7 @@ func (s *File) Create(
 	var b [36]byte
 	_, _ = rand.Read(b[:]) // never fails
 	now := time.Now()
-	t := Record{ID: hex.EncodeToString(b[:4]), Name: name, Scope: scope, Created: now.UnixMilli()}
+	t := Record{ID: hex.EncodeToString(b[:4]), Name: name, Role: role, Created: now.UnixMilli()}
 	if life > 0 {
 		t.Expires = now.Add(life).UnixMilli()
 	}
@@ -96,7 +96,7 @@ func (s *File) Create(
 				"there are %d tokens, the limit; end one with cairn token revoke", len(all))
 		}
 		all = append(all, entry{t, hashToken(secret)})
-		return all, s.record(ctx, fmt.Sprintf("create %s with the scope %s", t.ID, scope))
+		return all, s.record(ctx, fmt.Sprintf("create %s with the scope %s", t.ID, role))
 	})
 	return t, secret, err
 }

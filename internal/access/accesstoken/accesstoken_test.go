@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func create(t *testing.T, f *accesstoken.File, s caller.AccessScope, life time.Duration) (accesstoken.Record, string) {
+func create(t *testing.T, f *accesstoken.File, s caller.Role, life time.Duration) (accesstoken.Record, string) {
 	t.Helper()
 	r, text, err := f.Create(context.Background(), s, "name", life)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	r, text := create(t, f, caller.Approve, 0)
 	other, _ := create(t, f, caller.Admin, 0)
 	got, ok := f.Verify(t.Context(), text)
-	if !ok || got.ID != r.ID || got.Scope != caller.Approve {
+	if !ok || got.ID != r.ID || got.Role != caller.Approve {
 		t.Errorf("%v, %v", got, ok)
 	}
 	random := text[len(text)-64:]

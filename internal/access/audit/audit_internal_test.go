@@ -26,7 +26,7 @@ func newTestTrail(t *testing.T, n int, segment int64) *Trail {
 
 func recordEntries(t *testing.T, l *Trail, n int) {
 	t.Helper()
-	ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: caller.Approve})
+	ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1f", Role: caller.Approve})
 	for i := range n {
 		if err := l.AddEntry(ctx, KindApproval, fmt.Sprintf("once to per_%d", i)); err != nil {
 			t.Fatal(err)

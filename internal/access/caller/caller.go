@@ -9,44 +9,45 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// AccessScope limits the operations of a caller. Each scope includes those before it. The zero value may do nothing.
-type AccessScope int
+// Role limits the operations of a caller. Each role includes those before it. The zero value may do nothing. Texts for
+// users call it the scope of a token, as HTTP does.
+type Role int
 
-// The scopes.
+// The roles.
 const (
-	Read    AccessScope = iota + 1 // read sessions, files, settings and events
-	Prompt                         // work in sessions: create, prompt, abort, edit and delete them
-	Approve                        // answer asks, change what sessions may do, act without an ask
-	Admin                          // change settings, keys and terminals
+	Read    Role = iota + 1 // read sessions, files, settings and events
+	Prompt                  // work in sessions: create, prompt, abort, edit and delete them
+	Approve                 // answer asks, change what sessions may do, act without an ask
+	Admin                   // change settings, keys and terminals
 )
 
-// scopeNames lists the names of the scopes in their order.
-func scopeNames() []string { return []string{"", "read", "prompt", "approve", "admin"} }
+// scopeNames lists the names of the roles in their order.
+func roleNames() []string { return []string{"", "read", "prompt", "approve", "admin"} }
 
 // String returns the name.
-func (s AccessScope) String() string {
-	if s < 0 || int(s) >= len(scopeNames()) {
+func (s Role) String() string {
+	if s < 0 || int(s) >= len(roleNames()) {
 		return fmt.Sprintf("Scope(%d)", int(s))
 	}
-	return scopeNames()[s]
+	return roleNames()[s]
 }
 
-// ParseScope returns the scope of a name.
-func ParseScope(name string) (AccessScope, error) {
-	for i, n := range scopeNames() {
+// ParseRole returns the role of a name.
+func ParseRole(name string) (Role, error) {
+	for i, n := range roleNames() {
 		if n == name && i > 0 {
-			return AccessScope(i), nil
+			return Role(i), nil
 		}
 	}
 	return 0, fmt.Errorf("scope %q is unknown; use read, prompt, approve or admin", name)
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s AccessScope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Role) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AccessScope) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseScope(string(text))
+func (s *Role) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseRole(string(text))
 	return err
 }
 
@@ -69,12 +70,12 @@ const (
 type Caller struct {
 	Kind  Kind
 	Token string // the id of a token; never the token itself
-	Scope AccessScope
+	Role  Role
 }
 
 // String formats the caller for the header with which a relay names it.
 func (c Caller) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Scope, c.Kind, c.Token))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Role, c.Kind, c.Token))
 }
 
 // NarrowTo returns the caller for whom c, a relay, makes a request. The header is what String returned; "" is c itself.
@@ -84,8 +85,8 @@ func (c Caller) NarrowTo(header string) Caller {
 		return c
 	}
 	words := append(strings.Split(header, " "), "", "")
-	scope, _ := ParseScope(words[0]) // invalid: none
-	return Caller{Kind: Kind(words[1]), Token: words[2], Scope: min(scope, c.Scope)}
+	role, _ := ParseRole(words[0]) // invalid: none
+	return Caller{Kind: Kind(words[1]), Token: words[2], Role: min(role, c.Role)}
 }
 
 type key struct{}
@@ -100,7 +101,7 @@ func FromContext(ctx context.Context) Caller {
 	if c, ok := ctx.Value(key{}).(Caller); ok {
 		return c
 	}
-	return Caller{Kind: KindOwn, Scope: Admin}
+	return Caller{Kind: KindOwn, Role: Admin}
 }
 
 // The reasons for which a caller is refused, as answers have them in code.
@@ -122,9 +123,9 @@ func Refuse(reason, message string) *session.Error {
 }
 
 // Require returns an error unless the caller of the request has the scope; what completes "… needs the scope".
-func Require(ctx context.Context, need AccessScope, what string) error {
+func Require(ctx context.Context, need Role, what string) error {
 	c := FromContext(ctx)
-	if c.Scope >= need {
+	if c.Role >= need {
 		return nil
 	}
 	how := "create a token with it: cairn token create --scope " + need.String()
@@ -132,7 +133,7 @@ func Require(ctx context.Context, need AccessScope, what string) error {
 		how = "log in with a browser, or " + how
 	}
 	return Refuse(ReasonScope, fmt.Sprintf("%s needs the scope %s, and this %s has %s; %s",
-		what, need, c.Kind.describe(), c.Scope, how))
+		what, need, c.Kind.describe(), c.Role, how))
 }
 
 // describe names the credential of a kind.

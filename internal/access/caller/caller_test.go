@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func TestParseScope(t *testing.T) {
-	for _, s := range []caller.AccessScope{caller.Read, caller.Prompt, caller.Approve, caller.Admin} {
-		if got, err := caller.ParseScope(s.String()); err != nil || got != s {
+func TestParseRole(t *testing.T) {
+	for _, s := range []caller.Role{caller.Read, caller.Prompt, caller.Approve, caller.Admin} {
+		if got, err := caller.ParseRole(s.String()); err != nil || got != s {
 			t.Errorf("%s: %v, %v", s, got, err)
 		}
 	}
-	for _, bad := range []string{"", "Read", "root", "AccessScope(1)"} {
-		if s, err := caller.ParseScope(bad); err == nil || s != 0 {
+	for _, bad := range []string{"", "Read", "root", "Scope(1)"} {
+		if s, err := caller.ParseRole(bad); err == nil || s != 0 {
 			t.Errorf("%q is %s", bad, s)
 		}
 	}
@@ -25,8 +25,8 @@ func TestParseScope(t *testing.T) {
 
 // A scope includes those before it; the zero scope includes nothing. The error names the missing scope.
 func TestRequire(t *testing.T) {
-	for have := caller.AccessScope(0); have <= caller.Admin; have++ {
-		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1", Scope: have})
+	for have := caller.Role(0); have <= caller.Admin; have++ {
+		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Token: "1", Role: have})
 		for need := caller.Read; need <= caller.Admin; need++ {
 			err := caller.Require(ctx, need, "this")
 			e, refused := errors.AsType[*session.Error](err)
@@ -45,21 +45,21 @@ func TestRequire(t *testing.T) {
 
 // A relay names the caller exactly, and no header gives more than the relay has.
 func TestNarrowTo(t *testing.T) {
-	user := caller.Caller{Kind: caller.KindUser, Scope: caller.Admin}
+	user := caller.Caller{Kind: caller.KindUser, Role: caller.Admin}
 	for _, c := range []caller.Caller{
-		{Kind: caller.KindToken, Token: "1f", Scope: caller.Read}, {Kind: caller.KindPassword, Scope: caller.Admin},
+		{Kind: caller.KindToken, Token: "1f", Role: caller.Read}, {Kind: caller.KindPassword, Role: caller.Admin},
 	} {
 		if got := user.NarrowTo(c.String()); got != c {
 			t.Errorf("%v became %v", c, got)
 		}
 	}
-	read := caller.Caller{Kind: caller.KindToken, Token: "1f", Scope: caller.Read}
+	read := caller.Caller{Kind: caller.KindToken, Token: "1f", Role: caller.Read}
 	for _, header := range []string{"admin user", "admin", "x", " ", "admin  "} {
-		if got := read.NarrowTo(header); got.Scope > caller.Read {
-			t.Errorf("%q gives %s", header, got.Scope)
+		if got := read.NarrowTo(header); got.Role > caller.Read {
+			t.Errorf("%q gives %s", header, got.Role)
 		}
 	}
-	if got := user.NarrowTo("x"); got.Scope != 0 {
-		t.Errorf("an invalid header gives %s", got.Scope)
+	if got := user.NarrowTo("x"); got.Role != 0 {
+		t.Errorf("an invalid header gives %s", got.Role)
 	}
 }

@@ -192,7 +192,7 @@ func (g authCommands) knownProvider(ctx context.Context, id string) (bool, error
 	}
 	_, err = c.Provider(id)
 	e, unknown := errors.AsType[*catalog.UnknownError](err)
-	if unknown && len(e.Nearest) > 0 && spelling.MeasureDistance(id, e.Nearest[0]) <= 2 {
+	if unknown && len(e.Nearest) > 0 && spelling.Levenshtein(id, e.Nearest[0]) <= 2 {
 		return false, &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
 	return !unknown, nil

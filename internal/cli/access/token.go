@@ -55,7 +55,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 		Example: "  cairn token create --scope read --name dashboard --expires 30d\n" +
 			"  cairn token create --scope approve --expires never",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			s, err := caller.ParseScope(scope)
+			s, err := caller.ParseRole(scope)
 			if err != nil {
 				return cli.UsageErrorf("--scope must be read, prompt, approve or admin, got %q", scope)
 			}
@@ -129,7 +129,7 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			}
 			t := g.inv.NewTable("ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES")
 			for _, e := range list {
-				t.AddRow(e.ID, terminal.FirstLine(e.Name, 40), e.Scope.String(),
+				t.AddRow(e.ID, terminal.FirstLine(e.Name, 40), e.Role.String(),
 					formatTime(e.Created), formatTime(e.Used), formatTime(e.Expires))
 			}
 			t.Print()
@@ -178,7 +178,7 @@ func (g tokenCommands) completeTokens(
 	list, _ := file.List() // without an answer nothing is offered
 	for _, t := range list {
 		if strings.HasPrefix(t.ID, typed) {
-			ids = append(ids, cobra.CompletionWithDesc(t.ID, strings.TrimSpace(t.Scope.String()+" "+t.Name)))
+			ids = append(ids, cobra.CompletionWithDesc(t.ID, strings.TrimSpace(t.Role.String()+" "+t.Name)))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -317,8 +317,8 @@ func TestProgressOutcome(t *testing.T) {
 }
 
 func TestProgressCountsOnce(t *testing.T) {
-	used := func(cents session.USD) *session.Asked {
-		return &session.Asked{Cost: cents * session.Dollar / 100, Tokens: session.Tokens{Input: 3, Output: 1}}
+	used := func(cents session.USD) *session.RequestCost {
+		return &session.RequestCost{Cost: cents * session.Dollar / 100, Tokens: session.Tokens{Input: 3, Output: 1}}
 	}
 	events := story(
 		&session.CompactionEnded{Request: used(9)}, mine(), &session.CompactionFailed{Request: used(1)},

@@ -156,7 +156,7 @@ type Decision struct {
 	Reason   string         `json:"reason,omitzero"` // why no pattern allows a command
 }
 
-// Spend is one line of the ledger: what one turn cost.
+// Spend is what one turn cost.
 type Spend struct {
 	SessionID session.ID       `json:"sessionID"`
 	Seq       int64            `json:"seq"`
@@ -173,7 +173,7 @@ type SessionBudget struct {
 	Tokens session.Tokens  `json:"tokens"`
 }
 
-// Stats sums up the ledger. Deleted sessions are part of it.
+// Stats sums up what turns cost. Deleted sessions are part of it.
 type Stats struct {
 	Since    int64          `json:"since"` // milliseconds; 0 from the start
 	Sessions int            `json:"sessions"`

@@ -123,7 +123,7 @@ func (s *Progress) applyTurn(d session.EventData) {
 }
 
 // addRequest adds the cost of a request that is no turn; nil is unknown.
-func (s *Progress) addRequest(r *session.Asked) {
+func (s *Progress) addRequest(r *session.RequestCost) {
 	if r != nil {
 		s.Cost, s.Tokens = s.Cost+r.Cost, s.Tokens.Add(r.Tokens)
 	}

@@ -30,6 +30,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	if err := c.resumeRevert(ctx, a.SessionID); err != nil {
 		return nil, err
 	}
+	// An empty session has nothing to summarise.
 	if a.SkipEmpty {
 		empty, err := store.Query(ctx, c.journal.Store, func(r store.Reader) (bool, error) {
 			return isEmpty(r, a.SessionID)
@@ -38,6 +39,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 			return nil, err
 		}
 	}
+	// Admit the request, or find the receipt of an earlier one with the same id.
 	in := &session.Input{
 		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request, Restricted: isRestricted(ctx),
 	}
@@ -58,6 +60,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 		if err := c.checkInboxRoom(tx, a.SessionID); err != nil {
 			return nil, err
 		}
+		// A staged revert is committed first: the summary must not have what it takes back.
 		drafts, err := commitReverted(tx, a.SessionID)
 		if err != nil {
 			return nil, err
@@ -69,6 +72,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	if err != nil {
 		return nil, err
 	}
+	// Wake the session. A request that was carried out before may have been left open by an earlier process.
 	if earlier != nil {
 		in = earlier
 	} else {
@@ -94,6 +98,7 @@ func (c *Commands) checkCompaction(ctx context.Context, a *CompactionAdmission) 
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
+	// The request by itself.
 	if a.ID == "" {
 		a.ID = c.journal.NewMessageID()
 	} else if err := session.CheckID("id", session.PrefixMessage, string(a.ID)); err != nil {
@@ -111,6 +116,7 @@ func (c *Commands) checkCompaction(ctx context.Context, a *CompactionAdmission) 
 	if a.Request.Model == nil {
 		return nil
 	}
+	// The model exists where the session is.
 	s, err := c.journal.ReadSession(ctx, a.SessionID)
 	if err != nil {
 		return err
@@ -167,6 +173,7 @@ func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Find the newest compaction; a staged revert must not hide it.
 	m, ok, err := store.NewestMessage(tx, id, session.TypeCompaction)
 	if err != nil {
 		return nil, err
@@ -185,6 +192,7 @@ func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 		return nil, session.Conflict("session", string(id), "stays as it is: its newest compaction was taken back "+
 			"with a prompt; bring the prompt back, or prompt the session, first")
 	}
+	// The system context of before comes back as well, if the event of the compaction kept it.
 	draft := eventlog.Draft{Data: &session.CompactionUndone{MessageID: newest.ID, SummaryAs: newest.SummaryAs}}
 	rows, err := tx.Events(id, newest.Seq-1, 1, session.KindCompactionEnded)
 	if err != nil || len(rows) == 0 || rows[0].Seq != newest.Seq { // an imported one

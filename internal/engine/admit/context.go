@@ -17,6 +17,7 @@ import (
 // invalid key, and a value beyond the limits, are errors of CodeInvalid.
 func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, entry session.ContextEntry, isNew bool) error {
 	key, value := entry.Key, entry.Value
+	// Check key and value by themselves.
 	if len(key) > session.MaxEntryKey {
 		return session.Errorf(session.CodeInvalid, "the key %.40q… has %d bytes, the limit is %d", key, len(key),
 			session.MaxEntryKey).At("key")
@@ -33,6 +34,7 @@ func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, entry ses
 		return session.Errorf(session.CodeInvalid, "the value of %q has %d bytes, the limit is %d", key, len(value),
 			session.MaxEntry).At("value")
 	}
+	// Set it, unless the session has the value already or all entries would be too large.
 	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
 			s, err := store.FindSession(tx, id)

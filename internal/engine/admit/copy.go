@@ -86,6 +86,7 @@ func (c *copier) renameIDs(m session.Message) {
 	head := m.Meta()
 	old := head.ID
 	c.renameMessage(&head.ID)
+	// Each type has references of its own. What a reference names was renamed before, or gets its id now.
 	switch m := m.(type) {
 	case *session.User:
 		for i := range m.Parts {
@@ -125,6 +126,7 @@ func (c *copier) renameIDs(m session.Message) {
 		}
 		c.renamePart(&m.EndID)
 	}
+	// The original form of an imported message has the ids once more.
 	if len(head.Extra) > 0 {
 		head.Extra = c.renameExtra(head.Extra, old)
 	}

@@ -19,6 +19,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if err := r.authorize(ctx); err != nil {
 		return nil, err
 	}
+	// A known id is answered without any check: its receipt must not depend on the configuration of today.
 	if r.ID == "" {
 		r.ID = session.ID(c.journal.IDs.New(session.PrefixSession))
 	} else if err := session.CheckID("id", session.PrefixSession, string(r.ID)); err != nil {
@@ -27,9 +28,11 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if s, err := c.findCreated(ctx, r); s != nil || err != nil {
 		return s, err
 	}
+	// What the session may do is on the audit trail before the session exists.
 	if err := c.recordGrants(ctx, r); err != nil {
 		return nil, err
 	}
+	// Check what it names against its location.
 	scope, release, err := c.locations.Scope(ctx, r.Location)
 	if err != nil {
 		return nil, err
@@ -46,6 +49,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 			return nil, err
 		}
 	}
+	// Commit it. Another caller may have been faster with the same id; then its session counts.
 	info, err := r.buildSession(scope, c.version, c.journal.Now())
 	if err != nil {
 		return nil, err
@@ -116,7 +120,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 	return len(events) > 0, err
 }
 
-// checkUnspent refuses an id under which a deleted session has entries in the ledger: those of a new session would be
+// checkUnspent refuses an id under which the costs of a deleted session are stored: those of a new session would be
 // taken for them.
 func checkUnspent(tx store.Tx, id session.ID) error {
 	spent, err := tx.Spent(id, 0)

@@ -11,7 +11,7 @@ import (
 )
 
 // RemoveMessage removes a message from the session's history, or a pending prompt from its inbox. Clients and models
-// no longer see it; the log keeps its content and the ledger its cost. While the session is at work it is a conflict,
+// no longer see it; the log keeps its content, and the spend its cost. While the session is at work it is a conflict,
 // except for a pending prompt.
 func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.MessageID) error {
 	return c.edit(ctx, id, m, func(found session.Message) (session.EventData, error) {

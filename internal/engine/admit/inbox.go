@@ -31,6 +31,7 @@ type PromptChange struct {
 
 // ChangePrompt applies a change to a pending prompt, all of it or nothing.
 func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, change PromptChange) error {
+	// Check the new prompt as a new one is checked, and the new delivery.
 	var facts []session.EventData
 	if change.Prompt != nil {
 		if err := c.authorizeEdit(ctx, m); err != nil {
@@ -51,12 +52,14 @@ func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.Me
 		}
 		facts = append(facts, &session.InputRedirected{MessageID: m, Delivery: change.Delivery})
 	}
+	// Apply both in one transaction.
 	if err := c.changeInbox(ctx, id, facts...); err != nil {
 		return err
 	}
 	if change.Delivery == "" {
 		return nil
 	}
+	// Another delivery may make it due now: wake the session, and end a wait before a retry for a steer.
 	if in, err := findInput(ctx, c.journal.Store, m); err != nil || in == nil || !in.StartsWork() {
 		return err
 	}

@@ -43,6 +43,7 @@ type PromptRequest struct {
 
 // checkPrompt validates the request by itself and fills in its defaults.
 func (c *Commands) checkPrompt(r *PromptRequest) error {
+	// How it is admitted: id, delivery, policy and recovery.
 	if r.ID == "" {
 		r.ID = c.journal.NewMessageID()
 	} else if err := session.CheckID("id", session.PrefixMessage, string(r.ID)); err != nil {
@@ -60,6 +61,7 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 		return session.Errorf(session.CodeInvalid, "recovery must be %q or %q, got %q",
 			session.RecoveryPause, session.RecoveryResume, r.Recovery).At("recovery")
 	}
+	// What it says: something, within the limits, in text that can be stored.
 	p := &r.Prompt
 	hasText := strings.TrimSpace(p.Text) != ""
 	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 && len(p.Subtasks) == 0 {
@@ -166,6 +168,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 	if !selects && len(p.Files) == 0 && len(p.Agents) == 0 && len(p.Subtasks) == 0 {
 		return nil
 	}
+	// A prompt that was admitted before gets its receipt: its files and agents are not checked again.
 	s, admitted, err := c.readTarget(ctx, r)
 	if err != nil {
 		return err
@@ -177,6 +180,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 	if !selects && len(agents) == 0 && len(subtasks) == 0 {
 		return checkFileURIs(files)
 	}
+	// Resolve the selection first: it decides the rules that apply to the mentioned agents.
 	scope, release, err := c.locations.Scope(ctx, s.Location)
 	if err != nil {
 		return err

@@ -7,4 +7,4 @@ import (
 )
 
 // isRestricted reports whether the caller may not approve what its prompts do.
-func isRestricted(ctx context.Context) bool { return caller.FromContext(ctx).Scope < caller.Approve }
+func isRestricted(ctx context.Context) bool { return caller.FromContext(ctx).Role < caller.Approve }

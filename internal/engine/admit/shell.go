@@ -42,6 +42,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	if err := c.checkShell(&r); err != nil {
 		return nil, err
 	}
+	// Check the request against the session and its location.
 	s, err := c.journal.ReadSession(ctx, r.SessionID)
 	if err != nil {
 		return nil, err
@@ -58,10 +59,12 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	if err != nil {
 		return nil, err
 	}
+	// A command without an ask is on the audit trail before it runs.
 	what := fmt.Sprintf("shell command of %s: %s", s.ID, r.Command)
 	if err := c.journal.Audit.AddEntry(ctx, audit.KindApproval, what); err != nil {
 		return nil, err
 	}
+	// Another model is switched to in the same transaction.
 	facts := []session.EventData{started}
 	if r.Model != nil && (s.Model == nil || !s.Model.Equal(*r.Model)) {
 		facts = []session.EventData{
@@ -69,6 +72,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 			started,
 		}
 	}
+	// Run it as the work of the idle session.
 	var sh *session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
 		c.scheduler.ShowBusy(s.ID)
@@ -126,6 +130,7 @@ func (c *Commands) runShell(
 	ctx context.Context, s *session.Session, scope *scope.Scope, facts []session.EventData,
 ) (*session.Shell, error) {
 	id := s.ID
+	// Commit a staged revert, and record the command before it has an effect.
 	if s.Revert != nil && s.Revert.Phase != session.RevertDone {
 		if err := c.CompleteRevert(ctx, id); err != nil {
 			return nil, err
@@ -143,6 +148,7 @@ func (c *Commands) runShell(
 	if err != nil {
 		return nil, err
 	}
+	// Run it. Its changes of files belong to a step of their own.
 	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
 	step := c.changes.NewStep(scope.Files, id, sh.ID)
 	ended := &session.ShellEnded{CallID: sh.CallID}
@@ -180,6 +186,7 @@ func (c *Commands) runBash(
 	ctx context.Context, in *session.Session, loc *scope.Scope, sh *session.Shell, step *undo.Step,
 ) (string, session.ShellEnd) {
 	id, agent := in.ID, loc.FindAgent(sh.Agent)
+	// Wait for a slot; without one the command has not run.
 	if !c.tools.TryAcquire(1) {
 		if err := c.tools.Acquire(ctx, 1); err != nil {
 			return MarkAborted("", err), session.ShellEnd{Stopped: true}
@@ -190,6 +197,7 @@ func (c *Commands) runBash(
 	if err != nil {
 		return err.Error(), session.ShellEnd{Stopped: true}
 	}
+	// Show the output as it comes, and record what the command changes.
 	progress := c.journal.NewProgress(id, session.ToolProgress{
 		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
 	})
@@ -198,6 +206,7 @@ func (c *Commands) runBash(
 	if step != nil {
 		files = step.ForCall(sh.ID, sh.PartID, sh.CallID)
 	}
+	// Ask nothing, but confine it as the rules and the ancestors of the session demand.
 	s := loc.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,

@@ -11,7 +11,7 @@ import (
 
 // newApproval returns an approval for the session's project, still without action and resource.
 func (a *Asks) newApproval(s *session.Session, lifetime session.Lifetime) store.Approval {
-	out := store.Approval{ProjectID: s.ApprovalScope(), Lifetime: lifetime, Time: a.journal.Now().UnixMilli()}
+	out := store.Approval{ProjectID: s.ApprovalProject(), Lifetime: lifetime, Time: a.journal.Now().UnixMilli()}
 	switch lifetime {
 	case session.LifetimeSession:
 		out.Holder = string(s.ID)

@@ -40,6 +40,7 @@ type budgetOwner struct {
 func (a *Asks) listBudgets(
 	ctx context.Context, id session.ID, c BudgetCheck,
 ) (owners []budgetOwner, head int64, err error) {
+	// The own budget alone suffices for a session without parent and without shared limits.
 	own := budgetOwner{budget: c.Budget, usage: c.Usage}
 	if own.budget.Turns <= 0 {
 		own.budget.Turns = c.MaxTurns
@@ -49,12 +50,14 @@ func (a *Asks) listBudgets(
 	}
 	owners = []budgetOwner{own}
 	err = a.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		// What child sessions used counts for the session itself.
 		if head, err = r.Head(id); err != nil {
 			return err
 		}
 		if err := a.running.addDescendants(r, id, c.Budget, &owners[0].usage); err != nil {
 			return err
 		}
+		// Go up: each ancestor with a budget bounds the turn, too.
 		wall := c.Usage.Wall
 		seen := map[session.ID]bool{"": true, id: true}
 		for parent := c.Parent; !seen[parent]; {
@@ -120,6 +123,7 @@ func (w *liveUsage) addDescendants(r store.Reader, id session.ID, b session.Budg
 	if err != nil {
 		return err
 	}
+	// Turns count since the newest prompt, costs and tokens over the whole life of a session.
 	since := int64(0)
 	if b.Turns > 0 {
 		prompt, found, err := store.NewestMessage(r, id, session.TypeUser)
@@ -141,6 +145,7 @@ func (w *liveUsage) addDescendants(r store.Reader, id session.ID, b session.Budg
 			return err
 		}
 		u.Turns += int64(len(ended))
+		// A turn that runs counts before it has ended, but only once.
 		work := w.sessions[s.ID]
 		hasEnded := slices.ContainsFunc(ended, func(l store.Spend) bool { return l.Seq > work.head })
 		if work.open && !hasEnded {

@@ -29,6 +29,7 @@ func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, e
 func (a *Asks) AskExternally(
 	ctx context.Context, id session.ID, ask session.PendingAsk,
 ) (session.Effect, session.AskID, error) {
+	// Collect the rules and approvals of the session.
 	s, err := a.journal.ReadSession(ctx, id)
 	if err != nil {
 		return "", "", err
@@ -39,10 +40,11 @@ func (a *Asks) AskExternally(
 	}
 	defer release()
 	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
-	saved, err := a.readApprovals(ctx, s.ApprovalScope(), id)
+	saved, err := a.readApprovals(ctx, s.ApprovalProject(), id)
 	if err != nil {
 		return "", "", err
 	}
+	// Decide at once.
 	if ask.ID == "" {
 		ask.ID = session.AskID(a.journal.IDs.New(session.PrefixPermission))
 	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
@@ -53,6 +55,7 @@ func (a *Asks) AskExternally(
 		return "", "", err
 	}
 	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources})
+	// Store the ask if a person must decide. It is of no turn, so no drain waits for it.
 	if d.Effect == session.Ask {
 		ask.SessionID, ask.Agent, ask.Firm = id, agent.ID, false
 		if from := ask.Source; from != nil { // without PartID: only a call of cairn has one

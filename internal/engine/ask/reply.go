@@ -94,12 +94,14 @@ func (a *Asks) settleReply(
 	if err != nil {
 		return err
 	}
+	// Refuse before anything is stored: a reply without a call that waits would have no effect.
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
 	if err := a.checkEffect(ctx, d.AskID, terms.patterns); err != nil {
 		return err
 	}
+	// Put an approval on the audit trail, then commit the reply. From here on nothing cancels it.
 	if err := a.recordReply(ctx, id, d, terms); err != nil {
 		return err
 	}
@@ -109,6 +111,7 @@ func (a *Asks) settleReply(
 		a.wakeAnswered(ctx, d.AskID)
 		return err
 	}
+	// Answer the asks that the same approval or rejection decides, then wake the call.
 	if err := fault.PassPoint(ctx, fault.PermReplied); err != nil {
 		return err
 	}
@@ -205,7 +208,8 @@ func (a *Asks) commitReply(
 		if err != nil {
 			return nil, err
 		}
-		project = s.ApprovalScope()
+		project = s.ApprovalProject()
+		// The ask must still be pending in this session, and the answers must fit its questions.
 		found, ok, err := store.FindAsk(tx, d.AskID)
 		if err != nil {
 			return nil, err
@@ -219,6 +223,7 @@ func (a *Asks) commitReply(
 		if err := checkAnswers(found, d); err != nil {
 			return nil, err
 		}
+		// Save what the person approves: the patterns that the ask offers, or the narrower ones of the reply.
 		offered := *found
 		if len(terms.patterns) > 0 && len(found.Save) == 0 {
 			return nil, session.Errorf(session.CodeInvalid, "the permission request offers no approval to save").At("patterns")

@@ -47,7 +47,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 	}
 
 	// Collect the rules. A caller without the scope approve gets no rights that people gave the session.
-	restricted := caller.FromContext(ctx).Scope < caller.Approve
+	restricted := caller.FromContext(ctx).Role < caller.Approve
 	if restricted {
 		s.RemoveGrants()
 	}
@@ -57,7 +57,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 		return false, err
 	}
 	by := Asker{
-		SessionID: q.SessionID, Project: s.ApprovalScope(), Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
+		SessionID: q.SessionID, Project: s.ApprovalProject(), Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
 		Restricted: restricted,
 		Yield:      func(string) func(context.Context) { return func(context.Context) {} },
 	}

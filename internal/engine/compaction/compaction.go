@@ -1,18 +1,19 @@
 // Package compaction makes the next request of a session fit, and has small models write what describes a session.
 //
-// Planning is pure: what is summarised, what stays as it is, what the model that writes the summary is asked, and whether
-// its answer is of use.
+// Planning is pure: what is summarised, what stays as it is, what the model that writes the summary is asked, and
+// whether its answer is of use.
 //
 //	Select           the visible messages -> head (summarised) and tail (kept)                    this file
 //	WriteTranscript  the head as text; SplitTranscript: in pieces that fit the writer's window    transcript.go
 //	NewRecord        the facts that no summary may lose                                           record.go
-//	SummaryQuestion  what the writer is asked; CheckSummary: whether its answer is a summary      question.go
-//	ListPrunable     old outputs of tools that the model can read again                           prunable.go
-//	FitRequest       the next request with what it is compared with                               fit.go
+//	SummaryQuestion  what the writer is asked; CheckSummary: whether its answer is a summary      summaryprompt.go
+//	ListPrunable     old outputs of tools that the model can read again                           prune.go
+//	FitRequest       the next request with what it is compared with                               fitrequest.go
 //
 // A Writer asks the model for the summary, piece by piece where the conversation does not fit its window (summary.go,
-// prose.go). A Shrinker hides old outputs or replaces the past by a summary, and records either in the log (shrink.go,
-// prune.go). Titles are written beside the work, as are summaries in prose (title.go, generator.go, background.go).
+// prosesummary.go). A Shrinker hides old outputs or replaces the past by a summary, and records either in the log
+// (shrink.go, prune.go). Titles are written beside the work, as are summaries in prose (title.go, titlegenerator.go,
+// background.go). Summaries and titles are texts of a modelTask: one attempt, its bounds and its price (modeltask.go).
 package compaction
 
 import (

@@ -78,15 +78,15 @@ func TestCheckSummary(t *testing.T) {
 	long := strings.Repeat("word ", 200)
 	for _, c := range []struct {
 		name   string
-		answer SummaryAnswer
+		answer Answer
 		ok     bool
 	}{
-		{"a summary", SummaryAnswer{Text: "## Goal\n- x", Finish: llm.FinishStop}, true},
-		{"empty", SummaryAnswer{Text: " \n", Finish: llm.FinishStop}, false},
-		{"a tool call", SummaryAnswer{Text: "x", ToolCall: true, Finish: llm.FinishToolCalls}, false},
-		{"refused", SummaryAnswer{Text: "I cannot", Finish: llm.FinishContentFilter}, false},
-		{"cut", SummaryAnswer{Text: "## Goal", Finish: llm.FinishLength}, false},
-		{"larger than what it replaces", SummaryAnswer{Text: long, Finish: llm.FinishStop}, false},
+		{"a summary", Answer{Text: "## Goal\n- x", Finish: llm.FinishStop}, true},
+		{"empty", Answer{Text: " \n", Finish: llm.FinishStop}, false},
+		{"a tool call", Answer{Text: "x", ToolCall: true, Finish: llm.FinishToolCalls}, false},
+		{"refused", Answer{Text: "I cannot", Finish: llm.FinishContentFilter}, false},
+		{"cut", Answer{Text: "## Goal", Finish: llm.FinishLength}, false},
+		{"larger than what it replaces", Answer{Text: long, Finish: llm.FinishStop}, false},
 	} {
 		if err := CheckSummary(c.answer, 150, 0); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)

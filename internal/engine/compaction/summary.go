@@ -1,12 +1,10 @@
 package compaction
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -64,21 +62,25 @@ func (e *UnusableError) Unwrap() error { return e.Why }
 
 // Write returns the summary, and what all requests for it used; used is nil if that is unknown. An error is an
 // *UnusableError, the *llm.Error of the last attempt, or the cause of ctx's end.
-func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.Asked, err error) {
-	room := q.pieceBytes()
+func (w *Writer) Write(ctx context.Context, q SummaryRequest) (text string, used *session.RequestCost, err error) {
+	k, room := w.newTask(&q), q.pieceBytes()
 	for halved := 0; ; halved++ {
 		pieces := SplitTranscript(q.Transcript, room)
-		text, err = w.writePieces(ctx, &q, pieces, &used)
+		text, err = w.writePieces(ctx, k, &q, pieces)
 		longest := 0
 		for _, piece := range pieces {
 			longest = max(longest, len(piece))
 		}
 		failure, ok := errors.AsType[*llm.Error](err)
 		if !ok || failure.Class != llm.Overflow || halved == maxHalvings || longest < leastPiece {
-			return text, used, err
+			return text, k.used, err
 		}
 		room = min(room, longest) / 2
 	}
+}
+
+func (w *Writer) newTask(q *SummaryRequest) *modelTask {
+	return &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System, logger: w.Logger}
 }
 
 // ListQuestions returns the questions that the writer gets; all but the first one without the summary of those before.
@@ -99,26 +101,28 @@ func (q *SummaryRequest) pieceBytes() int {
 		room = unknownRoom
 	}
 	empty := SummaryQuestion{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
-	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
+	fixed := scope.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.RenderPrompt()))}
 	const least = 2000 // tokens: no summary can be written in a window that has fewer
 	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / scope.ClampRatio(m.TokensPerByte) * 0.9)
 }
 
 // writePieces summarises piece by piece, each together with the summary of those before it.
 func (w *Writer) writePieces(
-	ctx context.Context, q *SummaryRequest, pieces []string, used **session.Asked,
+	ctx context.Context, k *modelTask, q *SummaryRequest, pieces []string,
 ) (text string, err error) {
 	text = q.Previous
 	for i, piece := range pieces {
 		question := SummaryQuestion{
 			Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions,
-		}.Text()
+		}.RenderPrompt()
+		// Only the last piece shows its text: those before are intermediate.
 		publish := q.Publish
 		if i < len(pieces)-1 {
 			publish = nil
 		}
+		// Ask again if the answer is no summary; a second attempt is not published.
 		for unusable := 1; ; unusable++ {
-			answer, err := w.askModel(ctx, q, question, publish, used)
+			answer, err := w.askModel(ctx, k, q, question, publish)
 			if err != nil {
 				return "", err
 			}
@@ -142,12 +146,15 @@ func (w *Writer) writePieces(
 
 // askModel asks until the model answers, within the limits.
 func (w *Writer) askModel(
-	ctx context.Context, q *SummaryRequest, question string, publish func(string), used **session.Asked,
-) (SummaryAnswer, error) {
+	ctx context.Context, k *modelTask, q *SummaryRequest, question string, publish func(string),
+) (Answer, error) {
 	var retries turnlog.RetryState
+	message := llm.Message{Role: llm.RoleUser, Parts: history.TextParts(question)}
 	for {
-		answer, usage, err := w.streamAnswer(ctx, q, question, publish)
-		*used = q.addUsage(*used, usage)
+		answer, err := k.attempt(ctx, k.buildRequest(message), maxText, publish)
+		if err == nil {
+			err = answer.checkEnd(ctx)
+		}
 		if err == nil {
 			return answer, nil
 		}
@@ -174,77 +181,5 @@ func (q *SummaryRequest) waitForRetry(ctx context.Context, attempts int, e *llm.
 	if q.ReportWait != nil {
 		defer q.ReportWait(attempts, e, wait)()
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// streamAnswer makes one attempt. A panic of the client is its failure.
-func (w *Writer) streamAnswer(
-	ctx context.Context, q *SummaryRequest, question string, publish func(string),
-) (answer SummaryAnswer, used *llm.Usage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the model's client panicked: %v", p)
-		}
-	}()
-	var b strings.Builder
-	for ev, err := range q.Model.Client.Stream(ctx, q.build(question)) {
-		if err != nil {
-			return answer, llm.AsError(ctx, err).Usage, err
-		}
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			delta := ev.Delta[:min(len(ev.Delta), maxText-b.Len())]
-			b.WriteString(delta)
-			if publish != nil && delta != "" {
-				publish(delta)
-			}
-		case llm.ToolCallEvent:
-			answer.ToolCall = true
-		case llm.Finish:
-			used, answer.Finish = &ev.Usage, ev.Reason
-		}
-	}
-	if ctx.Err() != nil {
-		return answer, used, context.Cause(ctx)
-	}
-	if answer.Finish == "" {
-		return answer, used, &llm.Error{
-			Class:   llm.Incomplete,
-			Message: "the model's answer ended before it was complete",
-		}
-	}
-	answer.Text = b.String()
-	return answer, used, nil
-}
-
-func (q *SummaryRequest) build(question string) *llm.Request {
-	m := q.Model
-	req := &llm.Request{
-		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
-		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
-	}
-	if system := history.JoinParagraphs(q.System, m.System); system != "" {
-		req.System = []string{system}
-	}
-	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question)}}
-	return req
-}
-
-// addUsage adds the tokens and the cost of an attempt.
-func (q *SummaryRequest) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
-	if u == nil {
-		return a
-	}
-	sum := cmp.Or(a, &session.Asked{Model: q.Model.Ref})
-	cost, tokens := turnlog.PriceOf(q.Model.Cost, *u)
-	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
-	return sum
+	return sleep(ctx, wait)
 }

@@ -79,6 +79,12 @@ func (h *History) ExtendMessages(fresh []session.Message) {
 	h.advanceStable()
 }
 
+// AddMessage adds a message that is not stored and comes after all others.
+func (h *History) AddMessage(m session.Message) {
+	h.messages = append(h.messages[:len(h.messages):len(h.messages)], m)
+	h.advanceStable()
+}
+
 // advanceStable moves stable up to the first message that is still open.
 func (h *History) advanceStable() {
 	for h.stable < len(h.messages) {
@@ -252,9 +258,9 @@ func (h *History) promptSystemOf(id session.MessageID) string {
 	return ""
 }
 
-// lastRequested returns the newest turn that recorded the prefix of its request, nil if no turn since the newest
+// LastRequested returns the newest turn that recorded the prefix of its request, nil if no turn since the newest
 // compaction did.
-func (h *History) lastRequested() *session.Assistant {
+func (h *History) LastRequested() *session.Assistant {
 	for _, m := range slices.Backward(h.messages) {
 		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {
 			return a

@@ -118,6 +118,7 @@ func (l *messageLowerer) lowerFile(f session.File) llm.Part {
 	if name == "" {
 		name = "attachment"
 	}
+	// Without content it is a reference: what is known of it, or how to read it.
 	kind, data, ok := session.DataURI(f.URI)
 	if !ok {
 		uri := f.URI
@@ -135,6 +136,7 @@ func (l *messageLowerer) lowerFile(f session.File) llm.Part {
 	if mime == "" {
 		mime = kind
 	}
+	// With content it is what the model can read; what it cannot read is named.
 	image, document := strings.HasPrefix(mime, "image/"), mime == "application/pdf"
 	switch {
 	case len(data) == 0:
@@ -153,12 +155,14 @@ func (l *messageLowerer) lowerFile(f session.File) llm.Part {
 // addAssistant lowers one turn. Of a failed turn only what happened is sent: the calls that ran, and its text if the
 // user stopped it.
 func (l *messageLowerer) addAssistant(m *session.Assistant) {
+	// Signatures and ids are of use to the same model only. A failed turn loses them: it is not replayed as it was.
 	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
 	reuse := same && m.Error == nil && !l.isExcluded(session.ContentReasoning, nil)
 	happened := func(t *session.Tool) bool { return m.Error == nil || t.Time.Ran != 0 }
 	if m.Error != nil && m.Error.Reason != session.ReasonAborted && !slices.ContainsFunc(m.Tools(), happened) {
 		return
 	}
+	// Lower the items. Results of local calls are messages of their own, after the answer.
 	var parts, results []llm.Part
 	for _, c := range m.Content {
 		switch it := c.(type) {
@@ -184,12 +188,14 @@ func (l *messageLowerer) addAssistant(m *session.Assistant) {
 			}
 		}
 	}
+	// Reasoning alone is no answer: providers reject it, unless they paused there.
 	if !isReasoning(parts) || m.Finish == session.FinishPaused {
 		l.add(llm.RoleAssistant, parts...)
 	}
 	for _, r := range results {
 		l.add(llm.RoleTool, r)
 	}
+	// An answer that missed the schema is followed by the request to repeat it.
 	if session.IsUnformed(m.Finish) {
 		l.add(llm.RoleUser, llm.Text{Text: retryText(l.format, m)})
 	}

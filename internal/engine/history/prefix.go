@@ -15,25 +15,30 @@ type SentPrefix struct {
 	Prefix llm.Prefix
 }
 
-// ComparePrefix returns what the turn records about the prefix of its request: its digests, and how it differs from
-// the request before, of which last is kept if this process sent it.
+// ComparePrefix returns what the turn records about the prefix of its request: its digests, and how it differs from the
+// prefix of the request before. last is that prefix if this process sent the request; otherwise only the digests that
+// its turn stored are compared, which name the changed part less exactly.
 func (in *Input) ComparePrefix(now llm.Prefix, last SentPrefix) *session.CachePrefix {
+	// Digest the request, so that a later process can compare without its text.
 	out := &session.CachePrefix{
 		Hash: now.MessagesSum(len(now.Messages)).String(), Model: now.Model.String(), System: now.SystemSum().String(),
 		Tools: now.ToolsSum().String(), Messages: len(now.Messages), Mode: in.prefixMode(), Edits: in.History.edits,
 	}
-	before := in.History.lastRequested()
+	// Without an earlier request nothing has changed, unless a compaction hides that request.
+	before := in.History.LastRequested()
 	if before == nil {
 		if in.History.shown.Compaction >= 0 {
 			out.Changed, out.Cause = "the messages before the summary are gone", session.CauseCompaction
 		}
 		return out
 	}
+	// Compare with the request itself if this process sent it, else with its digests.
 	if last.Turn == before.ID {
 		out.Changed = now.DescribeChange(last.Prefix)
 	} else {
 		out.Changed = compareDigests(before.Prefix, out, now)
 	}
+	// A change needs a cause. Without one it is an error that costs money, and is reported.
 	if out.Changed != "" {
 		out.Cause = in.prefixCause(before, out.Mode)
 	}
@@ -97,7 +102,7 @@ func (in *Input) prefixMode() session.PrefixMode {
 // ChangesPrefix reports whether the request begins otherwise than the request before, whatever the history shows: then
 // a change of the history costs no cache. It is true if no request before is known.
 func (in *Input) ChangesPrefix() bool {
-	before := in.History.lastRequested()
+	before := in.History.LastRequested()
 	return before == nil || in.prefixCause(before, in.prefixMode()) != ""
 }
 

@@ -45,6 +45,7 @@ func BuildRequest(in *Input) *llm.Request {
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: CacheKey(in.Session.ID), Session: string(in.Session.ID), Parent: string(in.Session.ParentID),
 	}
+	// System texts: the agent and the model first, because they change least, then the context.
 	for _, text := range []string{JoinParagraphs(in.Agent.System, m.System), in.Baseline} {
 		if text != "" {
 			req.System = append(req.System, text)
@@ -53,12 +54,14 @@ func BuildRequest(in *Input) *llm.Request {
 	if text := in.History.promptSystem(); text != "" { // at the end, so that the provider's cache of the rest applies
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: TextParts(text)})
 	}
+	// The last step is text only: tools are off, and a note says why.
 	if in.Last && in.Output == nil {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: TextParts(lastStep)})
 		req.Breakpoints = llm.TurnBreakpoints(req)
 		return req
 	}
+	// Tools, in a stable order.
 	if !in.Last {
 		for _, d := range in.Tools.Definitions() {
 			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
@@ -71,6 +74,7 @@ func BuildRequest(in *Input) *llm.Request {
 	if len(req.Tools) > 0 {
 		req.Choice.Mode = llm.ChooseAuto
 	}
+	// Structured output, in the way that the vendor supports.
 	if in.Output != nil {
 		in.Output.addTo(req, in.supportsSchema(), in.Last)
 	}

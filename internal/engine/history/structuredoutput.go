@@ -274,6 +274,7 @@ type Verdict struct {
 func (o *OutputSchema) JudgeAnswer(out Output) Verdict {
 	v := Verdict{Finish: out.Finish}
 	missed, cut := 0, len(out.Calls) == 0 && out.Finish == string(llm.FinishLength)
+	// A call with a valid value is the answer.
 	for _, c := range out.Calls {
 		if c.Name != OutputTool {
 			continue
@@ -285,6 +286,7 @@ func (o *OutputSchema) JudgeAnswer(out Output) Verdict {
 		}
 		missed++
 	}
+	// A refusal is final; a text may have the value, too.
 	if len(out.Calls) == 0 && out.Finish == string(llm.FinishContentFilter) {
 		return v
 	}
@@ -295,6 +297,7 @@ func (o *OutputSchema) JudgeAnswer(out Output) Verdict {
 		}
 		missed++
 	}
+	// Else ask again, unless the retries are used up.
 	switch {
 	case missed > 0 && o.missed+missed > o.retries, cut && o.cut > 0, out.Last:
 		v.Failure = outputFailure(o.missed+missed-1, cut)

@@ -13,10 +13,12 @@ import (
 
 // openChild returns the child session of the task, which it creates unless it exists.
 func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Session, error) {
+	// The id follows from the call, so that a call that is run again finds its child.
 	id := c.childID()
 	if t.Continue != "" {
 		id = t.Continue
 	}
+	// Read the child, or what decides whether there may be another one.
 	var found *session.Session
 	var siblings []*session.Session
 	parent := c.caller.Session
@@ -40,6 +42,7 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 		})
 		return err
 	})
+	// An existing child must be of this caller. A new one must not work for itself, too deep, or beside too many.
 	switch {
 	case err != nil:
 		return nil, err

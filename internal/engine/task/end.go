@@ -38,11 +38,18 @@ func (r *Runner) findPrompt(
 
 // readEnd returns how the work on the task ended; not reached if it did not.
 func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, err error) {
+	// The work has ended if its prompt was promoted and no turn must follow.
 	in, ms, err := r.findPrompt(context.WithoutCancel(ctx), t.PromptID)
 	if err != nil || in == nil || in.PromotedSeq == nil || session.NextOf(ms).NeedsTurn() {
 		return end, err
 	}
-	end.reached = true
+	return describeEnd(ms, t), nil
+}
+
+// describeEnd describes the end of a task whose session has these messages since the prompt: the newest turn is the
+// report, or says why there is none.
+func describeEnd(ms []session.Message, t session.TaskJob) taskEnd {
+	end := taskEnd{reached: true}
 	for _, m := range slices.Backward(ms) {
 		a, ok := m.(*session.Assistant)
 		if !ok {
@@ -50,7 +57,7 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 		}
 		if a.Error != nil {
 			end.failure = describeFailure(a.Error, t)
-			return end, nil
+			return end
 		}
 		if end.text = lastText(a); strings.TrimSpace(end.text) == "" {
 			end.text = "[The subagent ended without a report"
@@ -62,10 +69,10 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 		if how := session.DescribeFinish(a.Finish); how != "" {
 			end.text += "\n\n[The report is not complete: " + how + ".]"
 		}
-		return end, nil
+		return end
 	}
 	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", t.SessionID)
-	return end, nil
+	return end
 }
 
 // describeFailure returns the error of the call. Where a declined ask ends the work of a run, it ends that of the

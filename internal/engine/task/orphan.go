@@ -23,6 +23,7 @@ func (r *Registry) isOrphan(j session.Job) bool {
 // its tasks; without, they wait.
 func (r *Registry) CloseOrphans(ctx context.Context, id session.ID, resume bool) error {
 	var tasks []session.Job
+	// End the commands in one transaction: their processes are gone.
 	_, err := r.Journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) (drafts []eventlog.Draft, err error) {
 		tasks = nil
 		s, ok, err := tx.Session(id)
@@ -41,6 +42,7 @@ func (r *Registry) CloseOrphans(ctx context.Context, id session.ID, resume bool)
 		}
 		return drafts, nil
 	})
+	// Continue the tasks as jobs of this process: their sessions are durable.
 	jobs := sessionJobs{r, id}
 	for _, j := range tasks {
 		w := r.ContinueTask(*j.Task)

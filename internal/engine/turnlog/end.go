@@ -110,6 +110,7 @@ func (r *Recorder) readMessage(ctx context.Context) (a *session.Assistant, err e
 func (r *Recorder) closeOpenItems(
 	m *session.Assistant, why *session.Failure, kept map[session.PartID]bool,
 ) (drafts []eventlog.Draft) {
+	// Find the recorder's item for each stored one: it may have text that was not committed.
 	streamed := map[session.PartID]*item{}
 	for _, it := range r.order {
 		streamed[it.part] = it
@@ -120,6 +121,7 @@ func (r *Recorder) closeOpenItems(
 		}
 		drafts = append(drafts, eventlog.Draft{Data: it.endEvent(it.meta, !it.done)})
 	}
+	// End what is open. A call that still streamed first gets the end of its arguments.
 	for _, c := range m.Content {
 		it := streamed[c.ItemID()]
 		switch c := c.(type) {

@@ -33,7 +33,9 @@ func (r *Recorder) startItem(ctx context.Context, it *item) error {
 	return r.Commit(ctx, store.Relaxed)
 }
 
-func (r *Recorder) openItem(kind session.FragmentItem, id string) (*item, error) {
+// findOpenItem returns the item that an event of the stream continues. It is a violation of the protocol if that has
+// not begun or has ended.
+func (r *Recorder) findOpenItem(kind session.FragmentItem, id string) (*item, error) {
 	it := r.items[itemKey(kind, id)]
 	if it == nil || it.done {
 		return nil, newViolation("%s %q goes on but is not open", kind, id)
@@ -42,7 +44,7 @@ func (r *Recorder) openItem(kind session.FragmentItem, id string) (*item, error)
 }
 
 func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, id, delta string) error {
-	it, err := r.openItem(kind, id)
+	it, err := r.findOpenItem(kind, id)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, i
 
 // endItem notes that the model ended the item. The next commit records it.
 func (r *Recorder) endItem(kind session.FragmentItem, id string, meta llm.Metadata) error {
-	it, err := r.openItem(kind, id)
+	it, err := r.findOpenItem(kind, id)
 	if err != nil {
 		return err
 	}
@@ -98,6 +100,7 @@ func (r *Recorder) countBytes(piece string) (string, error) {
 // recordCall records a complete call. A local call waits for the end of the stream, because a broken answer may not
 // have meant it: nothing of a broken answer runs.
 func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
+	// Complete the item of its arguments, which some providers do not stream.
 	it := r.items[itemKey(session.FragmentToolInput, ev.ID)]
 	if it == nil {
 		it = &item{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name}
@@ -113,12 +116,14 @@ func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
 			return err
 		}
 	}
+	// Refuse what breaks the protocol.
 	if it.name != ev.Name {
 		return newViolation("the call %q changes its name from %q to %q", ev.ID, it.name, ev.Name)
 	}
 	if r.callByID[ev.ID] != nil {
 		return newViolation("the call %q comes twice", ev.ID)
 	}
+	// Keep a local call for the end of the stream; a hosted one has run already and commits now.
 	c := &Call{
 		PartID: it.part, ID: ev.ID, Name: ev.Name, Input: wrapInput(ev.Input), Invalid: ev.Invalid,
 		meta: encodeMetadata(ev.Metadata), hosted: ev.Hosted,

@@ -29,6 +29,7 @@ func (r *Recorder) Record(ctx context.Context, ev llm.Event) error {
 	switch ev := ev.(type) {
 	case llm.ResponseStart:
 		return fault.PassPoint(ctx, fault.TurnHeaders)
+	// Items begin, grow and end; only their ends and checkpoints carry text into the log.
 	case llm.TextStart:
 		return r.startItem(ctx, &item{kind: session.FragmentText, id: ev.ID})
 	case llm.TextDelta:
@@ -47,6 +48,7 @@ func (r *Recorder) Record(ctx context.Context, ev llm.Event) error {
 		return r.appendDelta(ctx, session.FragmentToolInput, ev.ID, ev.Delta)
 	case llm.ToolInputEnd:
 		return r.endItem(session.FragmentToolInput, ev.ID, nil)
+	// Calls, results of hosted ones, and the end of the answer.
 	case llm.ToolCallEvent:
 		return r.recordCall(ctx, ev)
 	case llm.HostedResult:

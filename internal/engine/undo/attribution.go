@@ -19,6 +19,7 @@ func attributeConflicts(ctx context.Context, j *turnlog.Journal, id session.ID, 
 	if !slices.ContainsFunc(out.Kept, func(f session.KeptFile) bool { return f.Reason == reasonChanged }) {
 		return nil
 	}
+	// Read the sessions that may have changed the files.
 	var others []*session.Session
 	err := j.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)
@@ -31,6 +32,7 @@ func attributeConflicts(ctx context.Context, j *turnlog.Journal, id session.ID, 
 	if err != nil {
 		return err
 	}
+	// Ask the ledger of each whether the present state is its work.
 	for _, other := range others {
 		if other.ID == id || other.Changes == nil || other.Changes.Files == 0 {
 			continue

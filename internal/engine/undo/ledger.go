@@ -141,6 +141,7 @@ func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) err
 // nothing.
 func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 	switch d := d.(type) {
+	// A tool that names its files: the change is known before it is made.
 	case *session.FilesWriting:
 		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
 		for _, f := range d.Files {
@@ -148,12 +149,14 @@ func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 				Call: call, Origin: call, FileChange: f, Failed: d.Failed, interval: interval{position, position},
 			})
 		}
+	// A call that failed may have changed less than it announced.
 	case *session.ToolFailed:
 		for i := len(l.Changes) - 1; i >= 0 && l.Changes[i].MessageID == d.AssistantMessageID; i-- {
 			if l.Changes[i].CallID == d.CallID {
 				l.Changes[i].Failed = true
 			}
 		}
+	// A command: its changes are found by comparing the tree before and after it.
 	case *session.TreeCaptured: // a command of another turn ends those without an end
 		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
 		for _, c := range l.commands {

@@ -41,11 +41,11 @@ func (l *loader) addOrKeepError(d *document.Document) error {
 // disableAgent returns a document that removes an agent whose file is invalid: a built-in one of the name must not run
 // without the rules of the file. The rules of an untrusted project only tighten, so its file removes no agent.
 func disableAgent(d *document.Document) []*document.Document {
-	if d.Entry == "" || d.Part == document.PartCommand || d.Scope == document.ScopeProject {
+	if d.Entry == "" || d.Part == document.PartCommand || d.Layer == document.LayerProject {
 		return nil
 	}
 	text := fmt.Appendf(nil, `{%q: {%s: {"disable": true}}}`, document.PartAgent, document.AppendQuoted(nil, d.Entry))
-	return []*document.Document{{Name: d.Name, Dir: d.Dir, Scope: d.Scope, Text: text}}
+	return []*document.Document{{Name: d.Name, Dir: d.Dir, Layer: d.Layer, Text: text}}
 }
 
 // addDocument parses and checks a document and merges it over the lower layers.
@@ -79,8 +79,8 @@ func (l *loader) addDocument(d *document.Document) error {
 	}
 	l.tightenSandbox(d)
 	c := checker{l, d}
-	c.checkNode(d.Root, reflect.TypeFor[Settings](), "", document.ScopeTrusted)
-	if d.Scope == document.ScopeProject {
+	c.checkNode(d.Root, reflect.TypeFor[Settings](), "", document.LayerTrusted)
+	if d.Layer == document.LayerProject {
 		l.dropOutsideInstructions(d)
 	}
 	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
@@ -142,7 +142,7 @@ func (l *loader) mergePolicies(low *document.Node, d *document.Document) {
 
 // followsReferences reports whether {env:NAME} and {file:path} of the document are expanded.
 func (l *loader) followsReferences(d *document.Document) bool {
-	isUsers := !d.IsProject() || d.Remote != nil && d.Scope == document.ScopeTrusted
+	isUsers := !d.IsProject() || d.Remote != nil && d.Layer == document.LayerTrusted
 	return isUsers && d.Part == "" && !l.literal
 }
 

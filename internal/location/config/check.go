@@ -15,7 +15,7 @@ type checker struct {
 }
 
 // checkNode checks n against t. above is the last scope that may set the key that holds n.
-func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above document.Scope) {
+func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above document.Layer) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -36,7 +36,7 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		case !known && !open:
 			message := unknownKeyMessage(m.Key, path, fields)
 			c.addWarning(c.doc.FindPosition(m.Offset), WarnUnknown, document.JoinKey(path, m.Key), message)
-			return c.doc.Scope == document.ScopeProject
+			return c.doc.Layer == document.LayerProject
 		case !known:
 			f.scope = openScope
 			if near := suggestKey(m.Key, t); near != "" {
@@ -48,7 +48,7 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 				)
 			}
 		}
-		may := maxScope(f.scope, above)
+		may := maxLayer(f.scope, above)
 		if f.typ == reflect.TypeFor[Command]() {
 			may = c.commandScope(m.Key, m.Value)
 		}
@@ -71,11 +71,11 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 }
 
 // isRefused reports whether the document may not set a key, which the scopes up to may can, and adds a warning if so.
-func (c *checker) isRefused(m document.Member, key string, may document.Scope) bool {
+func (c *checker) isRefused(m document.Member, key string, may document.Layer) bool {
 	switch {
-	case c.doc.Scope <= may:
+	case c.doc.Layer <= may:
 		return false
-	case may == document.ScopeTrusted:
+	case may == document.LayerTrusted:
 		c.addWarning(c.doc.FindPosition(m.Offset), WarnUntrusted, key, c.doc.UntrustedReason())
 		c.withheld = append(c.withheld, m)
 	default:

@@ -27,7 +27,7 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
 	l.config.Claim = c
 	for _, d := range docs {
-		if d.Scope == document.ScopeProject {
+		if d.Layer == document.LayerProject {
 			l.addClaim(c, d)
 		}
 	}

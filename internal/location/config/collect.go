@@ -29,7 +29,7 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		}
 		if err != nil && (s.isOptional(err) || s.entry != "") {
 			l.addWarning(document.Position{File: s.path}, WarnUnread, "", "is not read: "+pathlessError(err))
-			docs = append(docs, disableAgent(&document.Document{Name: s.path, Scope: s.scope, Part: s.part, Entry: s.entry})...)
+			docs = append(docs, disableAgent(&document.Document{Name: s.path, Layer: s.layer, Part: s.part, Entry: s.entry})...)
 			continue
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		}
 		docs = append(
 			docs,
-			&document.Document{Name: s.path, Dir: filepath.Dir(s.path), Scope: s.scope, Part: s.part, Entry: s.entry, Text: raw},
+			&document.Document{Name: s.path, Dir: filepath.Dir(s.path), Layer: s.layer, Part: s.part, Entry: s.entry, Text: raw},
 		)
 	}
 	return docs, nil

@@ -12,11 +12,11 @@ var shellLine = regexp.MustCompile("!`([^`]+)`")
 func ShellLines(template string) [][]int { return shellLine.FindAllStringSubmatchIndex(template, -1) }
 
 // commandScope returns the last scope whose documents may define a command.
-func (l *loader) commandScope(name string, n *document.Node) document.Scope {
+func (l *loader) commandScope(name string, n *document.Node) document.Layer {
 	if l.own[name] || len(ShellLines(n.Get("template").TextValue())) > 0 {
-		return document.ScopeTrusted
+		return document.LayerTrusted
 	}
-	return document.ScopeProject
+	return document.LayerProject
 }
 
 // ownCommands returns the names of the commands in the user's documents and in trusted documents below them. Invalid
@@ -24,10 +24,10 @@ func (l *loader) commandScope(name string, n *document.Node) document.Scope {
 func ownCommands(below *document.Node, docs []*document.Document) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range below.Get("command").AllMembers() {
-		names[m.Key] = m.Value.Doc.Scope != document.ScopeProject
+		names[m.Key] = m.Value.Doc.Layer != document.LayerProject
 	}
 	for _, d := range docs {
-		if copied := *d; d.Scope == document.ScopeUser && copied.Parse() == nil && copied.NormalizeSpellings() == nil {
+		if copied := *d; d.Layer == document.LayerUser && copied.Parse() == nil && copied.NormalizeSpellings() == nil {
 			for _, m := range copied.Root.Get("command").AllMembers() {
 				names[m.Key] = true
 			}
@@ -39,7 +39,7 @@ func ownCommands(below *document.Node, docs []*document.Document) map[string]boo
 // IsUntrustedCommand reports whether the command's template comes from untrusted files, so that nothing in it may run.
 func (c *Config) IsUntrustedCommand(command string) bool {
 	template := c.root.Get("command").Get(command).Get("template")
-	return template != nil && template.Doc.Scope == document.ScopeProject
+	return template != nil && template.Doc.Layer == document.LayerProject
 }
 
 // UntrustedCommandReason returns why a project's command has no effect until the project is trusted; "" if it has one.

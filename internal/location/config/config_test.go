@@ -812,17 +812,17 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, sc := range []document.Scope{document.ScopeUser, document.ScopeProject} {
+		for _, sc := range []document.Layer{document.LayerUser, document.LayerProject} {
 			l := &loader{
 				seen:   map[string]bool{},
 				getenv: func(string) string { return "" },
 				config: &Config{agentRules: map[string][]RuleList{}},
 			}
-			base := &document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}
+			base := &document.Document{Name: "default", Layer: document.LayerDefault, Text: defaults}
 			if err := l.addDocument(base); err != nil {
 				t.Fatal(err)
 			}
-			err := l.addDocument(&document.Document{Name: "f", Dir: "/nowhere", Scope: sc, Text: []byte(text)})
+			err := l.addDocument(&document.Document{Name: "f", Dir: "/nowhere", Layer: sc, Text: []byte(text)})
 			if err != nil {
 				if _, ok := errors.AsType[*document.Error](err); !ok {
 					t.Fatalf("an error without a place: %v", err)
@@ -834,7 +834,7 @@ func FuzzLoad(f *testing.F) {
 			if err != nil {
 				t.Fatalf("a document that is fine does not merge: %v", err)
 			}
-			if sc == document.ScopeProject && (len(s.Provider) > 0 || s.Shell != "") {
+			if sc == document.LayerProject && (len(s.Provider) > 0 || s.Shell != "") {
 				t.Fatalf("taken from a project: %+v", s)
 			}
 		}

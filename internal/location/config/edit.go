@@ -19,7 +19,7 @@ import (
 // Comments, order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be
 // invalid, or would hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
-	d := &document.Document{Name: name, Scope: document.ScopeUser, Text: text}
+	d := &document.Document{Name: name, Layer: document.LayerUser, Text: text}
 	if err := d.Parse(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 		getenv:  func(string) string { return "" },
 		config:  &Config{agentRules: map[string][]RuleList{}},
 	}
-	edited := &document.Document{Name: name, Scope: document.ScopeUser, Text: out}
+	edited := &document.Document{Name: name, Layer: document.LayerUser, Text: out}
 	if err := l.addDocument(edited); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func suggestKey(key string, t reflect.Type) string {
 	names := append(slices.Collect(maps.Keys(fields)), others...)
 	slices.Sort(names)
 	for _, name := range names {
-		d := spelling.MeasureDistance(strings.ToLower(key), strings.ToLower(name))
+		d := spelling.Levenshtein(strings.ToLower(key), strings.ToLower(name))
 		if d == 0 || d <= 2 && d*3 <= len(name) {
 			return name
 		}

@@ -20,7 +20,7 @@ const maxAncestors = 64
 // source is a file or folder that may hold a document.
 type source struct {
 	path     string
-	scope    document.Scope
+	layer    document.Layer
 	required bool
 	part     string // agent, mode or command: the path is a folder of Markdown files, or one of these
 	entry    string // what the Markdown file defines; "" while it is a folder
@@ -30,28 +30,28 @@ type source struct {
 // added later, above the environment variables.
 func (l *loader) listSources() []source {
 	var s sourceList
-	s.addFiles(document.ScopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
-	s.addFolders(document.ScopeUser, l.dirs.Foreign)
-	s.addFiles(document.ScopeUser, l.dirs.Config, cairnFiles...)
-	s.addFolders(document.ScopeUser, l.dirs.Config)
+	s.addFiles(document.LayerUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
+	s.addFolders(document.LayerUser, l.dirs.Foreign)
+	s.addFiles(document.LayerUser, l.dirs.Config, cairnFiles...)
+	s.addFolders(document.LayerUser, l.dirs.Config)
 	if l.dirs.Foreign != "" && l.dirs.Home != "" {
-		s.addDirectory(document.ScopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
+		s.addDirectory(document.LayerUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
 	}
 	if path := Getenv(l.getenv, "CONFIG"); path != "" {
-		s = append(s, source{path: l.expandPath(path, l.opts.Directory), scope: document.ScopeUser, required: true})
+		s = append(s, source{path: l.expandPath(path, l.opts.Directory), layer: document.LayerUser, required: true})
 	}
 	if l.readsProject() {
 		chain := listAncestors(l.opts.Directory, l.opts.Worktree)
 		for _, dir := range chain {
-			s.addFiles(document.ScopeProject, dir, bothFiles...)
+			s.addFiles(document.LayerProject, dir, bothFiles...)
 		}
 		for _, dir := range chain {
-			s.addDirectory(document.ScopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
-			s.addDirectory(document.ScopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
+			s.addDirectory(document.LayerProject, filepath.Join(dir, ".opencode"), openCodeFiles)
+			s.addDirectory(document.LayerProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
 	if dir := l.namedDirectory(); dir != "" {
-		s.addDirectory(document.ScopeUser, dir, bothFiles)
+		s.addDirectory(document.LayerUser, dir, bothFiles)
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func (l *loader) checkNamedDirectory() {
 func (l *loader) managedSources() []source {
 	var s sourceList
 	for _, dir := range l.dirs.Managed {
-		s.addDirectory(document.ScopeUser, dir, bothFiles)
+		s.addDirectory(document.LayerUser, dir, bothFiles)
 	}
 	return s
 }
@@ -105,24 +105,24 @@ var (
 type sourceList []source
 
 // addDirectory adds a directory of configuration: its files, then its folders of Markdown files.
-func (s *sourceList) addDirectory(sc document.Scope, dir string, names []string) {
+func (s *sourceList) addDirectory(sc document.Layer, dir string, names []string) {
 	s.addFiles(sc, dir, names...)
 	s.addFolders(sc, dir)
 }
 
-func (s *sourceList) addFiles(sc document.Scope, dir string, names ...string) {
+func (s *sourceList) addFiles(sc document.Layer, dir string, names ...string) {
 	for _, name := range names {
 		if dir != "" {
-			*s = append(*s, source{path: filepath.Join(dir, name), scope: sc})
+			*s = append(*s, source{path: filepath.Join(dir, name), layer: sc})
 		}
 	}
 }
 
-func (s *sourceList) addFolders(sc document.Scope, dir string) {
+func (s *sourceList) addFolders(sc document.Layer, dir string) {
 	for _, part := range []string{document.PartCommand, document.PartAgent, document.PartMode} {
 		for _, name := range []string{part, part + "s"} {
 			if dir != "" {
-				*s = append(*s, source{path: filepath.Join(dir, name), scope: sc, part: part})
+				*s = append(*s, source{path: filepath.Join(dir, name), layer: sc, part: part})
 			}
 		}
 	}
@@ -174,7 +174,7 @@ var errNoFile = errors.New("not a regular file")
 // isOptional reports whether loading continues without a source that cannot be read. A project's unreadable file must
 // not stop cairn. A user's file must: it may contain permission rules.
 func (s source) isOptional(err error) bool {
-	return !s.required && (s.scope == document.ScopeProject || s.part != "" && errors.Is(err, errNoFile))
+	return !s.required && (s.layer == document.LayerProject || s.part != "" && errors.Is(err, errNoFile))
 }
 
 // readFile returns the content of a regular file of limited size and records its state. Opening never blocks, also not

@@ -23,7 +23,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	if l.getenv == nil {
 		l.getenv = func(string) string { return "" }
 	}
-	base := &document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}
+	base := &document.Document{Name: "default", Layer: document.LayerDefault, Text: defaults}
 	if err := l.addDocument(base); err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (l *loader) addFiles(ctx context.Context) error {
 	}
 	trusted := l.decideTrust(docs)
 	for _, d := range docs {
-		if trusted && d.Scope == document.ScopeProject {
-			d.Scope = document.ScopeTrusted
+		if trusted && d.Layer == document.LayerProject {
+			d.Layer = document.LayerTrusted
 		}
 		if err := l.addOrKeepError(d); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (l *loader) addFiles(ctx context.Context) error {
 func (l *loader) addVariables() error {
 	user := func(name, text string) error {
 		return l.addOrKeepError(&document.Document{
-			Name: name, Dir: l.opts.Directory, Scope: document.ScopeUser, Text: []byte(text),
+			Name: name, Dir: l.opts.Directory, Layer: document.LayerUser, Text: []byte(text),
 		})
 	}
 	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
@@ -91,7 +91,7 @@ func (l *loader) addVariables() error {
 		d := &document.Document{
 			Name:  "CAIRN_PERMISSION",
 			Dir:   l.opts.Directory,
-			Scope: document.ScopeUser,
+			Layer: document.LayerUser,
 			Wrap:  "permission",
 			Text:  []byte(v),
 		}

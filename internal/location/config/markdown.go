@@ -36,8 +36,8 @@ func (l *loader) listMarkdown(s source) []source {
 			case isMarkdown && len(out) == maxMarkdown:
 				l.addWarning(document.Position{File: path}, WarnIgnored, "", "is not read: the folder has too many files")
 				return
-			case isMarkdown && entry != "" && l.staysInProject(s.scope, path):
-				out = append(out, source{path: path, scope: s.scope, part: s.part, entry: prefix + entry})
+			case isMarkdown && entry != "" && l.staysInProject(s.layer, path):
+				out = append(out, source{path: path, layer: s.layer, part: s.part, entry: prefix + entry})
 			}
 		}
 	}
@@ -47,8 +47,8 @@ func (l *loader) listMarkdown(s source) []source {
 }
 
 // staysInProject reports whether a document may be read: a project's file must not be a link to a file outside of it.
-func (l *loader) staysInProject(sc document.Scope, path string) bool {
-	if sc != document.ScopeProject {
+func (l *loader) staysInProject(sc document.Layer, path string) bool {
+	if sc != document.LayerProject {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(path)

@@ -9,7 +9,7 @@ import (
 // addRemotes adds the organisations' documents, each below the configuration that it names.
 func (l *loader) addRemotes(ctx context.Context) error {
 	for _, r := range l.opts.Remotes {
-		docs, err := l.collectDocuments(ctx, []source{{path: r.File, scope: document.ScopeProject}})
+		docs, err := l.collectDocuments(ctx, []source{{path: r.File, layer: document.LayerProject}})
 		if err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (l *loader) addRemotes(ctx context.Context) error {
 		}
 		why, _, err := l.probeUntrusted(d)
 		if err == nil && l.isRemoteTrusted(r, d, why) {
-			d.Scope = document.ScopeTrusted
+			d.Layer = document.LayerTrusted
 			_, _, err = l.probeUntrusted(d) // the withheld part may be invalid, too
 		}
 		if err != nil { // an organisation's error must not stop the user's work

@@ -19,7 +19,7 @@ import (
 // A later rule of a list wins over an earlier one, so the order of the steps decides which member wins.
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
 	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
-	list.Trusted = n.Doc.Scope == document.ScopeTrusted && len(l.config.Unrun) == 0
+	list.Trusted = n.Doc.Layer == document.LayerTrusted && len(l.config.Unrun) == 0
 	// The tools of cairn's and OpenCode's form, or of Claude Code's.
 	tools := n.RemoveMember("tools")
 	switch isAgent := path != ""; {
@@ -253,7 +253,7 @@ func (l *loader) suggestPattern(r session.Rule) string {
 // warnIdleRules reports allow rules of a project that have no effect.
 func (l *loader) warnIdleRules(d *document.Document, list *RuleList, path string) {
 	kind, reason := WarnUntrusted, d.UntrustedReason()
-	if d.Scope == document.ScopeTrusted {
+	if d.Layer == document.LayerTrusted {
 		kind = WarnUnrun
 		reason = "has no effect beside plugins, tools and hooks that do not run: see cairn trust --without-plugins"
 	}

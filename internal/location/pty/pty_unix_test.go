@@ -272,7 +272,7 @@ func TestTickets(t *testing.T) {
 	d := newDesk(t)
 	i, other := d.sh(t, "read x"), d.sh(t, "read x")
 	holder := pty.Holder{
-		Caller: caller.Caller{Kind: caller.KindToken, Token: "x", Scope: caller.Admin}, Origin: "http://a",
+		Caller: caller.Caller{Kind: caller.KindToken, Token: "x", Role: caller.Admin}, Origin: "http://a",
 	}
 	word, err := d.IssueTicket(d.dir, i.ID, holder)
 	if err != nil || len(word) != 36 {

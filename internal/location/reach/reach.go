@@ -28,7 +28,7 @@ type Guard struct {
 // the server was started in it or above it. The user's home and the directories above it open nothing below them, and
 // are open themselves only if a session is in them.
 func (g *Guard) CheckDirectory(ctx context.Context, dir string) error {
-	if caller.FromContext(ctx).Scope >= caller.Approve {
+	if caller.FromContext(ctx).Role >= caller.Approve {
 		return nil
 	}
 	known, err := g.isKnown(ctx, dir)

@@ -48,12 +48,14 @@ func (w *walk) compareValue(what string, seq int64, stored, folded any) {
 // maxShown bounds what a violation shows of a row, in bytes.
 const maxShown = 300
 
+// compareMessages compares the stored messages with those that the log folds to.
 func (w *walk) compareMessages(r store.Reader) error {
 	rows, err := store.ReadRawMessages(r, w.id, store.MessageQuery{After: -1})
 	if err != nil {
 		return err
 	}
 	left := len(w.fold.messages)
+	// Each stored row must be what the log folds to.
 	for _, row := range rows {
 		m, ok, _ := store.FindMessage(w.fold, w.id, row.ID)
 		if !ok {
@@ -75,6 +77,7 @@ func (w *walk) compareMessages(r store.Reader) error {
 			)
 		}
 	}
+	// What is left of the fold has no row.
 	if left > 0 {
 		w.report(Rebuilt, w.id, -1, "%d messages of the log are missing", left)
 	}

@@ -4,6 +4,7 @@ import "github.com/cairn-dev/cairn/internal/session"
 
 // followTurn handles events of turns and their items.
 func (w *walk) followTurn(e session.Event) {
+	// A turn begins once. Some events change turns that have ended.
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if w.turns[d.AssistantMessageID] != nil {
@@ -18,6 +19,7 @@ func (w *walk) followTurn(e session.Event) {
 	if w.followEdit(e) || id == "" {
 		return
 	}
+	// Everything else must lie between the beginning and the end of its turn.
 	t := w.turns[id]
 	switch {
 	case t == nil:
@@ -59,6 +61,7 @@ func (w *walk) checkTurnEnd(e session.Event, id session.MessageID) {
 func (w *walk) followItem(e session.Event, id session.MessageID) {
 	part := partOf(e.Data)
 	it := w.items[part]
+	// An item begins once.
 	if beginsItem(e.Data) {
 		if it != nil {
 			w.report(Terminal, w.id, e.Seq, "the item %s begins twice", part)
@@ -66,6 +69,7 @@ func (w *walk) followItem(e session.Event, id session.MessageID) {
 		w.items[part] = &itemState{turn: id, kind: e.Data.Kind()}
 		return
 	}
+	// It must have begun in the same turn and not have ended.
 	switch {
 	case it == nil || it.turn != id:
 		w.report(Parent, w.id, e.Seq, "%s of the item %s, which has not begun in the turn %s", e.Data.Kind(), part, id)
@@ -74,6 +78,7 @@ func (w *walk) followItem(e session.Event, id session.MessageID) {
 		w.reportAfterEnd(e, part)
 		return
 	}
+	// What ends it, and the order of a call and its success.
 	switch e.Data.(type) {
 	case *session.TextEnded, *session.ReasoningEnded:
 		it.ended = true

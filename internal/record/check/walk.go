@@ -18,6 +18,7 @@ func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.I
 		items: map[session.PartID]*itemState{}, asks: map[session.AskID]*askState{}, events: map[session.EventID]bool{},
 		fold: newScratch(id),
 	}
+	// Follow the log page by page, checking each event against those before it.
 	for more := true; more; {
 		rows, err := r.Events(id, w.next-1, page)
 		if err != nil {
@@ -31,6 +32,7 @@ func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.I
 			return context.Cause(ctx)
 		}
 	}
+	// The log must end where its head says.
 	head, err := r.Head(id)
 	if err != nil {
 		return err
@@ -80,7 +82,9 @@ type askState struct {
 	replied bool
 }
 
+// followRow checks the next event of the log. An event that cannot be read or folded marks the fold as lost.
 func (w *walk) followRow(row store.EventRow) {
+	// Position and identity: seqs without gaps, ids used once.
 	if row.Kind == session.KindCreated && len(w.events) == 0 {
 		w.next = row.Seq
 	}
@@ -93,6 +97,7 @@ func (w *walk) followRow(row store.EventRow) {
 		w.report(Gapless, w.id, row.Seq, "the event id %s is used twice", row.ID)
 	}
 	w.events[row.ID] = true
+	// The content: readable, and of a session that was created first.
 	e, err := eventlog.Decode(row)
 	if err != nil {
 		w.report(Readable, w.id, row.Seq, "%v", err)
@@ -106,10 +111,12 @@ func (w *walk) followRow(row store.EventRow) {
 	if stamped := e.Data.Stamp().SessionID; stamped != w.id {
 		w.report(Gapless, w.id, row.Seq, "the event names session %q", stamped)
 	}
+	// The rules of each kind.
 	w.followEpoch(e)
 	w.followInbox(e)
 	w.followTurn(e)
 	w.followAsk(e)
+	// Fold it, for the comparison with the rows.
 	if err := w.fold.apply(e); err != nil {
 		w.report(Rebuilt, w.id, e.Seq, "the log cannot be folded: %v", err)
 		w.lost = true
@@ -154,8 +161,10 @@ func (w *walk) followEpoch(e session.Event) {
 	w.revision = e.Private.Epoch.Revision
 }
 
+// followInbox follows the prompts and requests of the inbox from their admission to their end.
 func (w *walk) followInbox(e session.Event) {
 	switch d := e.Data.(type) {
+	// An id is admitted once, as a prompt or as a request for a compaction.
 	case *session.PromptAdmitted:
 		if w.prompts[d.MessageID] != nil {
 			w.report(Admitted, w.id, e.Seq, "the prompt %s is admitted twice", d.MessageID)
@@ -166,6 +175,7 @@ func (w *walk) followInbox(e session.Event) {
 			w.report(Admitted, w.id, e.Seq, "the request %s is admitted twice", d.MessageID)
 		}
 		w.prompts[d.MessageID] = &promptState{text: encode(d.Request), delivery: d.Delivery}
+	// It leaves the inbox once: promoted as it was admitted, or withdrawn.
 	case *session.CompactionStarted:
 		if w.prompts[d.RequestID] != nil {
 			if p := w.pendingPrompt(e, d.RequestID); p != nil {
@@ -186,6 +196,7 @@ func (w *walk) followInbox(e session.Event) {
 		if p := w.pendingPrompt(e, d.MessageID); p != nil {
 			p.end = "withdrawn"
 		}
+	// Until then it may change.
 	case *session.InputEdited:
 		if p := w.pendingPrompt(e, d.MessageID); p != nil {
 			p.text = encode(d.Prompt)

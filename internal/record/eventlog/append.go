@@ -40,16 +40,19 @@ func (l *Log) Append(
 	if err := l.store.FindDamage(id); err != nil {
 		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
+	// The transaction may run again after a conflict: everything that it sets is set anew.
 	var events []session.Event
 	var slot *sessionRow
 	var row *session.Session
 	err := l.store.Update(ctx, d, func(tx store.Tx) error {
 		row = nil
+		// Let the caller decide in the transaction, on the state that its events will follow.
 		drafts, err := decide(tx)
 		events = make([]session.Event, 0, len(drafts))
 		if err != nil || len(drafts) == 0 {
 			return err
 		}
+		// Find the place of the first event. The tail is verified, so that nothing is appended to a damaged log.
 		head, err := tx.Head(id)
 		if err != nil {
 			return err
@@ -65,6 +68,8 @@ func (l *Log) Append(
 		if head < 0 {
 			next = created.FirstSeq()
 		}
+		// Insert the events and apply them to the rows. The session's row comes from the cache if it is of this
+		// head, and is taken out of it until the commit.
 		rows := projection.NewBatch(tx)
 		slot, row = l.rows.takeRow(id, head)
 		rows.HoldSession(row)
@@ -90,6 +95,7 @@ func (l *Log) Append(
 	if err != nil {
 		return nil, err
 	}
+	// Committed: give the row back, and tell the streams.
 	if len(events) > 0 {
 		l.rows.putRow(slot, events[len(events)-1].Seq, row)
 	}
@@ -106,6 +112,7 @@ func (l *Log) AppendDeleted(
 	var ended []session.Event
 	err := l.store.Update(ctx, store.Durable, func(tx store.Tx) error {
 		ended = nil
+		// A session whose log or row is left can be deleted; one without both is gone already.
 		head, err := tx.Head(id)
 		if err != nil {
 			return err
@@ -118,6 +125,7 @@ func (l *Log) AppendDeleted(
 		if err := remove(tx); err != nil { // damaged rows too
 			return err
 		}
+		// The last event outlives the rows.
 		e := l.newEvent(id, head+1, Draft{Data: &session.Deleted{Info: remains}})
 		row, err := Encode(e)
 		if err != nil {
@@ -130,6 +138,7 @@ func (l *Log) AppendDeleted(
 	if err != nil {
 		return err
 	}
+	// Committed: its damage is gone with it, and streams learn of the end.
 	l.store.ForgetDamage(id)
 	l.hub.addCommitted(ended)
 	return nil

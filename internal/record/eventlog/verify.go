@@ -81,6 +81,7 @@ func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 			SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what),
 		}
 	}
+	// Each kind of row names the event that made it. Messages:
 	ms, err := store.ReadRawMessages(r, id, store.MessageQuery{After: head, Limit: 1})
 	if err != nil {
 		return err
@@ -88,6 +89,7 @@ func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 	if len(ms) > 0 {
 		return lost(ms[0].Seq, "the newest message")
 	}
+	// Prompts that wait:
 	ins, err := store.PendingInputs(r, id, "", 0)
 	if err != nil {
 		return err
@@ -97,6 +99,7 @@ func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 			return lost(in.AdmittedSeq, "the newest prompt")
 		}
 	}
+	// Asks that wait:
 	asks, err := r.Asks(store.AskQuery{SessionID: id, Pending: true})
 	if err != nil {
 		return err

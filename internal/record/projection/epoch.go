@@ -19,6 +19,7 @@ func applyEpoch(tx store.Tx, e session.Event) error {
 	if e.Private == nil || e.Private.Epoch == nil {
 		return nil
 	}
+	// Compare: the change must follow the epoch that its writer saw.
 	change := e.Private.Epoch
 	cur, ok, err := tx.Epoch(e.SessionID)
 	if err != nil {
@@ -33,6 +34,7 @@ func applyEpoch(tx store.Tx, e session.Event) error {
 	if change.Revision != cur.Revision+1 {
 		return ErrEpoch
 	}
+	// Set: a change without a baseline only replaces the snapshot.
 	next := store.Epoch{
 		Baseline: cur.Baseline, BaselineSeq: cur.BaselineSeq, Snapshot: change.Snapshot, Revision: change.Revision,
 	}

@@ -10,8 +10,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// applyInbox updates the rows of the prompts and requests that wait. Other events change nothing.
 func applyInbox(tx store.Tx, e session.Event) error {
 	switch d := e.Data.(type) {
+	// Into the inbox, and out of it.
 	case *session.PromptAdmitted:
 		return insertAdmitted(tx, e, d)
 	case *session.Prompted:
@@ -34,6 +36,7 @@ func applyInbox(tx store.Tx, e session.Event) error {
 			return err
 		}
 		return nil
+	// Changes of what waits.
 	case *session.InputEdited:
 		return editInput(tx, e.SessionID, d)
 	case *session.InputRedirected:
@@ -154,6 +157,7 @@ func reorderInputs(tx store.Tx, id session.ID, order []session.MessageID) error 
 	if len(order) != len(pending) {
 		return wrong
 	}
+	// Give out the same ranks again, so that prompts admitted later stay behind.
 	byID := map[session.MessageID]*session.Input{}
 	ranks := make([]int64, 0, len(pending))
 	for _, in := range pending {

@@ -7,7 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// applyMessage updates the messages, the spend of requests without one, and the mark of unfinished work.
 func applyMessage(b *Batch, e session.Event) error {
+	// An event that begins a message.
 	if m := session.Begin(e.Data, e.Seq); m != nil {
 		if err := beginMessage(b, e, m); err != nil {
 			return err
@@ -19,9 +21,11 @@ func applyMessage(b *Batch, e session.Event) error {
 		}
 		return updateMark(b, e, nil)
 	}
+	// An event of a turn.
 	if id := session.ChangedTurn(e.Data); id != "" {
 		return foldTurn(b, e, id)
 	}
+	// Events that change other messages, or cost something without one.
 	switch d := e.Data.(type) {
 	case *session.MessagesCopied:
 		return putCopies(b.tx, e.SessionID, d)
@@ -110,7 +114,7 @@ func foldTurn(b *Batch, e session.Event, id session.MessageID) error {
 	return updateMark(b, e, a)
 }
 
-// addSpend writes the ledger line of a turn that ended with its usage, which may be zero.
+// addSpend writes the spend of a turn that ended with its usage, which may be zero.
 func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
 	switch d := e.Data.(type) {
@@ -127,8 +131,8 @@ func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	return tx.AddSpend(line)
 }
 
-// addRequestSpend writes the ledger line of a request without a message; nil used nothing.
-func addRequestSpend(tx store.Tx, e session.Event, used *session.Asked) error {
+// addRequestSpend writes the spend of a request without a message; nil used nothing.
+func addRequestSpend(tx store.Tx, e session.Event, used *session.RequestCost) error {
 	if used == nil {
 		return nil
 	}

@@ -370,7 +370,7 @@ type ApprovalWriter interface {
 	DeleteApproval(id string) (existed bool, err error)
 }
 
-// Spend is one line of the immutable ledger: what one turn cost. It outlives its session.
+// Spend is what one turn cost, one immutable line. It outlives its session.
 type Spend struct {
 	SessionID session.ID       `json:"sessionID"`
 	Seq       int64            `json:"seq"`
@@ -380,13 +380,13 @@ type Spend struct {
 	Tokens    session.Tokens   `json:"tokens"`
 }
 
-// SpendReader reads the ledger.
+// SpendReader reads what turns cost.
 type SpendReader interface {
 	// Spent returns the lines with time >= since, of one session or of all (""), by (time, session, seq).
 	Spent(id session.ID, since int64) ([]Spend, error)
 }
 
-// SpendWriter writes the ledger.
+// SpendWriter writes what turns cost.
 type SpendWriter interface {
 	// AddSpend adds the line; an existing line with the same session and seq stays as it is.
 	AddSpend(s Spend) error

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -21,6 +22,9 @@ const (
 	kindTool    = "tool"
 	kindMessage = "message"
 )
+
+// report describes a request.
+type report struct{ *engine.NextRequest }
 
 // tally sums up the sources of a request.
 type tally struct {
@@ -73,16 +77,12 @@ func (t *tally) list(bytes, tokens int64) []api.ContextSource {
 func textSize(text string) scope.RequestSize { return scope.MeasureText(text) }
 
 // describeRequest describes the request.
-func (d *draft) describeRequest() api.ContextRequest {
-	now := llm.PrefixOf(d.Built)
-	prefix := d.input.ComparePrefix(now, history.SentPrefix{})
-	prefix.Bytes, prefix.Dense, prefix.Media = d.Size.Bytes, d.Size.Dense, d.Size.Media
-	last := d.lastRequest()
+func (d report) describeRequest() api.ContextRequest {
 	t := &tally{ratio: d.Model.TokensPerByte, scale: 1}
 	if n := d.Size.EstimateTokens(t.ratio); n > 0 {
 		t.scale = float64(d.Tokens) / float64(n)
 	}
-	shared := compareWithLast(last, prefix, now)
+	shared := compareWithLast(d.Last, d.Record, d.Prefix)
 	d.addSystem(t, shared.system)
 	for _, tool := range d.Built.Tools {
 		t.add(kindTool, tool.Name, scope.MeasureTools([]llm.ToolDefinition{tool}), shared.tools)
@@ -90,12 +90,12 @@ func (d *draft) describeRequest() api.ContextRequest {
 	d.addMessages(t, shared.messages)
 	out := api.ContextRequest{
 		SessionID: d.Session.ID, Agent: d.Agent.ID, Model: d.Model.Ref, Bytes: d.Size.Bytes, Tokens: d.Tokens,
-		Messages: len(d.Built.Messages), Sources: t.list(d.Size.Bytes, d.Tokens), Prefix: *prefix, Prompts: d.prompts,
-		Update: maskText(d.update), Waiting: d.waiting, Window: d.measureWindow(),
+		Messages: len(d.Built.Messages), Sources: t.list(d.Size.Bytes, d.Tokens), Prefix: *d.Record, Prompts: d.Prompts,
+		Update: maskText(d.Update), Waiting: d.Waiting, Window: d.measureWindow(),
 	}
 	out.Missing = d.listMissingPages()
 	d.foreseeShrinking(&out)
-	if last != nil {
+	if last := d.Last; last != nil {
 		out.Last = &api.ContextTurn{MessageID: last.ID, Hash: last.Prefix.Hash}
 		if last.Tokens != nil {
 			out.Last.Tokens = *last.Tokens
@@ -105,8 +105,8 @@ func (d *draft) describeRequest() api.ContextRequest {
 }
 
 // listMissingPages returns the addresses of instructions that were never fetched.
-func (d *draft) listMissingPages() (missing []string) {
-	for _, s := range d.sources {
+func (d report) listMissingPages() (missing []string) {
+	for _, s := range d.Sources {
 		for _, p := range s.Parts {
 			if strings.HasSuffix(p.Text, instruction.NotFetched) {
 				missing = append(missing, p.Name)
@@ -117,9 +117,9 @@ func (d *draft) listMissingPages() (missing []string) {
 }
 
 // foreseeShrinking says what the next turn does to the history before it sends a request.
-func (d *draft) foreseeShrinking(out *api.ContextRequest) {
+func (d report) foreseeShrinking(out *api.ContextRequest) {
 	tokens := d.Tokens
-	if d.HidesOutputs(d.input) {
+	if d.HidesOutputs(d.Input) {
 		turns, freed := d.ListPrunable()
 		for _, t := range turns {
 			out.Hides.Outputs += len(t.Calls)
@@ -136,23 +136,13 @@ func (d *draft) foreseeShrinking(out *api.ContextRequest) {
 	out.Compacts = true
 }
 
-func (d *draft) measureWindow() (w api.ContextWindow) {
+func (d report) measureWindow() (w api.ContextWindow) {
 	w.Size, w.Compact = d.Model.Window.InputLimit(), d.CompactionLimit()
 	if w.Size > 0 {
 		w.Room = w.Size - d.Model.Window.RequestLimit(d.Scope.Compaction.Reserved)
 		w.Fill = float64(d.Tokens*1000/w.Size) / 10
 	}
 	return w
-}
-
-// lastRequest returns the newest turn that sent a request, nil without one. A compaction may hide it.
-func (d *draft) lastRequest() *session.Assistant {
-	for _, m := range slices.Backward(d.History.Messages()) {
-		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {
-			return a
-		}
-	}
-	return d.hidden
 }
 
 // sharedPrefix is the part of a request that equals the last one, in the order in which providers cache it.
@@ -175,7 +165,7 @@ func compareWithLast(last *session.Assistant, now *session.CachePrefix, p llm.Pr
 }
 
 // addSystem counts the system texts: those of the agent and the model, of the context, and of the prompt.
-func (d *draft) addSystem(t *tally, cached bool) {
+func (d report) addSystem(t *tally, cached bool) {
 	texts := d.Built.System
 	if d.Agent.System != "" {
 		t.add(kindSystem, "prompt of the agent "+d.Agent.ID, textSize(d.Agent.System), cached)
@@ -186,7 +176,7 @@ func (d *draft) addSystem(t *tally, cached bool) {
 	if d.Agent.System+d.Model.System != "" {
 		texts = texts[1:]
 	}
-	if d.input.Baseline != "" {
+	if d.Input.Baseline != "" {
 		texts = texts[1:]
 		d.addContext(t, cached)
 	}
@@ -200,8 +190,8 @@ func (d *draft) addSystem(t *tally, cached bool) {
 
 // addContext divides the baseline by its sources. What no source accounts for, because the source has changed since the
 // baseline was rendered, counts for the sources that lie there.
-func (d *draft) addContext(t *tally, cached bool) {
-	rest := d.input.Baseline
+func (d report) addContext(t *tally, cached bool) {
+	rest := d.Input.Baseline
 	var unmatched []systemcontext.SourceDescription
 	settle := func(text string) {
 		if text = strings.TrimSpace(text); text == "" && len(unmatched) == 0 {
@@ -218,7 +208,7 @@ func (d *draft) addContext(t *tally, cached bool) {
 		}
 		unmatched = nil
 	}
-	for _, s := range d.sources {
+	for _, s := range d.Sources {
 		whole := joinParts(s.Parts)
 		at := strings.Index(rest, whole)
 		if whole == "" || at < 0 {
@@ -246,10 +236,10 @@ func joinParts(parts []systemcontext.SourcePart) string {
 }
 
 // addMessages counts the messages; the first shared ones of the request are cached.
-func (d *draft) addMessages(t *tally, shared int) {
+func (d report) addMessages(t *tally, shared int) {
 	seen := 0
 	compacted := d.History.NewestCompaction()
-	for _, m := range d.History.VisibleMessages(d.input.BaselineSeq) {
+	for _, m := range d.History.VisibleMessages(d.Input.BaselineSeq) {
 		kept := m.Meta().Seq < compacted && m.Meta().Type != session.TypeSystem
 		for _, lowered := range history.Lower([]session.Message{m}, d.Model, d.Session.Excluded...) {
 			seen++
@@ -263,7 +253,7 @@ func (d *draft) addMessages(t *tally, shared int) {
 
 type messageState struct{ kept, cached bool }
 
-func (d *draft) addMessage(t *tally, m session.Message, lowered llm.Message, s messageState) {
+func (d report) addMessage(t *tally, m session.Message, lowered llm.Message, s messageState) {
 	if s.kept {
 		t.add(kindMessage, "kept beside the summary", scope.MeasureMessages([]llm.Message{lowered}), s.cached)
 		return

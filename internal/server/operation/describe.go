@@ -53,7 +53,7 @@ func (o Operation) describe(d Description) openapi.Operation {
 
 // describeUse says what the types do not: the scope that callers need, and how the operation differs from others.
 func (o Operation) describeUse() string {
-	text := "Requires the scope " + o.Scope.String() + "."
+	text := "Requires the scope " + o.Role.String() + "."
 	if o.IsStream() {
 		text += " The response sends events until the client disconnects."
 	}

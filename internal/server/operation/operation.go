@@ -33,7 +33,7 @@ import (
 
 // Operation is one row of a contract's table.
 type Operation struct {
-	Scope  caller.AccessScope // what its callers need
+	Role   caller.Role // what its callers need
 	Method string
 	Path   string // a pattern of http.ServeMux
 	ID     string // operationId in the document; the document leaves out operations without one
@@ -143,12 +143,12 @@ func newOperation[In, Out any](route, id string) Operation {
 	name, pattern, _ := strings.Cut(route, " ")
 	method, rest, _ := strings.Cut(pattern, " ")
 	path, summary, _ := strings.Cut(rest, " ")
-	scope, err := caller.ParseScope(name)
+	role, err := caller.ParseRole(name)
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: %v", route, err))
 	}
 	o := Operation{
-		Scope: scope, Method: method, Path: path, ID: id, summary: summary,
+		Role: role, Method: method, Path: path, ID: id, summary: summary,
 		request: newRequestType(pattern, reflect.TypeFor[In]()),
 	}
 	var zero Out

@@ -16,15 +16,15 @@ type Routes struct {
 
 // Route holds the requirements of a request.
 type Route struct {
-	Scope  caller.AccessScope
+	Role   caller.Role
 	Stream bool // events until the client leaves
 }
 
 // NewRoutes returns the routes of the operations. Requests to other routes need the scope unknown.
-func NewRoutes(unknown caller.AccessScope, operations ...Operation) Routes {
-	t := Routes{http.NewServeMux(), Route{Scope: unknown}}
+func NewRoutes(unknown caller.Role, operations ...Operation) Routes {
+	t := Routes{http.NewServeMux(), Route{Role: unknown}}
 	for _, o := range operations {
-		t.mux.Handle(o.Method+" "+o.Path, routeHandler{Route{o.Scope, o.IsStream()}})
+		t.mux.Handle(o.Method+" "+o.Path, routeHandler{Route{o.Role, o.IsStream()}})
 	}
 	return t
 }

@@ -56,7 +56,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 ) (opencode.Session, error) {
 	q := admit.CreateRequest{
 		ParentID: in.Body.ParentID, Agent: in.Body.Agent, Location: in.Location.Location, Title: in.Body.Title,
-		Metadata: in.Body.Metadata, Open: caller.FromContext(ctx).Scope >= caller.Approve,
+		Metadata: in.Body.Metadata, Open: caller.FromContext(ctx).Role >= caller.Approve,
 	}
 	if m := in.Body.Model; m != nil {
 		q.Model = &session.ModelRef{ID: m.ID, ProviderID: m.ProviderID, Variant: m.Variant}

@@ -12,13 +12,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// scope is which sessions of a project a list has: with "project" those of all its directories. Other values are
-// ignored.
-type scope string
+// projectFilter is which sessions of a project a list has: with "project" those of all its directories. Other values
+// are ignored.
+type projectFilter string
 
 // DecodeRequest implements operation.Decoder.
-func (s *scope) DecodeRequest(r *http.Request) error {
-	*s = scope(r.URL.Query().Get("scope"))
+func (s *projectFilter) DecodeRequest(r *http.Request) error {
+	*s = projectFilter(r.URL.Query().Get("scope"))
 	return nil
 }
 
@@ -37,12 +37,12 @@ func (d *directoryQuery) DecodeRequest(r *http.Request) error {
 func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	Location  operation.Location
 	Directory directoryQuery
-	Scope     scope   `query:"scope" enum:"project"`
-	Path      *string `query:"path"`
-	Roots     string  `query:"roots"`
-	Start     int64   `query:"start"`
-	Search    string  `query:"search"`
-	Limit     int64   `query:"limit" default:"100"`
+	Scope     projectFilter `query:"scope" enum:"project"`
+	Path      *string       `query:"path"`
+	Roots     string        `query:"roots"`
+	Start     int64         `query:"start"`
+	Search    string        `query:"search"`
+	Limit     int64         `query:"limit" default:"100"`
 },
 ) (operation.Func[[]opencode.Session], error) {
 	q, err := newSessionQuery(in.Roots, store.SessionQuery{Search: in.Search, Since: in.Start, Limit: int(in.Limit)})

@@ -141,7 +141,7 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 	sessions := sessionHandlers{d}
 	inbox := inboxHandlers{d}
 	jobs := jobHandlers{d}
-	ledger := ledgerHandlers{d}
+	spend := spendHandlers{d}
 	contexts := contextHandlers{d}
 	return append([]operation.Operation{
 		operation.New("prompt POST /api/session/import Import a piece of a session",
@@ -176,10 +176,10 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 			"", contexts.previewCompaction).WithStatuses(http.StatusConflict),
 		operation.New("read GET /api/context/explain Return why a file is in the system context or not",
 			"", contexts.explainInstruction),
-		operation.New("read GET "+sessionPath+"/spend List the spending of a session", "", ledger.list),
+		operation.New("read GET "+sessionPath+"/spend List the spending of a session", "", spend.list),
 		operation.New("prompt POST /api/command/expand Return the prompt that a command expands to",
 			"", locations.expandCommand),
-		operation.New("read GET /api/stats Return the spending of all sessions", "", ledger.sum),
+		operation.New("read GET /api/stats Return the spending of all sessions", "", spend.sum),
 		operation.New("read GET /api/config/explain Return where the settings of a location come from",
 			"", locations.explainConfig),
 		operation.New("read GET /api/doctor Check the installation", "", locations.runDoctor),

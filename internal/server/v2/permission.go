@@ -157,7 +157,7 @@ func (h permissionHandlers) approvalScope(
 		return project, nil
 	}
 	info, err := h.Locations.Location(ctx, l)
-	return session.ApprovalScope(project, session.Location{Directory: info.Directory}), err
+	return session.ApprovalProject(project, session.Location{Directory: info.Directory}), err
 }
 
 func (h permissionHandlers) revoke(ctx context.Context, in struct {

@@ -87,7 +87,7 @@ func compareLines(a, b string) float64 {
 	case len(a)+len(b) > maxCompared:
 		return 0
 	default:
-		return 1 - float64(spelling.MeasureDistance(a, b))/float64(longest)
+		return 1 - float64(spelling.Levenshtein(a, b))/float64(longest)
 	}
 }
 

@@ -15,23 +15,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scope is the origin of a document. It decides which keys the document may set. Scopes are ordered: a key that one
-// scope may set, every earlier scope may set too.
-type Scope int
+// Layer is the origin of a document. It decides which keys the document may set. Layers are ordered: a key that one
+// layer may set, every earlier layer may set too.
+type Layer int
 
 // The origins of documents.
 const (
-	ScopeDefault Scope = iota
-	ScopeUser
-	ScopeTrusted // a trusted project's: all but the user's own keys
-	ScopeProject // an untrusted project's: inert keys only
+	LayerDefault Layer = iota
+	LayerUser
+	LayerTrusted // a trusted project's: all but the user's own keys
+	LayerProject // an untrusted project's: inert keys only
 )
 
 // Document is one file or variable of configuration.
 type Document struct {
 	Name    string // the path, or the variable's name
 	Dir     string // base of relative paths in it
-	Scope   Scope
+	Layer   Layer
 	Wrap    string  // the key whose value the text is; "" if the text is the whole object
 	Part    string  // agent, mode or command if the document is Markdown that defines one; "" for JSON
 	Entry   string  // the name of that agent, mode or command: the file's, unless its field name has another
@@ -50,11 +50,11 @@ type Duplicate struct {
 }
 
 // IsProject reports whether the document is a project's file.
-func (d *Document) IsProject() bool { return d.Scope >= ScopeTrusted }
+func (d *Document) IsProject() bool { return d.Layer >= LayerTrusted }
 
 // FindPosition returns line and column of a byte offset.
 func (d *Document) FindPosition(offset int) Position {
-	if d.Scope == ScopeDefault {
+	if d.Layer == LayerDefault {
 		return Position{File: d.Name}
 	}
 	before := d.Text[:min(max(offset, 0), len(d.Text))]

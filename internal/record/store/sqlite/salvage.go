@@ -35,6 +35,7 @@ type Loss struct {
 func Salvage(
 	ctx context.Context, from, to string, project func(store.Tx, store.EventRow) error,
 ) (*SalvageReport, error) {
+	// Check both folders before anything is written.
 	src, err := findHome(Config{Dir: from, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -42,6 +43,7 @@ func Salvage(
 	if dst, err := findHome(Config{Dir: to}); err != nil || dst.exists() {
 		return nil, errors.Join(err, fmt.Errorf("salvage: %s must be a folder without a database", to))
 	}
+	// Open what is left. The database is read from a copy, so that SQLite repairs nothing in place.
 	scratch := filepath.Join(to, "salvaging")
 	defer func() { _ = os.RemoveAll(scratch) }() // a copy
 	record := readCommitRecord(src.dir)          // before the rows: a process that owns the folder may commit meanwhile
@@ -50,6 +52,7 @@ func Salvage(
 		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.listBackups())
 	}
 	defer conn.Close()
+	// Copy into a new database, and report what is lost.
 	out, err := Open(ctx, Config{Dir: to, Version: "salvage"})
 	if err != nil {
 		return nil, err

@@ -208,6 +208,7 @@ func (w *writer) execute(o *op) {
 	if !o.state.CompareAndSwap(opQueued, opBegun) {
 		return
 	}
+	// The first op of a batch begins the transaction, later ones a savepoint in it.
 	b := &w.batch
 	b.at = o
 	nested := len(b.ops) > 0 // a single op is undone with the whole transaction
@@ -215,6 +216,7 @@ func (w *writer) execute(o *op) {
 		w.undoOp(o, newUnavailable("begin: %w", err))
 		return
 	}
+	// Run it, then keep it in the batch or undo it alone, unless SQLite has rolled back the whole batch.
 	tx := sqlstore.NewTx(w.conn)
 	err := call(o.f, store.Tx(tx))
 	tx.End()

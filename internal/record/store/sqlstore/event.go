@@ -45,6 +45,7 @@ var kindsOfChanges = []session.Kind{
 
 // Events implements store.EventReader. A missing event of a session is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
+	// Read the rows.
 	c := r.selectEvents(id, kinds)
 	c.bindInt(after)
 	c.bindLimit(limit)
@@ -59,6 +60,7 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 	if err != nil || id == "" || len(kinds) > 0 {
 		return rows, err
 	}
+	// All kinds of one session have consecutive seqs; a gap is damage. A fork begins at its first event.
 	want := max(after, -1) + 1
 	if len(rows) > 0 && rows[0].Kind == session.KindCreated {
 		want = rows[0].Seq
@@ -71,6 +73,7 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 		}
 		want++
 	}
+	// A full page says nothing of the end; else the head must be reached.
 	if limit > 0 && len(rows) == limit {
 		return rows, nil
 	}
@@ -167,12 +170,14 @@ const insertEvent = `INSERT INTO event (session, id, position, seq, session_id, 
 
 // InsertEvent implements store.EventWriter.
 func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
+	// Sessions have small numbers in the store. An event that outlives its session has none.
 	var number int64
 	if !e.Kind.OutlivesSession() {
 		if number, err = t.ensureNumber(e.SessionID); err != nil {
 			return 0, err
 		}
 	}
+	// The position follows the newest of all events, the seq the newest of the session.
 	last, err := t.findLastEvent(number)
 	if err != nil {
 		return 0, fmt.Errorf("insert event %s: %w", e.ID, err)
@@ -183,6 +188,7 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	} else if e.Seq != last.seq+1 && !(last.seq < 0 && e.Kind == session.KindCreated) {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, last.seq+1)
 	}
+	// Insert it with a checksum over everything that is stored of it.
 	c := t.prepareNumber(insertEvent, number, nil)
 	c.bindText(string(e.ID))
 	c.bindInt(position)

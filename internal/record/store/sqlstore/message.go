@@ -70,6 +70,7 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	if before == 0 {
 		before = seqs
 	}
+	// Bind in the order of the conditions that messagesSQL writes.
 	c := r.prepareFor(messagesSQL(q), id)
 	c.bindSeq(q.After)
 	c.bindSeq(before)
@@ -83,6 +84,7 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	if q.CallID != "" {
 		c.bindText(q.CallID)
 	}
+	// Visit the rows in the same memory.
 	var row store.RawMessage
 	read := messageScan{after: q.After, before: before}
 	for c.nextRow() {
@@ -91,6 +93,7 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 			c.err = f(&row)
 		}
 	}
+	// Check that no row is missing in the range that was read. With a type that cannot be known.
 	if err := c.endCall("read messages of", id); err != nil || q.Type != "" {
 		return err
 	}

@@ -251,11 +251,13 @@ const keepPosition = `UPDATE meta SET value = (SELECT max(position) FROM event)
 
 // DeleteSession implements store.SessionWriter.
 func (t *Tx) DeleteSession(id session.ID) error {
+	// Positions are never used again: keep the newest one if it goes with the session.
 	c := t.prepare(keepPosition)
 	if _, err := c.run("delete session", id); err != nil {
 		return err
 	}
 	t.inserted = eventLocation{}
+	// Rows by the session's number, then those by its id.
 	for _, sql := range []string{
 		`DELETE FROM event WHERE session = ?1`,
 		`DELETE FROM message WHERE ` + ofSession,
@@ -278,5 +280,6 @@ func (t *Tx) DeleteSession(id session.ID) error {
 			return err
 		}
 	}
+	// No row refers to the number any more.
 	return t.releaseNumber(id)
 }

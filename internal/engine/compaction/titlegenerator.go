@@ -3,10 +3,6 @@ package compaction
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
@@ -52,7 +48,9 @@ func (g *TitleGenerator) generateTitle(ctx context.Context, q TitleRequest) {
 	}
 }
 
-func (g *TitleGenerator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
+func (g *TitleGenerator) recordTitle(
+	ctx context.Context, id session.ID, title string, used *session.RequestCost,
+) error {
 	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
 		if err != nil || used == nil && (title == "" || !s.IsUntitled()) {
@@ -68,61 +66,32 @@ func (g *TitleGenerator) recordTitle(ctx context.Context, id session.ID, title s
 
 // requestTitle asks the model for a title, with retries. title is "" if all attempts failed; used is nil if no usage is
 // known.
-func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.Asked) {
+func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.RequestCost) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
+	// Titles have few attempts and little time: the prompt gives one as well.
 	limits := g.limits
 	limits.Attempts = Attempts
 	var retries turnlog.RetryState
+	k := &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System, logger: g.journal.Logger}
 	for {
-		title, usage, err := g.streamTitle(ctx, q)
-		used = q.addUsage(used, usage)
+		answer, err := k.attempt(ctx, k.buildRequest(q.listMessages()...), MaxResponse, nil)
 		if err == nil {
-			return title, used
+			return fromAnswer(answer.Text), k.used
 		}
 		failure := llm.AsError(ctx, err)
 		wait, again := retries.Next(failure, limits, g.journal.Now())
 		g.journal.Logger.Debug("generating a title failed",
 			"session", q.SessionID, "model", q.Model.Ref, "again", again, "error", failure)
+		// Without images and documents it is another request, which needs no wait.
 		if reduced, ok := q.withoutMedia(failure); ok {
 			q = reduced
 			continue
 		}
-		if !again {
-			return "", used
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return "", used
-		case <-timer.C:
+		if !again || sleep(ctx, wait) != nil {
+			return "", k.used
 		}
 	}
-}
-
-// streamTitle makes one attempt. A panic of the client is its failure.
-func (g *TitleGenerator) streamTitle(ctx context.Context, q TitleRequest) (title string, used *llm.Usage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack",
-				string(debug.Stack()))
-			err = fmt.Errorf("the model's client panicked: %v", p)
-		}
-	}()
-	var b strings.Builder
-	for ev, err := range q.Model.Client.Stream(ctx, q.build()) {
-		if err != nil {
-			return "", llm.AsError(ctx, err).Usage, err
-		}
-		switch ev := ev.(type) {
-		case llm.TextDelta:
-			b.WriteString(ev.Delta[:min(len(ev.Delta), MaxResponse-b.Len())])
-		case llm.Finish:
-			used = &ev.Usage
-		}
-	}
-	return fromAnswer(b.String()), used, nil
 }
 
 // fromAnswer returns the first line with text of an answer, without blocks of thinking.

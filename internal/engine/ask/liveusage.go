@@ -18,7 +18,7 @@ type liveUsage struct {
 type liveWork struct {
 	started time.Time
 	open    bool        // a turn was admitted
-	head    int64       // the newest event then: a later line of the ledger is that of the turn
+	head    int64       // the newest event then: a later line of the spend is that of the turn
 	cost    session.USD // of the session with the turn, once its answer is complete; the same for tokens
 	tokens  int64
 }

@@ -36,6 +36,7 @@ func RecordText(r *session.Record) string {
 			fmt.Fprintf(&b, "\n## %s\n%s\n", title, strings.Join(lines, "\n"))
 		}
 	}
+	// The sections in the order in which a reader needs them; empty ones are left out.
 	section("What the user asked for, in their words", requestLines(r))
 	var files, todos, asks []string
 	for _, f := range r.Files {

@@ -32,9 +32,9 @@ type SummaryQuestion struct {
 	Instructions string // from the user
 }
 
-// Text returns the question: the task, the instructions of the user, and the quoted parts, each enclosed so that the
-// writer reads it as data.
-func (q SummaryQuestion) Text() string {
+// RenderPrompt returns the text of the question: the task, the instructions of the user, and the quoted parts, each
+// enclosed so that the writer reads it as data.
+func (q SummaryQuestion) RenderPrompt() string {
 	var b strings.Builder
 	if q.Previous == "" {
 		b.WriteString("Write notes of the conversation below.\n\n")
@@ -93,15 +93,8 @@ func CheckOutline(text string) error {
 	return errOutline
 }
 
-// SummaryAnswer is the answer of the writer.
-type SummaryAnswer struct {
-	Text     string
-	ToolCall bool
-	Finish   llm.FinishReason
-}
-
 // CheckSummary returns an error if the answer cannot replace a head of headTokens tokens.
-func CheckSummary(a SummaryAnswer, headTokens int64, tokensPerByte float64) error {
+func CheckSummary(a Answer, headTokens int64, tokensPerByte float64) error {
 	text := strings.TrimSpace(a.Text)
 	size := scope.RequestSize{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
 	const small = 100 // tokens: a summary of a few sentences is accepted whatever it replaces

@@ -7,18 +7,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// View returns the members of the whole configuration as written in its documents, with secrets hidden. Permission
-// rules are returned by Rules.
-func (c *Config) View() map[string]jsontext.Value {
+// ListMembers returns the members of the effective configuration as written in its documents, with secrets hidden.
+// Permission rules are returned by Rules.
+func (c *Config) ListMembers() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for _, m := range c.root.Members {
-		out[m.Key] = jsontext.Value(appendView(nil, m.Value, m.Key))
+		out[m.Key] = jsontext.Value(appendMasked(nil, m.Value, m.Key))
 	}
 	return out
 }
 
-// appendView appends the value at the key.
-func appendView(b []byte, n *document.Node, key string) []byte {
+// appendMasked appends the value at the key, with secrets hidden.
+func appendMasked(b []byte, n *document.Node, key string) []byte {
 	switch n.Kind {
 	case '{':
 		b = append(b, '{')
@@ -27,7 +27,7 @@ func appendView(b []byte, n *document.Node, key string) []byte {
 				b = append(b, ',')
 			}
 			b = append(document.AppendQuoted(b, m.Key), ':')
-			b = appendView(b, m.Value, document.JoinKey(key, m.Key))
+			b = appendMasked(b, m.Value, document.JoinKey(key, m.Key))
 		}
 		return append(b, '}')
 	case '[':
@@ -36,7 +36,7 @@ func appendView(b []byte, n *document.Node, key string) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendView(b, item, key)
+			b = appendMasked(b, item, key)
 		}
 		return append(b, ']')
 	default:

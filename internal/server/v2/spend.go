@@ -11,11 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ledgerHandlers reports what the turns of sessions cost.
-type ledgerHandlers struct{ *dependencies }
+// spendHandlers reports what the turns of sessions cost.
+type spendHandlers struct{ *dependencies }
 
-// list lists the ledger lines of one session.
-func (h ledgerHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]api.Spend], error) {
+// list lists what the turns of one session cost.
+func (h spendHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]api.Spend], error) {
 	lines, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.Spend, error) {
 		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
@@ -29,21 +29,21 @@ func (h ledgerHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]api.
 	return newData(out), err
 }
 
-// sum sums up the ledger of all sessions, including deleted ones.
-func (h ledgerHandlers) sum(ctx context.Context, in struct {
+// sum sums up the costs of all sessions, including deleted ones.
+func (h spendHandlers) sum(ctx context.Context, in struct {
 	Since int64 `query:"since"`
 },
 ) (api.Data[api.Stats], error) {
 	lines, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.Spend, error) {
 		return rd.Spent("", in.Since)
 	})
-	stats := sumLedger(lines)
+	stats := sumSpend(lines)
 	stats.Since = in.Since
 	return newData(stats), err
 }
 
-// sumLedger sums up ledger lines, which are ordered by time.
-func sumLedger(lines []store.Spend) api.Stats {
+// sumSpend sums up costs, which are ordered by time.
+func sumSpend(lines []store.Spend) api.Stats {
 	s := api.Stats{Models: []api.ModelStats{}, Days: []api.DayStats{}}
 	sessions := map[session.ID]bool{}
 	models := map[session.ModelRef]int{}
