@@ -28,6 +28,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
 	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -45,7 +46,7 @@ type locationCache struct {
 	files      *file.Tracker
 	snapshots  *snapshots
 	trust      *trust.Judge
-	remotes    *remoteConfigs
+	remotes    *wellknown.Remotes
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
@@ -181,7 +182,7 @@ func (l *locationCache) evict() {
 
 // isCurrent reports whether the setup of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.isDue() && l.isSameProject(ctx, s)
+	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
@@ -268,7 +269,7 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust,
-		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.refreshAndList(ctx),
+		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx),
 	})
 }
 
@@ -446,7 +447,7 @@ func (l *locationCache) Models(ctx context.Context, at session.Location) ([]api.
 	if err != nil {
 		return nil, err
 	}
-	return listModels(p.models)
+	return convert[[]api.Model](p.models.AvailableModels())
 }
 
 // Providers implements v2.Locations.
@@ -455,7 +456,7 @@ func (l *locationCache) Providers(ctx context.Context, at session.Location) ([]a
 	if err != nil {
 		return nil, err
 	}
-	return listProviders(p.models)
+	return convert[[]api.Provider](p.models.AvailableProviders())
 }
 
 // Explain implements v2.Explainer.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/checkout"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -24,7 +24,7 @@ import (
 )
 
 // checkSandbox fails if the command line asks for a sandbox that this system cannot provide.
-func checkSandbox(o cli.Options) error {
+func checkSandbox(o client.Options) error {
 	if err := o.Sandbox.Check("--sandbox"); err != nil || !o.Sandbox.IsConfined() {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
@@ -94,7 +94,7 @@ func TestStrictNeedsNamespace(t *testing.T) {
 	closeIt(t, c)
 	var log strings.Builder
 	logSandbox(slog.New(slog.NewTextHandler(&log, nil)))
-	found := examineSandbox()
+	found := sandbox.Examine()
 	for _, text := range []string{log.String(), found[len(found)-1].Detail} {
 		if !strings.Contains(text, reason) || !strings.Contains(text, "no commands run in the mode strict") {
 			t.Error(text)
@@ -111,7 +111,7 @@ func TestSandboxBelongsToTheSession(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(home, "config", "cairn.json")
 	at := &session.Location{Directory: dir}
-	create := func(c *cli.Connection, r api.CreateSession) session.SandboxMode {
+	create := func(c *client.Connection, r api.CreateSession) session.SandboxMode {
 		t.Helper()
 		r.Location = at
 		s, err := c.API.Create(t.Context(), r)

@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/client/describe"
-	"github.com/cairn-dev/cairn/internal/client/follow"
-	"github.com/cairn-dev/cairn/internal/terminal"
-
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // runner runs one prompt: it connects, admits the prompt, follows the session until the work is done, and reconnects
