@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/agent"
+	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
 	"github.com/cairn-dev/cairn/internal/location/project"
@@ -221,7 +222,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
-	allowed := append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...)
+	allowed := append([]string{l.outputs.Dir, cell.ScratchDir(l.dirs)}, skillOptions.UserFolders()...)
 	for _, r := range listReferences(p) { // the context sends the agent there
 		allowed = append(allowed, r.Path)
 	}
@@ -275,7 +276,7 @@ func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*co
 
 // unaskedConfinement returns how commands are confined that belong to no session and run without an ask.
 func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) tool.Confinement {
-	mode := l.newSandbox.ChooseStricter(configuredSandbox(cfg, ""))
+	mode := l.newSandbox.ChooseStricter(cfg.SandboxOf(""))
 	if readOnly {
 		return tool.Confinement{Mode: mode.ChooseStricter(session.SandboxWrites), ReadOnly: true}
 	}
@@ -299,8 +300,8 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Budget:           p.config.Budget.Session(),
 		Compaction:       compactionSettings(p.config.Compaction),
 		ReportUsage:      p.models.ReportUsage,
-		Sandbox:          func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
-		CheckSandbox:     findMissingPart,
+		Sandbox:          func(agent string) session.SandboxMode { return p.config.SandboxOf(agent) },
+		CheckSandbox:     cell.CheckMode,
 		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests:         p.tools.permissionRequests,
 		FindInstructions: p.instructions.FindNested,
