@@ -6,9 +6,9 @@
 //
 //   - path:"sessionID" is a parameter of the path. Fields of the id types of package session are checked for the prefix
 //     of their type; the tag id:"per,que" lists the prefixes that other ids may have.
-//   - query:"limit" is a parameter of the query: text, or an int64 with the tags default, min and max. A pointer is nil
-//     where the parameter is absent. required:"true" refuses requests without the parameter, enum:"a,b" all other
-//     values.
+//   - query:"limit" is a parameter of the query: text, an int64 with the tags default, min and max, or a bool, which is
+//     true for "true". A pointer is nil where the parameter is absent. required:"true" refuses requests without the
+//     parameter, enum:"a,b" all other values. query:"-" is no part of the request.
 //   - header:"Last-Event-ID" is a header. The document does not list headers.
 //   - body:"required" and body:"optional" is the JSON body. A body that has a method Validate is checked by it.
 //   - A field of type Location is the location of the request.

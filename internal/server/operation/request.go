@@ -67,6 +67,9 @@ func (rt *requestType) addField(f reflect.StructField) error {
 		}
 		return nil
 	}
+	if f.Tag.Get("query") == "-" {
+		return nil
+	}
 	if kind, ok := f.Tag.Lookup("body"); ok {
 		rt.bodyIndex, rt.bodyOptional, rt.body = f.Index, kind == "optional", f.Type
 		if d, ok := reflect.Zero(f.Type).Interface().(Documenter); ok {
@@ -246,6 +249,10 @@ func (x requestField) decodeQuery(c *requestCall, v reflect.Value) error {
 	}
 	if isNumber(v.Type()) {
 		return x.decodeNumber(v, text)
+	}
+	if v.Kind() == reflect.Bool {
+		v.SetBool(text == "true")
+		return nil
 	}
 	if v.Kind() == reflect.Pointer {
 		if given {
