@@ -268,9 +268,17 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 	}
 	root, child := session.ID(""), session.ID("a")
 	for _, q := range []store.SessionQuery{
-		{}, {ProjectID: "p"}, {Directory: "d"}, {ParentID: &root}, {ParentID: &child},
-		{Search: "x"}, {Search: "x", ProjectID: "p"}, {Search: "x", Directory: "d"}, {Search: "x", ParentID: &root},
-		{Search: "x", ParentID: &child}, {ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
+		{},
+		{ProjectID: "p"},
+		{Directory: "d"},
+		{ParentID: &root},
+		{ParentID: &child},
+		{Search: "x"},
+		{Search: "x", ProjectID: "p"},
+		{Search: "x", Directory: "d"},
+		{Search: "x", ParentID: &root},
+		{Search: "x", ParentID: &child},
+		{ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
 	} {
 		calls = append(calls, second(tx.RawSessions(q)))
 		q.Oldest = true
