@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/models"
 )
-
-// HostedDropped begins what KnownModel says of tools of the vendor's that a model goes without.
-const HostedDropped = "hosted_tools: "
 
 // NoteSkippedHostedTools notes the configured tools of the vendor that the model was not given.
 func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o Options, cfg *config.Config, model string) {
@@ -17,12 +15,12 @@ func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o Options, cfg 
 	if cfg == nil || len(cfg.Provider[provider].Hosted)+len(cfg.Provider[provider].Models[id].Hosted) == 0 {
 		return
 	}
-	known, err := a.Host.Models().KnownModel(ctx, o, model)
+	known, err := a.Host.KnownModel(ctx, o, model)
 	if err != nil { // it is another server's
 		return
 	}
 	for _, why := range known.Dropped {
-		if strings.HasPrefix(why, HostedDropped) {
+		if strings.HasPrefix(why, models.HostedDropped) {
 			a.Note(why)
 		}
 	}

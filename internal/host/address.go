@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/server"
 )
@@ -23,7 +23,7 @@ type listenAddress struct {
 
 // resolveAddress returns the address of the command line, completed by the user's configuration. As in OpenCode, mDNS
 // without a hostname listens on all addresses, allowed origins of both add up, and a loopback address is not announced.
-func resolveAddress(o cli.ServeOptions, c config.Server) *listenAddress {
+func resolveAddress(o client.ServeOptions, c config.Server) *listenAddress {
 	mdns := c.MDNS
 	if o.MDNS != nil {
 		mdns = *o.MDNS
@@ -51,7 +51,7 @@ func resolveAddress(o cli.ServeOptions, c config.Server) *listenAddress {
 
 // listenerConfig returns where a server listens and whom it lets in. Without an address it listens on its Unix socket
 // only.
-func listenerConfig(o cli.ServeOptions, at *listenAddress) server.Config {
+func listenerConfig(o client.ServeOptions, at *listenAddress) server.Config {
 	c := server.Config{
 		OpenLocal: o.OpenLocal,
 		User:      config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),

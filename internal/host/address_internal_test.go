@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 func TestAddressOf(t *testing.T) {
 	yes, no, port, any := true, false, 7000, 0
 	for name, c := range map[string]struct {
-		o    cli.ServeOptions
+		o    client.ServeOptions
 		c    config.Server
 		want listenAddress
 	}{
@@ -22,20 +22,20 @@ func TestAddressOf(t *testing.T) {
 			want: listenAddress{hostname: "::1", port: 80, origins: []string{"https://a"}},
 		},
 		"flags first": {
-			o: cli.ServeOptions{Hostname: "10.0.0.1", Port: &port},
+			o: client.ServeOptions{Hostname: "10.0.0.1", Port: &port},
 			c: config.Server{Hostname: "::1", Port: 80}, want: listenAddress{hostname: "10.0.0.1", port: 7000},
 		},
 		"a port of 0 is said": {
-			o: cli.ServeOptions{Port: &any}, c: config.Server{Port: 80},
+			o: client.ServeOptions{Port: &any}, c: config.Server{Port: 80},
 			want: listenAddress{hostname: "127.0.0.1"},
 		},
 		"pages of both": {
-			o:    cli.ServeOptions{Origins: []string{"https://b"}},
+			o:    client.ServeOptions{Origins: []string{"https://b"}},
 			c:    config.Server{Cors: []string{"https://a"}},
 			want: listenAddress{hostname: "127.0.0.1", origins: []string{"https://a", "https://b"}},
 		},
 		"found": {
-			o:    cli.ServeOptions{MDNS: &yes},
+			o:    client.ServeOptions{MDNS: &yes},
 			want: listenAddress{hostname: "0.0.0.0", mdns: "opencode.local"},
 		},
 		"found as configured": {
@@ -43,26 +43,26 @@ func TestAddressOf(t *testing.T) {
 			want: listenAddress{hostname: "0.0.0.0", mdns: "me.local"},
 		},
 		"not found after all": {
-			o: cli.ServeOptions{MDNS: &no}, c: config.Server{MDNS: true},
+			o: client.ServeOptions{MDNS: &no}, c: config.Server{MDNS: true},
 			want: listenAddress{hostname: "127.0.0.1"},
 		},
 		"by another name": {
-			o: cli.ServeOptions{MDNSDomain: "you.local"},
+			o: client.ServeOptions{MDNSDomain: "you.local"},
 			c: config.Server{MDNS: true, MDNSDomain: "me.local"}, want: listenAddress{hostname: "0.0.0.0", mdns: "you.local"},
 		},
 		"found at an address": {
-			o: cli.ServeOptions{MDNS: &yes}, c: config.Server{Hostname: "10.0.0.1"},
+			o: client.ServeOptions{MDNS: &yes}, c: config.Server{Hostname: "10.0.0.1"},
 			want: listenAddress{hostname: "10.0.0.1", mdns: "opencode.local"},
 		},
 		"loopback only": {
-			o: cli.ServeOptions{MDNS: &yes, Hostname: "localhost"},
+			o: client.ServeOptions{MDNS: &yes, Hostname: "localhost"},
 			want: listenAddress{
 				hostname: "localhost",
 				note:     "not announced in the local network: only this machine can reach localhost",
 			},
 		},
 		"a name without the wish": {
-			o:    cli.ServeOptions{MDNSDomain: "you.local"},
+			o:    client.ServeOptions{MDNSDomain: "you.local"},
 			want: listenAddress{hostname: "127.0.0.1"},
 		},
 	} {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/go-json-experiment/json"
 )
@@ -19,8 +19,8 @@ import (
 // startBackgroundServer starts `cairn serve --until-idle` without this process's terminal, so that it survives
 // both, and returns where it listens.
 func startBackgroundServer(
-	ctx context.Context, dirs config.Directories, o cli.Options, arguments []string,
-) (l cli.Listening, err error) {
+	ctx context.Context, dirs config.Directories, o client.Options, arguments []string,
+) (l client.Listening, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return l, err

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 )
 
@@ -30,8 +30,8 @@ const (
 func playTaken(role string) string {
 	ctx, o := context.Background(), optionsOf(os.Getenv(takenHome))
 	if role == "server" {
-		err := Host{}.Serve(ctx, cli.ServeOptions{Options: o, Hostname: "127.0.0.1"},
-			func(l cli.Listening) { fmt.Println(l.URL) })
+		err := Host{}.Serve(ctx, client.ServeOptions{Options: o, Hostname: "127.0.0.1"},
+			func(l client.Listening) { fmt.Println(l.URL) })
 		return fmt.Sprint(err)
 	}
 	client := &api.Client{HTTP: &http.Client{}, Base: os.Getenv(takenURL)}

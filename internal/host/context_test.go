@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -140,7 +140,7 @@ func findSource(t *testing.T, r api.ContextRequest, name string) api.ContextSour
 	return api.ContextSource{}
 }
 
-func countEvents(t *testing.T, c *cli.Connection, id session.ID) int {
+func countEvents(t *testing.T, c *client.Connection, id session.ID) int {
 	t.Helper()
 	h, err := c.API.History(t.Context(), id, -1, 0)
 	if err != nil {
@@ -149,7 +149,7 @@ func countEvents(t *testing.T, c *cli.Connection, id session.ID) int {
 	return len(h.Data)
 }
 
-func newestPrefix(t *testing.T, c *cli.Connection, id session.ID) (p session.CachePrefix) {
+func newestPrefix(t *testing.T, c *client.Connection, id session.ID) (p session.CachePrefix) {
 	t.Helper()
 	h, err := c.API.History(t.Context(), id, -1, 0)
 	if err != nil {

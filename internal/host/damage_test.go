@@ -9,8 +9,9 @@ import (
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -75,7 +76,7 @@ func TestDamagedSession(t *testing.T) {
 				t.Errorf("delete: exit %d: %s", code, said)
 			}
 			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 ||
-				found[0].Level != cli.LevelOK {
+				found[0].Level != finding.OK {
 				t.Errorf("fsck after the deletion: %v, %v", found, err)
 			}
 		})
@@ -83,13 +84,13 @@ func TestDamagedSession(t *testing.T) {
 }
 
 // typed runs cairn without any input and returns what it said.
-func typed(t *testing.T, o cli.Options, args ...string) (code int, said string) {
+func typed(t *testing.T, o client.Options, args ...string) (code int, said string) {
 	t.Helper()
 	return typeIn(t, o, "", args...)
 }
 
 // talk prompts and waits for the answer.
-func talk(t *testing.T, c *cli.Connection, id session.ID) {
+func talk(t *testing.T, c *client.Connection, id session.ID) {
 	t.Helper()
 	_, err := c.API.Prompt(t.Context(), id, say("go"))
 	if err := errors.Join(err, c.API.Wait(t.Context(), id)); err != nil {
@@ -97,7 +98,7 @@ func talk(t *testing.T, c *cli.Connection, id session.ID) {
 	}
 }
 
-func findings(found []cli.Finding) string {
+func findings(found []finding.Finding) string {
 	var b strings.Builder
 	for _, f := range found {
 		b.WriteString(f.Detail + "\n")

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/cairn-dev/cairn/internal/cli"
 )
 
 const probeKey = "canary-key-0123456789"
@@ -255,18 +253,5 @@ func TestFacts(t *testing.T) {
 		!strings.Contains(err.Error(), "CAIRN_DISABLE_MODELS_FETCH") ||
 		asked != before {
 		t.Errorf("offline: %v, asked %d times more", err, asked-before)
-	}
-}
-
-var _ cli.Models = Host{}
-
-func TestRedactQuery(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://m.example/v1":                        "https://m.example/v1",
-		"https://m.example/v1?a=1&api_key=canary&b=2": "https://m.example/v1?a=1&api_key=[redacted]&b=2",
-	} {
-		if got := redactQuery(address); got != want {
-			t.Errorf("redactQuery(%q) = %q, want %q", address, got, want)
-		}
 	}
 }

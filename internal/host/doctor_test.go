@@ -15,32 +15,21 @@ import (
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // worst returns the store's finding that is not ok, if any.
-func worst(found []cli.Finding) (cli.Finding, bool) {
+func worst(found []finding.Finding) (finding.Finding, bool) {
 	for _, f := range found {
-		if f.What == "store" && f.Level == cli.LevelError {
+		if f.What == "store" && f.Level == finding.Error {
 			return f, true
 		}
 	}
-	return cli.Finding{}, false
-}
-
-// No line for another shell than bash and its like is plain.
-func TestExamineShell(t *testing.T) {
-	for name, noted := range map[string]bool{
-		"": false, "/bin/bash": false, "dash": false, "/usr/bin/fish": true, "zsh": true,
-	} {
-		if got := examineShell(name); (len(got) == 1) != noted {
-			t.Errorf("%q: %+v", name, got)
-		}
-	}
+	return finding.Finding{}, false
 }
 
 func TestDoctorOfNothing(t *testing.T) {
@@ -49,16 +38,16 @@ func TestDoctorOfNothing(t *testing.T) {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, look := range map[string]func() ([]cli.Finding, error){
-		"doctor": func() ([]cli.Finding, error) { return Host{}.Doctor(t.Context(), o) },
-		"fsck":   func() ([]cli.Finding, error) { return Host{}.Fsck(t.Context(), o) },
+	for name, look := range map[string]func() ([]finding.Finding, error){
+		"doctor": func() ([]finding.Finding, error) { return Host{}.Doctor(t.Context(), o) },
+		"fsck":   func() ([]finding.Finding, error) { return Host{}.Fsck(t.Context(), o) },
 	} {
 		found, err := look()
 		if err != nil || len(found) == 0 {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}
 		for _, f := range found {
-			if f.Level == cli.LevelError {
+			if f.Level == finding.Error {
 				t.Errorf("%s: %v", name, f)
 			}
 		}
@@ -79,7 +68,7 @@ func TestDoctorOfServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var findings []cli.Finding
+	var findings []finding.Finding
 	if err := json.Unmarshal(raw, &findings); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +81,7 @@ func TestDoctorOfServer(t *testing.T) {
 		t.Errorf("the server says %s, the command %v", raw, found)
 	}
 	found, err = Host{}.Fsck(t.Context(), o)
-	if err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+	if err != nil || len(found) != 1 || found[0].Level != finding.OK {
 		t.Errorf("fsck beside the owner: %v, %v", found, err)
 	}
 }
@@ -151,7 +140,7 @@ func TestDamagedStore(t *testing.T) {
 		}
 	}
 	raw, err := c.API.Doctor(t.Context())
-	var findings []cli.Finding
+	var findings []finding.Finding
 	if err := errors.Join(err, json.Unmarshal(raw, &findings)); err != nil {
 		t.Fatal(err)
 	}
@@ -216,32 +205,12 @@ func TestDatabaseTakenAway(t *testing.T) {
 		t.Errorf("health: %v, %v", h, err)
 	}
 	raw, err := c.API.Doctor(t.Context())
-	var findings []cli.Finding
+	var findings []finding.Finding
 	if err := errors.Join(err, json.Unmarshal(raw, &findings)); err != nil {
 		t.Fatal(err)
 	}
 	if f, ok := worst(findings); !ok || !strings.Contains(f.Detail, "was removed or moved") {
 		t.Errorf("the server's doctor: %s", raw)
-	}
-}
-
-// Doctor says which parts of the sandbox hold.
-func TestExamineSandbox(t *testing.T) {
-	found := examineSandbox()
-	if got, want := found[0].Level == cli.LevelOK, sandbox.Check() == nil; got != want {
-		t.Errorf("%+v", found)
-	}
-	if sandbox.Check() != nil {
-		return
-	}
-	missing := 1
-	for _, err := range []error{sandbox.CheckSignals(), sandbox.CheckNamespace()} {
-		if err != nil {
-			missing++
-		}
-	}
-	if len(found) != missing {
-		t.Errorf("%+v", found)
 	}
 }
 

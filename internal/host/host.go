@@ -35,7 +35,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/access/trust"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
@@ -45,16 +45,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Host implements cli.Host. The zero value is ready.
+// Host opens, serves, checks and copies what cairn stores. It implements cli.Host; the zero value is ready.
 type Host struct{}
-
-// Models implements cli.Host.
-func (h Host) Models() cli.Models { return h }
-
-// Maintenance implements cli.Host.
-func (h Host) Maintenance() cli.Maintenance { return h }
-
-var _ cli.Host = Host{}
 
 // How long a command waits for an owner that is starting or stopping, and between two attempts. An owner that stops may
 // wait for its clients before.
@@ -66,7 +58,7 @@ const (
 )
 
 // Open implements cli.Host.
-func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) {
+func (h Host) Open(ctx context.Context, o client.Options) (*client.Connection, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -98,8 +90,8 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 // startDetached gives the lease to a background server and returns a connection to it. If none can be started it
 // returns a lease.
 func startDetached(
-	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options,
-) (*sqlite.Lease, *cli.Connection, error) {
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.Options,
+) (*sqlite.Lease, *client.Connection, error) {
 	if err := lease.Release(); err != nil {
 		return nil, nil, err
 	}
@@ -116,16 +108,16 @@ func isUnwritableDisk(err error) bool {
 }
 
 // openReadOnly opens the data for reading, for this process alone.
-func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
+func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o client.Options) (*client.Connection, error) {
 	w, err := openOwner(ctx, nil, dirs, o)
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Connection{API: localClient(w.v2.NewHandler(), o), Close: w.close}, nil
+	return &client.Connection{API: localClient(w.v2.NewHandler(), o), Close: w.close}, nil
 }
 
 // localClient returns a client that calls a handler of this process.
-func localClient(handler http.Handler, o cli.Options) *api.Client {
+func localClient(handler http.Handler, o client.Options) *api.Client {
 	return &api.Client{
 		HTTP: &http.Client{Transport: api.Local(handler)}, Base: "http://localhost", Directory: o.Dir,
 	}
@@ -133,8 +125,8 @@ func localClient(handler http.Handler, o cli.Options) *api.Client {
 
 // acquireLeaseOrConnect returns the lease if it is free, else a connection to the process that holds it.
 func acquireLeaseOrConnect(
-	caller context.Context, dirs config.Directories, o cli.Options,
-) (*sqlite.Lease, *cli.Connection, error) {
+	caller context.Context, dirs config.Directories, o client.Options,
+) (*sqlite.Lease, *client.Connection, error) {
 	ctx, cancel := context.WithTimeout(caller, ownerTimeout)
 	defer cancel()
 	start := time.Now()
@@ -186,7 +178,7 @@ func dataDirectoryError(dir string, err error) error {
 }
 
 // checkOwnerOptions fails if the options need a process that does the work itself.
-func checkOwnerOptions(held *sqlite.HeldError, o cli.Options) error {
+func checkOwnerOptions(held *sqlite.HeldError, o client.Options) error {
 	switch {
 	case o.Trust != "":
 		return session.Errorf(session.CodeConflict, "--trust has no effect here: "+
@@ -216,7 +208,7 @@ func describeUnresponsive(held *sqlite.HeldError) string {
 }
 
 // Config implements cli.Host.
-func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error) {
+func (h Host) Config(ctx context.Context, o client.Options) (*config.Config, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -228,12 +220,12 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: newTrustJudge(dirs, o),
 		Dirs: dirs, Env: o.Env, All: true,
-		Remotes: cachedRemotes(auth.New(dirs.Data, o.Env), wellknown.NewCache(dirs.Cache)),
+		Remotes: wellknown.ListCached(auth.New(dirs.Data, o.Env), wellknown.NewCache(dirs.Cache)),
 	})
 }
 
 // Trust implements cli.Host.
-func (h Host) Trust(o cli.Options) (*trust.Store, error) {
+func (h Host) Trust(o client.Options) (*trust.Store, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -242,7 +234,7 @@ func (h Host) Trust(o cli.Options) (*trust.Store, error) {
 }
 
 // OwnTransport implements cli.Host.
-func (h Host) OwnTransport(ctx context.Context, o cli.Options, address string) (http.RoundTripper, error) {
+func (h Host) OwnTransport(ctx context.Context, o client.Options, address string) (http.RoundTripper, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -254,6 +246,6 @@ func (h Host) OwnTransport(ctx context.Context, o cli.Options, address string) (
 	return newOwnerTransport(socket), nil
 }
 
-func newTrustJudge(dirs config.Directories, o cli.Options) *trust.Judge {
+func newTrustJudge(dirs config.Directories, o client.Options) *trust.Judge {
 	return &trust.Judge{Store: trust.New(dirs.Data), Override: o.Trust}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -275,9 +276,9 @@ func TestRecordingNeedsItsOwn(t *testing.T) {
 	home, _ := newHome(t)
 	owner := open(t, optionsOf(home))
 	defer closeIt(t, owner)
-	for name, set := range map[string]func(*cli.Options){
-		"record": func(o *cli.Options) { o.Record = filepath.Join(home, "c") },
-		"replay": func(o *cli.Options) { o.Replay = filepath.Join(home, "c") },
+	for name, set := range map[string]func(*client.Options){
+		"record": func(o *client.Options) { o.Record = filepath.Join(home, "c") },
+		"replay": func(o *client.Options) { o.Replay = filepath.Join(home, "c") },
 	} {
 		o := optionsOf(home)
 		set(&o)
@@ -290,19 +291,19 @@ func TestRecordingNeedsItsOwn(t *testing.T) {
 
 // serving is a server that runs until end is called.
 type serving struct {
-	cli.Listening
+	client.Listening
 	end   context.CancelFunc
 	ended chan error
 }
 
-func serve(t *testing.T, o cli.Options) *serving {
+func serve(t *testing.T, o client.Options) *serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &serving{end: cancel, ended: make(chan error, 1)}
-	ready := make(chan cli.Listening, 1)
+	ready := make(chan client.Listening, 1)
 	go func() {
-		s.ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: o, Hostname: "127.0.0.1"},
-			func(l cli.Listening) { ready <- l })
+		s.ended <- Host{}.Serve(ctx, client.ServeOptions{Options: o, Hostname: "127.0.0.1"},
+			func(l client.Listening) { ready <- l })
 	}()
 	select {
 	case s.Listening = <-ready:

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -215,7 +215,7 @@ func TestPicturesOfModels(t *testing.T) {
 }
 
 // ran holds that the session has calls that its provider ran, with what they found.
-func ran(t *testing.T, c *cli.Connection, id session.ID) {
+func ran(t *testing.T, c *client.Connection, id session.ID) {
 	t.Helper()
 	page, err := c.API.Messages(t.Context(), id, api.MessageQuery{})
 	if err != nil {

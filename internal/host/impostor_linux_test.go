@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/proctable"
 	toolexec "github.com/cairn-dev/cairn/internal/tool/exec"
 )
@@ -35,8 +35,8 @@ func newImpostor(ctx context.Context, variable string) *exec.Cmd {
 func actAsTool(home string) string {
 	background := context.Background()
 	if os.Getenv(impostorWord) != "" {
-		err := Host{}.Serve(background, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
-			func(l cli.Listening) { fmt.Println(l.PID) })
+		err := Host{}.Serve(background, client.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
+			func(l client.Listening) { fmt.Println(l.PID) })
 		return err.Error()
 	}
 	if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
@@ -84,8 +84,8 @@ func TestAnOwnerOfATool(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = Host{}.Serve(ctx, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
-		func(cli.Listening) { cancel() })
+	err = Host{}.Serve(ctx, client.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
+		func(client.Listening) { cancel() })
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a server: %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/agent"
+	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
 	"github.com/cairn-dev/cairn/internal/location/project"
@@ -28,6 +29,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
 	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -45,7 +47,7 @@ type locationCache struct {
 	files      *file.Tracker
 	snapshots  *snapshots
 	trust      *trust.Judge
-	remotes    *remoteConfigs
+	remotes    *wellknown.Remotes
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
@@ -181,7 +183,7 @@ func (l *locationCache) evict() {
 
 // isCurrent reports whether the setup of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.isDue() && l.isSameProject(ctx, s)
+	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
@@ -220,7 +222,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
-	allowed := append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...)
+	allowed := append([]string{l.outputs.Dir, cell.ScratchDir(l.dirs)}, skillOptions.UserFolders()...)
 	for _, r := range listReferences(p) { // the context sends the agent there
 		allowed = append(allowed, r.Path)
 	}
@@ -268,13 +270,13 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust,
-		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.refreshAndList(ctx),
+		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx),
 	})
 }
 
 // unaskedConfinement returns how commands are confined that belong to no session and run without an ask.
 func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) tool.Confinement {
-	mode := l.newSandbox.ChooseStricter(configuredSandbox(cfg, ""))
+	mode := l.newSandbox.ChooseStricter(cfg.SandboxOf(""))
 	if readOnly {
 		return tool.Confinement{Mode: mode.ChooseStricter(session.SandboxWrites), ReadOnly: true}
 	}
@@ -298,8 +300,8 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Budget:           p.config.Budget.Session(),
 		Compaction:       compactionSettings(p.config.Compaction),
 		ReportUsage:      p.models.ReportUsage,
-		Sandbox:          func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
-		CheckSandbox:     findMissingPart,
+		Sandbox:          func(agent string) session.SandboxMode { return p.config.SandboxOf(agent) },
+		CheckSandbox:     cell.CheckMode,
 		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests:         p.tools.permissionRequests,
 		FindInstructions: p.instructions.FindNested,
@@ -446,7 +448,7 @@ func (l *locationCache) Models(ctx context.Context, at session.Location) ([]api.
 	if err != nil {
 		return nil, err
 	}
-	return listModels(p.models)
+	return convert[[]api.Model](p.models.AvailableModels())
 }
 
 // Providers implements v2.Locations.
@@ -455,7 +457,7 @@ func (l *locationCache) Providers(ctx context.Context, at session.Location) ([]a
 	if err != nil {
 		return nil, err
 	}
-	return listProviders(p.models)
+	return convert[[]api.Provider](p.models.AvailableProviders())
 }
 
 // Explain implements v2.Explainer.

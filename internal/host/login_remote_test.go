@@ -2,7 +2,9 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,11 +18,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 )
 
 // typeIn runs cairn with this as its standard input, and returns what it said.
-func typeIn(t *testing.T, o cli.Options, stdin string, args ...string) (code int, said string) {
+func typeIn(t *testing.T, o client.Options, stdin string, args ...string) (code int, said string) {
 	t.Helper()
 	var out bytes.Buffer
 	code = root.Run(
@@ -166,15 +170,15 @@ func TestFurtherConfigurationOfAnOrganisation(t *testing.T) {
 		t.Errorf("trusted: %+v", team)
 	}
 	s.say("/more", `{"model": "team/new", "shell": "/bin/evil"}`) // without a member config
-	process := newRemoteConfigs(configured(t, home).Dirs, optionsOf(home), discard())
+	process := newRemotes(configured(t, home).Dirs, optionsOf(home), discard())
 	age(t, home)
-	process.refreshAndList(t.Context())
+	process.RefreshAndList(t.Context())
 	if cfg := configured(t, home); cfg.Model != "team/new" || cfg.Shell != "" {
 		t.Errorf("another content: %+v", cfg.Settings)
 	}
 	s.Close()
 	age(t, home)
-	process.refreshAndList(t.Context())
+	process.RefreshAndList(t.Context())
 	if cfg := configured(t, home); cfg.Model != "team/new" {
 		t.Error("what was fetched last does not hold offline")
 	}
@@ -218,7 +222,7 @@ func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 		o := optionsOf(home)
 		o.Trust = word
 		age(t, home)
-		newRemoteConfigs(configured(t, home).Dirs, o, discard()).refreshAndList(t.Context())
+		newRemotes(configured(t, home).Dirs, o, discard()).RefreshAndList(t.Context())
 	}
 	if list(""); len(other.questions()) > 0 {
 		t.Error("it is fetched before it is trusted")
@@ -252,23 +256,25 @@ func TestFurtherConfigurationDoesNotReachThisMachine(t *testing.T) {
 	hits := 0
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
 	defer s.Close()
-	r := newRemoteConfigs(configured(t, home).Dirs, optionsOf(home), discard())
+	r := newRemotes(configured(t, home).Dirs, optionsOf(home), discard())
 	login := auth.Login{Address: "https://team.example", Env: "TEAM", Token: auth.NewSecret("sk-1")}
 	document := fmt.Sprintf(`{"auth": {"env": "TEAM"}, "remote_config": {"url": %q}}`, s.URL)
-	if err := r.cache.Put(login.Address, []byte(document)); err != nil {
+	if err := errors.Join(r.Cache.Put(login.Address, []byte(document)), r.Auth.SetLogin(t.Context(), login)); err != nil {
 		t.Fatal(err)
 	}
-	claim := loginRemote(login, r.cache).NewClaim()
+	claim := wellknown.ListCached(r.Auth, r.Cache)[0].NewClaim()
 	claim.Add(login.Address+offerPath, []byte(document), "remote_config")
-	if err := r.trust.Store.Trust(t.Context(), claim); err != nil {
+	if err := r.Trust.Store.Trust(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	err := r.refreshLinked(t.Context(), login, 0)
+	err := r.Further(t.Context(), login.Address)
 	if err == nil || !strings.Contains(err.Error(), "is this machine: only public addresses") || hits > 0 {
 		t.Errorf("%v, %d hits", err, hits)
 	}
 	write(t, filepath.Join(home, "config", "cairn.json"), `{"webfetch": {"allow": ["127.0.0.1"]}}`)
-	if err := r.refreshLinked(t.Context(), login, 0); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if err := r.Further(t.Context(), login.Address); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("allowed: %v", err)
 	}
 }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

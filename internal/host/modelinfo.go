@@ -3,58 +3,55 @@ package host
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/llm/guide"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
-	"github.com/cairn-dev/cairn/internal/llm/redact"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models"
-	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // newPool returns the models of this process, for commands that run without an owner.
-func newPool(o cli.Options) (*models.Pool, error) {
-	dirs, err := config.FindDirectories(o.Env)
-	if err != nil {
-		return nil, session.Errorf(session.CodeInvalid, "%v", err)
-	}
+func newPool(dirs config.Directories, o client.Options) *models.Pool {
 	return models.NewPool(models.Options{
 		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(),
-	}), nil
+	})
+}
+
+// openPool returns the models of this process and the configuration of o.Dir, without a store.
+func (h Host) openPool(ctx context.Context, o client.Options) (*models.Pool, *config.Config, error) {
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		return nil, nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	cfg, err := h.Config(ctx, o)
+	return newPool(dirs, o), cfg, err
 }
 
 // buildModels returns the models of the configuration of o.Dir, without a store.
-func (h Host) buildModels(ctx context.Context, o cli.Options) (*models.Set, error) {
-	pool, err := newPool(o)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := h.Config(ctx, o)
+func (h Host) buildModels(ctx context.Context, o client.Options) (*models.Set, error) {
+	pool, cfg, err := h.openPool(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return pool.Build(cfg)
 }
 
-// UsableModels implements cli.Host.
-func (h Host) UsableModels(ctx context.Context, o cli.Options) ([]api.Model, error) {
+// UsableModels implements cli.Models.
+func (h Host) UsableModels(ctx context.Context, o client.Options) ([]api.Model, error) {
 	set, err := h.buildModels(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return listModels(set)
+	return convert[[]api.Model](set.AvailableModels())
 }
 
-// WhyUnusable implements cli.Host.
-func (h Host) WhyUnusable(ctx context.Context, o cli.Options, id string) (string, error) {
+// WhyUnusable implements cli.Models.
+func (h Host) WhyUnusable(ctx context.Context, o client.Options, id string) (string, error) {
 	set, err := h.buildModels(ctx, o)
 	if err != nil {
 		return "", err
@@ -62,8 +59,8 @@ func (h Host) WhyUnusable(ctx context.Context, o cli.Options, id string) (string
 	return set.WhyUnusable(id), nil
 }
 
-// KnownModel implements cli.Host.
-func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.KnownModel, error) {
+// KnownModel implements cli.Models.
+func (h Host) KnownModel(ctx context.Context, o client.Options, name string) (*client.KnownModel, error) {
 	set, err := h.buildModels(ctx, o)
 	if err != nil {
 		return nil, err
@@ -72,27 +69,24 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	known := &cli.KnownModel{Missing: set.MissingFor(model), Dropped: slices.Clone(model.Dropped)}
-	for _, tool := range set.ExclusiveHostedTools(model) {
-		known.Dropped = append(known.Dropped, fmt.Sprintf("%s%s is used only in turns without other tools: "+
-			"%s does not take both", cli.HostedDropped, tool, model.API.ID))
-	}
-	return known, convert(redactModel(model), &known.Model)
+	known := &client.KnownModel{Missing: set.MissingFor(model), Dropped: set.ListDropped(model)}
+	known.Model, err = convert[api.Model](models.Redact(model))
+	return known, err
 }
 
-// KnownModels implements cli.Host.
-func (h Host) KnownModels(ctx context.Context, o cli.Options) ([]cli.KnownModel, error) {
+// KnownModels implements cli.Models.
+func (h Host) KnownModels(ctx context.Context, o client.Options) ([]client.KnownModel, error) {
 	set, err := h.buildModels(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	all := []cli.KnownModel{}
+	all := []client.KnownModel{}
 	for _, model := range set.Catalog.Models() {
 		if !model.Enabled {
 			continue
 		}
-		known := cli.KnownModel{Missing: set.MissingFor(model)}
-		if err := convert(redactModel(model), &known.Model); err != nil {
+		known := client.KnownModel{Missing: set.MissingFor(model)}
+		if known.Model, err = convert[api.Model](models.Redact(model)); err != nil {
 			return nil, err
 		}
 		all = append(all, known)
@@ -100,12 +94,13 @@ func (h Host) KnownModels(ctx context.Context, o cli.Options) ([]cli.KnownModel,
 	return all, nil
 }
 
-// RefreshModels implements cli.Host.
-func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
-	pool, err := newPool(o)
+// RefreshModels implements cli.Models.
+func (h Host) RefreshModels(ctx context.Context, o client.Options) (bool, error) {
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
-		return false, err
+		return false, session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	pool := newPool(dirs, o)
 	if why := pool.FetchDisabledReason(); why != "" {
 		return false, session.Errorf(session.CodeInvalid, "the list of models is not fetched: %s", why)
 	}
@@ -116,114 +111,29 @@ func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
 	return changed, nil
 }
 
-// Login implements cli.Host.
-func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url, code string)) error {
-	pool, err := newPool(o)
-	if err != nil {
-		return err
-	}
-	cfg, err := h.Config(ctx, o)
+// Login implements cli.Models.
+func (h Host) Login(ctx context.Context, o client.Options, id string, say func(url, code string)) error {
+	pool, cfg, err := h.openPool(ctx, o)
 	if err != nil {
 		return err
 	}
 	return pool.LogIn(ctx, cfg, id, say)
 }
 
-// listModels returns the models that can be used, without secrets.
-func listModels(set *models.Set) ([]api.Model, error) {
-	var out []api.Model
-	for _, model := range set.Catalog.Available() {
-		if !models.IsSupported(model.API) {
-			continue
-		}
-		var wire api.Model
-		if err := convert(redactModel(model), &wire); err != nil {
-			return nil, err
-		}
-		out = append(out, wire)
+// Probe implements cli.Models.
+func (h Host) Probe(ctx context.Context, o client.Options, id string) ([]finding.Finding, error) {
+	pool, cfg, err := h.openPool(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	return append(out, offlineModels(set)...), nil
+	return pool.Probe(ctx, cfg, id)
 }
 
-// offlineModels returns the models that need no provider: the guide, and the script if there is one.
-func offlineModels(set *models.Set) []api.Model {
-	list := []api.Model{offlineModel(guide.ModelID, "Offline guide (not a language model)")}
-	if set.HasScript() {
-		list = append(list, offlineModel(script.ScriptModel, "Script (not a language model)"))
-	}
-	return list
-}
-
-func offlineModel(id, name string) api.Model {
-	return api.Model{
-		ID: id, ProviderID: script.ProviderID, Name: name,
-		API:          api.ModelAPI{ID: id, Type: "native"},
-		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
-		Request:      api.ModelRequestParts{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
-		Variants:     []api.ModelVariant{}, Cost: []api.ModelCost{}, Status: "active", Enabled: true,
-	}
-}
-
-// listProviders returns the providers that can be used, without secrets.
-func listProviders(set *models.Set) ([]api.Provider, error) {
-	var out []api.Provider
-	for _, p := range set.Catalog.Providers() {
-		if !p.Available || !models.IsSupported(p.API) {
-			continue
-		}
-		p.Request.Headers, p.Request.Body = redactHeaders(p.Request.Headers), redactOptions(p.Request.Body)
-		p.API.Settings = nil
-		var wire api.Provider
-		if err := convert(p, &wire); err != nil {
-			return nil, err
-		}
-		out = append(out, wire)
-	}
-	var offline api.Provider
-	err := convert(catalog.Provider{
-		ID: script.ProviderID, Name: "cairn, offline",
-		API:     catalog.API{Type: "native", Settings: map[string]jsontext.Value{}},
-		Request: catalog.Request{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
-	}, &offline)
-	return append(out, offline), err
-}
-
-// redactModel returns the model without the values that its requests send: headers and options may hold keys.
-func redactModel(m catalog.Model) catalog.Model {
-	m.Request.Headers, m.Request.Body = redactHeaders(m.Request.Headers), redactOptions(m.Request.Body)
-	m.API.Settings = nil
-	m.Variants = slices.Clone(m.Variants)
-	for i, v := range m.Variants {
-		m.Variants[i].Headers, m.Variants[i].Body = redactHeaders(v.Headers), redactOptions(v.Body)
-	}
-	return m
-}
-
-// redactOptions returns options without the values of those that are named like secrets.
-func redactOptions(options map[string]jsontext.Value) map[string]jsontext.Value {
-	out := make(map[string]jsontext.Value, len(options))
-	for name, v := range options {
-		if redact.IsCredentialName(redact.FoldName(name)) {
-			v = jsontext.Value(`"` + redact.Mark + `"`)
-		}
-		out[name] = redact.MaskMembers(v, redact.IsCredentialName)
-	}
-	return out
-}
-
-func redactHeaders(headers map[string]string) map[string]string {
-	out := make(map[string]string, len(headers))
-	for name := range headers {
-		out[name] = "…"
-	}
-	return out
-}
-
-// convert sets to to the value that has the same JSON as from.
-func convert(from, to any) error {
+// convert returns the value of another type that has the same JSON.
+func convert[T any](from any) (to T, err error) {
 	raw, err := json.Marshal(from)
 	if err != nil {
-		return fmt.Errorf("encode %T: %w", from, err)
+		return to, fmt.Errorf("encode %T: %w", from, err)
 	}
-	return json.Unmarshal(raw, to)
+	return to, json.Unmarshal(raw, &to)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
+	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -93,10 +94,13 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 			filepath.Dir(dir),
 			"git init -q -b main main; cd main; git commit -q --allow-empty -m a; git worktree add -q "+dir,
 		)
-		cells := l.newCells(&config.Config{}, project.Project{Directory: dir, Worktree: dir})
+		cells := cell.New(cell.Config{
+			Dirs: l.dirs, Outputs: l.outputs, Config: &config.Config{},
+			Project: project.Project{Directory: dir, Worktree: dir},
+		})
 		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, exec.SupervisorCommand(), []string{"RUSTUP_HOME"}
 		c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir, OutputDir: l.outputs.Dir})
-		c.Exec.Sandbox, c.Exec.Repository = cells.open, cells.repository
+		c.Exec.Sandbox, c.Exec.Repository = cells.Open, cells.Repository
 	})
 	return b
 }

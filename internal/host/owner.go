@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/engine"
@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
 	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -57,7 +58,7 @@ type owner struct {
 
 // openOwner opens everything behind a lease, or read-only without one. It releases the lease if it fails. Call recover
 // when the surfaces are ready; until then no work runs.
-func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
+func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.Options) (*owner, error) {
 	tuneMemory(o.Env)
 	w := &owner{dirs: dirs, lease: lease, logger: newLogger(o.Env)}
 	if err := w.open(ctx, o); err != nil {
@@ -66,7 +67,7 @@ func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories
 	return w, nil
 }
 
-func (w *owner) open(ctx context.Context, o cli.Options) error {
+func (w *owner) open(ctx context.Context, o client.Options) error {
 	dirs := w.dirs
 	if err := protectProcess(); err != nil {
 		return fmt.Errorf("protect the process: %w", err)
@@ -88,7 +89,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	if err := w.store.FindDamage(); err != nil {
-		notify(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, salvageFix))
+		notify(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, check.SalvageFix))
 	} else if why := w.store.DescribeUnchecked(); why != "" {
 		notify(o, why+"; cairn fsck checks what is there")
 	}
@@ -135,7 +136,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 }
 
 func (w *owner) newLocations(
-	o cli.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
+	o client.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
 ) *locationCache {
 	l := &locationCache{
 		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
@@ -146,7 +147,7 @@ func (w *owner) newLocations(
 			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),
 		},
 		files: file.NewTracker(), snapshots: newSnapshots(w.dirs.Data, w.logger),
-		remotes: newRemoteConfigs(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
+		remotes: newRemotes(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
 		logger: w.logger, newSandbox: o.Sandbox,
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}
@@ -160,7 +161,7 @@ func (w *owner) newLocations(
 }
 
 // newTransport returns the transport to providers: the network, recorded if wanted, or a replay of a recording.
-func (w *owner) newTransport(o cli.Options) (http.RoundTripper, error) {
+func (w *owner) newTransport(o client.Options) (http.RoundTripper, error) {
 	switch {
 	case o.Replay != "":
 		p, err := replay.Open(o.Replay)
@@ -199,7 +200,7 @@ func newLogger(getenv func(string) string) *slog.Logger {
 
 // recover resumes the work that an earlier owner left unfinished, except work that waits for a person, and reports
 // both. In a damaged store it does nothing.
-func (w *owner) recover(ctx context.Context, o cli.Options) error {
+func (w *owner) recover(ctx context.Context, o client.Options) error {
 	if w.store.DegradedError() != nil {
 		return nil
 	}
@@ -252,7 +253,7 @@ func (w *owner) release() error {
 	return errors.Join(errs...)
 }
 
-func notify(o cli.Options, text string) {
+func notify(o client.Options, text string) {
 	if o.Note != nil {
 		o.Note(text)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -44,7 +44,7 @@ type ownerServer struct {
 // is unwritable, everything is read-only. With an address, as a server, it resumes unfinished work; without one it
 // listens on the Unix socket only.
 func startOwnerServer(
-	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, at *listenAddress,
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.ServeOptions, at *listenAddress,
 ) (*ownerServer, error) {
 	w, err := openOwner(ctx, lease, dirs, o.Options)
 	if err != nil {
@@ -72,7 +72,7 @@ func startOwnerServer(
 	return r, nil
 }
 
-func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listenAddress) error {
+func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *listenAddress) error {
 	secret, err := server.LoadSecret(r.dirs.Data)
 	if err != nil {
 		return err
@@ -171,27 +171,27 @@ func (r *ownerServer) awaitIdle(ctx context.Context) {
 
 // startOwner becomes the owner within this process and returns a client of it.
 func (h Host) startOwner(
-	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options,
-) (*cli.Connection, error) {
-	r, err := startOwnerServer(ctx, lease, dirs, cli.ServeOptions{Options: o}, nil)
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.Options,
+) (*client.Connection, error) {
+	r, err := startOwnerServer(ctx, lease, dirs, client.ServeOptions{Options: o}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Connection{API: localClient(r.local, o), Close: r.drainClients}, nil
+	return &client.Connection{API: localClient(r.local, o), Close: r.drainClients}, nil
 }
 
 // connectToOwner returns a connection to the owner if it answers.
-func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cli.Connection, error) {
+func connectToOwner(ctx context.Context, owner sqlite.Owner, o client.Options) (*client.Connection, error) {
 	for _, address := range owner.Addresses {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "unix" {
 			continue
 		}
 		t := newOwnerTransport(u.Path)
-		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
+		c := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
-		health, err := client.Health(ctx)
+		health, err := c.Health(ctx)
 		if err == nil && !health.Sandbox.IsAtLeast(o.Sandbox) {
 			err = session.Errorf(session.CodeConflict, "process %d begins sessions without the sandbox %q; "+
 				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID,
@@ -204,8 +204,8 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 		}
 		disconnect := func(context.Context) error { t.CloseIdleConnections(); return nil }
 		since := time.UnixMilli(owner.Started).Format("15:04 on 2 January")
-		return &cli.Connection{
-			API: client, Close: disconnect, Health: health, Owner: fmt.Sprintf("process %d (since %s)", owner.PID, since),
+		return &client.Connection{
+			API: c, Close: disconnect, Health: health, Owner: fmt.Sprintf("process %d (since %s)", owner.PID, since),
 		}, nil
 	}
 	return nil, errNoAddress

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -42,7 +42,7 @@ func startPrivateHome(t *testing.T) (home string, r *ownerServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = startOwnerServer(t.Context(), lease, dirs, cli.ServeOptions{Options: o}, nil)
+	r, err = startOwnerServer(t.Context(), lease, dirs, client.ServeOptions{Options: o}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

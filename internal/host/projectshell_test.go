@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
+	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -82,7 +83,7 @@ func TestProjectShell(t *testing.T) {
 	if err != nil || order.Command != p.tools.exec.Shell || filepath.Base(order.Command) != "bash" {
 		t.Errorf("terminal %+v %v", order, err)
 	}
-	again := keepShell(shellsDir(dirs), p.config, w.logger) // between the hash and the copy
+	again := cell.KeepShell(dirs, p.config, w.logger) // between the hash and the copy
 	for name, path := range map[string]string{
 		"replaced": again, "missing": load("./later").tools.exec.Shell,
 		"another way": load(o.Dir + "/../project/later").tools.exec.Shell,

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -22,7 +22,7 @@ type scopedClient struct {
 	http http.Client
 }
 
-func newScopedClient(t *testing.T, o cli.Options) (scopedClient, *ownerServer) {
+func newScopedClient(t *testing.T, o client.Options) (scopedClient, *ownerServer) {
 	t.Helper()
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
@@ -32,7 +32,7 @@ func newScopedClient(t *testing.T, o cli.Options) (scopedClient, *ownerServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := startOwnerServer(t.Context(), lease, dirs, cli.ServeOptions{Options: o}, nil)
+	r, err := startOwnerServer(t.Context(), lease, dirs, client.ServeOptions{Options: o}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/finding"
 )
 
 // What keeps a cairn from starting doctor says, with what to do; fsck refuses a store that a cairn refuses.
@@ -58,7 +58,7 @@ func TestDoctorSaysRefusals(t *testing.T) {
 			found, err := Host{}.Doctor(t.Context(), o)
 			said := false
 			for _, f := range found {
-				said = said || f.Level == cli.LevelError && strings.Contains(f.Detail, tt.say)
+				said = said || f.Level == finding.Error && strings.Contains(f.Detail, tt.say)
 			}
 			if err != nil || !said {
 				t.Errorf("doctor: %v, %v", found, err)

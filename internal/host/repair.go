@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Repair implements cli.Maintenance. It owns the store meanwhile and resumes nothing.
-func (h Host) Repair(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
+func (h Host) Repair(ctx context.Context, o client.Options) ([]finding.Finding, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -29,9 +30,9 @@ func (h Host) Repair(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 		return nil, err
 	}
 	done, err := w.engine.RepairStore(ctx)
-	var found []cli.Finding
+	var found []finding.Finding
 	for _, r := range done {
-		found = append(found, cli.Finding{Level: cli.LevelOK, What: "session " + string(r.SessionID), Detail: r.Detail})
+		found = append(found, finding.Finding{Level: finding.OK, What: "session " + string(r.SessionID), Detail: r.Detail})
 	}
 	return found, errors.Join(err, w.close(ctx))
 }

@@ -14,8 +14,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/finding"
+	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -66,7 +67,7 @@ func TestSalvage(t *testing.T) {
 				t.Errorf("the old home was touched: %v, then %v", before, after)
 			}
 			kept, lost := 0, len(got.Lost)
-			isFork := func(s cli.SalvagedSession) bool { return s.SessionID == "ses_fork" }
+			isFork := func(s check.SalvagedSession) bool { return s.SessionID == "ses_fork" }
 			if i := slices.IndexFunc(got.Sessions, isFork); !tt.lost && (i < 0 ||
 				got.Sessions[i].Events != 3 || got.Sessions[i].Title != "renamed") {
 				t.Errorf("the fork is not kept: %+v", got.Sessions)
@@ -217,7 +218,7 @@ func usable(t *testing.T, home string, sessions int) {
 func inOrder(t *testing.T, home string) {
 	t.Helper()
 	found, err := Host{}.Fsck(t.Context(), optionsOf(home))
-	if err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+	if err != nil || len(found) != 1 || found[0].Level != finding.OK {
 		t.Errorf("fsck of what was salvaged: %v, %v", found, err)
 	}
 }
@@ -285,7 +286,7 @@ func TestSalvageForkWithoutCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(got.Sessions, func(s cli.SalvagedSession) bool { return s.SessionID == "ses_fork" })
+	i := slices.IndexFunc(got.Sessions, func(s check.SalvagedSession) bool { return s.SessionID == "ses_fork" })
 	if i < 0 || got.Sessions[i].Events != 0 || len(got.Sessions[i].Lost) == 0 {
 		t.Errorf("the report of the fork is missing or wrong: %+v", got.Sessions)
 	}

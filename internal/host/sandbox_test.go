@@ -6,25 +6,21 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
-	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 func TestPatience(t *testing.T) {
@@ -94,7 +90,7 @@ func TestStrictNeedsNamespace(t *testing.T) {
 	closeIt(t, c)
 	var log strings.Builder
 	logSandbox(slog.New(slog.NewTextHandler(&log, nil)))
-	found := examineSandbox()
+	found := sandbox.Examine()
 	for _, text := range []string{log.String(), found[len(found)-1].Detail} {
 		if !strings.Contains(text, reason) || !strings.Contains(text, "no commands run in the mode strict") {
 			t.Error(text)
@@ -111,7 +107,7 @@ func TestSandboxBelongsToTheSession(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(home, "config", "cairn.json")
 	at := &session.Location{Directory: dir}
-	create := func(c *cli.Connection, r api.CreateSession) session.SandboxMode {
+	create := func(c *client.Connection, r api.CreateSession) session.SandboxMode {
 		t.Helper()
 		r.Location = at
 		s, err := c.API.Create(t.Context(), r)
@@ -168,7 +164,7 @@ func TestConfiguredSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := [2]session.SandboxMode{configuredSandbox(cfg, "build"), configuredSandbox(cfg, "plan")}; got != want {
+		if got := [2]session.SandboxMode{cfg.SandboxOf("build"), cfg.SandboxOf("plan")}; got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
@@ -203,96 +199,8 @@ func TestProjectSandbox(t *testing.T) {
 			t.Fatal(err, cfg.Errors)
 		}
 		for agent, want := range map[string]session.SandboxMode{"build": c.build, "plan": c.plan, "loose": c.loose} {
-			if got := configuredSandbox(cfg, agent); got != want || len(cfg.Sandbox.Write) > 0 {
+			if got := cfg.SandboxOf(agent); got != want || len(cfg.Sandbox.Write) > 0 {
 				t.Errorf("%s under %s: %s has %q, want %q", c.project, c.user, agent, got, want)
-			}
-		}
-	}
-}
-
-func TestCells(t *testing.T) {
-	home := t.TempDir()
-	l := &locationCache{
-		dirs: config.Directories{
-			Home:   home,
-			Data:   filepath.Join(home, "data"),
-			Config: filepath.Join(home, "config"),
-		},
-		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
-	}
-	cfg := &config.Config{}
-	cfg.Sandbox = config.Sandbox{Write: []config.Path{"~/.cargo"}}
-	const own, other = "ses_01J00000000000000000000000", "ses_01J00000000000000000000001"
-	for _, id := range []string{own, other} {
-		write(t, filepath.Join(l.outputs.Dir, "tool_1-"+id), "output")
-	}
-	cells := l.newCells(cfg, project.Project{Directory: "/work/sub", Worktree: "/work"})
-	writes, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites, Session: own})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scratch := filepath.Join(home, "data", "tmp", own)
-	want := []string{"/work/sub", "/work", filepath.Join(home, ".cargo"), scratch}
-	if got := writes.Policy.Write[:4]; !slices.Equal(got, want) {
-		t.Errorf("it writes to %q", got)
-	}
-	if !writes.Policy.Network || !slices.Contains(writes.Env, "TMPDIR="+scratch) {
-		t.Errorf("%+v", writes)
-	}
-	if !slices.Contains(writes.Policy.Show, filepath.Join(l.outputs.Dir, "tool_1-"+own)) ||
-		slices.Contains(writes.Policy.Show, filepath.Join(l.outputs.Dir, "tool_1-"+other)) {
-		t.Errorf("it shows %q", writes.Policy.Show)
-	}
-	strict, err := cells.open(exec.CellRequest{Mode: session.SandboxStrict, Session: own})
-	if err != nil || strict.Policy.Network {
-		t.Errorf("%+v %v", strict, err)
-	}
-	for name, isHidden := range map[string][2]bool{"data": {true, true}, ".aws": {true, true}, ".ssh": {false, true}} {
-		path := filepath.Join(home, name)
-		got := [2]bool{slices.Contains(writes.Policy.Hide, path), slices.Contains(strict.Policy.Hide, path)}
-		if got != isHidden {
-			t.Errorf("%s hidden: %v", name, got)
-		}
-	}
-	if _, err := os.Stat(scratch); err != nil || strict.Policy.FindExposed() != "" {
-		t.Error(err, strict.Policy.FindExposed())
-	}
-	if _, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites, Session: "ses_../../x"}); err == nil {
-		t.Error("a session whose name leads out of the folder")
-	}
-}
-
-// In the home directory, in a directory that contains it, and in the root directory, commands write to their own
-// folders and to those that the user configured, and everything that is hidden stays so.
-func TestCellsInHome(t *testing.T) {
-	home := t.TempDir()
-	l := &locationCache{
-		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
-		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
-	}
-	closed := false
-	cfg := &config.Config{}
-	cfg.Sandbox = config.Sandbox{Write: []config.Path{"~/.cargo"}, Sockets: &closed}
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(home, link); err != nil {
-		t.Fatal("link the home directory:", err)
-	}
-	for dir, want := range map[string]bool{
-		home: true, filepath.Dir(home): true, "/": true, link: true, filepath.Join(home, "project"): false,
-	} {
-		cells := l.newCells(cfg, project.Project{Directory: dir})
-		cell, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites})
-		if err != nil {
-			t.Fatal("open the cell:", err)
-		}
-		isWritable := slices.Contains(cell.Policy.Write, dir)
-		if cells.noProject != want || isWritable == want || cell.Policy.FindExposed() != "" ||
-			!slices.Contains(cell.Policy.Write, filepath.Join(home, ".cargo")) || !cell.Policy.NoLocalSockets {
-			t.Errorf("%s: %t %q, exposed %q", dir, cells.noProject, cell.Policy.Write, cell.Policy.FindExposed())
-		}
-		for _, own := range cell.Own {
-			if !slices.Contains(cell.Policy.Write, own) {
-				t.Errorf("%s: it cannot write to %s", dir, own)
 			}
 		}
 	}
@@ -415,30 +323,4 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 	if sandbox.CheckNamespace() == nil && string(text) != "old" {
 		t.Errorf("the terminal wrote %q to a protected file", text)
 	}
-}
-
-// Caches of commands are removed when no command has used them for a while, read-only files in them too.
-func TestRemoveUnusedCaches(t *testing.T) {
-	home := t.TempDir()
-	l := &locationCache{
-		dirs: config.Directories{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")},
-	}
-	w := &owner{lease: &sqlite.Lease{}, locations: l, logger: slog.New(slog.DiscardHandler)}
-	now := time.Now()
-	w.removeUnusedCaches(now) // there is no folder yet
-	for name, age := range map[string]time.Duration{"old": cacheAge + time.Hour, "new": cacheAge - time.Hour} {
-		dir := filepath.Join(l.commandCaches(), name)
-		write(t, filepath.Join(dir, "go-mod", "file"), "x")
-		if err := errors.Join(
-			os.Chmod(filepath.Join(dir, "go-mod"), 0o555), os.Chtimes(dir, now, now.Add(-age)),
-		); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.removeUnusedCaches(now)
-	left, err := os.ReadDir(l.commandCaches())
-	if err != nil || len(left) != 1 || left[0].Name() != "new" {
-		t.Errorf("%v %v", left, err)
-	}
-	_ = os.Chmod(filepath.Join(l.commandCaches(), "new", "go-mod"), 0o700) //nolint:gosec // so that it can be removed
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -25,7 +25,7 @@ import (
 
 // Serve implements cli.Host. If another process owns the data, this one serves as its relay, and takes over when it is
 // gone: at the same address, with the same credentials.
-func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.Listening)) error {
+func (h Host) Serve(ctx context.Context, o client.ServeOptions, ready func(client.Listening)) error {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
@@ -59,7 +59,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 		if lease == nil {
 			return err
 		}
-		ready = func(cli.Listening) {
+		ready = func(client.Listening) {
 			notify(o.Options, "the process that owned the data has ended; this process owns it now")
 		}
 	}
@@ -71,7 +71,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 
 // serveInBackground starts a background server and returns when it answers.
 func serveInBackground(
-	ctx context.Context, dirs config.Directories, o cli.ServeOptions, ready func(cli.Listening),
+	ctx context.Context, dirs config.Directories, o client.ServeOptions, ready func(client.Listening),
 ) error {
 	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
 	if err != nil {
@@ -94,7 +94,7 @@ func serveInBackground(
 // serverProcess is a server, first as a relay of another process or at once as the owner.
 type serverProcess struct {
 	dirs      config.Directories
-	options   cli.ServeOptions
+	options   client.ServeOptions
 	address   *listenAddress
 	bodyLimit int64 // of a request to a relay, in bytes
 	streams   int   // of one client of a relay; 0 is the default
@@ -106,7 +106,7 @@ type serverProcess struct {
 }
 
 // serveAsOwner serves until ctx ends. Without a lease, because the disk is unwritable, the data is read-only.
-func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, ready func(cli.Listening)) error {
+func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, ready func(client.Listening)) error {
 	r, err := startOwnerServer(ctx, lease, s.dirs, s.options, s.address)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, r
 
 // serveAsRelay passes requests to the owner until that is gone, and returns the lease then. The lease is nil if ctx
 // ends first, or with an error.
-func (s *serverProcess) serveAsRelay(ctx context.Context, ready func(cli.Listening)) (*sqlite.Lease, error) {
+func (s *serverProcess) serveAsRelay(ctx context.Context, ready func(client.Listening)) (*sqlite.Lease, error) {
 	front, err := s.newRelay()
 	if err == nil {
 		err = front.Listen(ctx)
@@ -244,7 +244,7 @@ func (s *serverProcess) setOwner(ctx context.Context, pid int) {
 // acquireLeaseOrOwner returns the lease, or the health of the process that has it. It waits for a process that is
 // starting, and for one that died: the kernel keeps its lock until its last child between fork and exec is gone.
 func acquireLeaseOrOwner(
-	ctx context.Context, dirs config.Directories, o cli.Options,
+	ctx context.Context, dirs config.Directories, o client.Options,
 ) (lease *sqlite.Lease, owner api.Health, err error) {
 	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
 	if c == nil {
@@ -254,8 +254,8 @@ func acquireLeaseOrOwner(
 }
 
 // describeListener returns where a server answers.
-func describeListener(s *server.Server, socket string, at *listenAddress) cli.Listening {
-	l := cli.Listening{URL: s.URL(), Socket: socket, PID: os.Getpid()}
+func describeListener(s *server.Server, socket string, at *listenAddress) client.Listening {
+	l := client.Listening{URL: s.URL(), Socket: socket, PID: os.Getpid()}
 	if at == nil {
 		return l
 	}

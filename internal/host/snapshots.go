@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -15,9 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/snapshot"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -40,8 +36,10 @@ type snapshots struct {
 	open map[string]*snapshot.DiskWorktree
 }
 
+func snapshotDir(data string) string { return filepath.Join(data, "snapshot") }
+
 func newSnapshots(data string, logger *slog.Logger) *snapshots {
-	dir := filepath.Join(data, "snapshot")
+	dir := snapshotDir(data)
 	return &snapshots{
 		dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger,
 		open: map[string]*snapshot.DiskWorktree{},
@@ -145,55 +143,6 @@ func removeCaptures(dir string) error {
 		_ = os.Remove(dir) // fails if there are copies
 	}
 	return err
-}
-
-// examineBlobs reads all contents that are kept of files, and says which are damaged. An undo does not use those.
-func examineBlobs(ctx context.Context, dirs config.Directories) []cli.Finding {
-	read, damaged, err := snapshot.NewBlobs(filepath.Join(dirs.Data, "snapshot")).ListDamaged(ctx)
-	if err != nil {
-		return []cli.Finding{{Level: cli.LevelWarning, What: "snapshots", Detail: err.Error()}}
-	}
-	if len(damaged) > 0 {
-		return []cli.Finding{{
-			Level: cli.LevelError, What: "snapshots",
-			Detail: fmt.Sprintf("%d of %d contents of files are damaged; cairn undo cannot restore them", len(damaged), read),
-			Fix:    "check the disk, and remove the damaged files, such as " + damaged[0],
-		}}
-	}
-	if read == 0 {
-		return nil
-	}
-	return []cli.Finding{{
-		Level: cli.LevelOK, What: "snapshots", Detail: fmt.Sprintf("%d contents of files read", read),
-	}}
-}
-
-// examineSnapshots says how much is kept of the files that calls changed.
-func examineSnapshots(dirs config.Directories) []cli.Finding {
-	dir, size := filepath.Join(dirs.Data, "snapshot"), int64(0)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		var info fs.FileInfo
-		if err == nil && e.Type().IsRegular() {
-			if info, err = e.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return []cli.Finding{{Level: cli.LevelWarning, What: "snapshots", Detail: err.Error()}}
-	}
-	return []cli.Finding{{
-		Level: cli.LevelOK, What: "snapshots",
-		Detail: fmt.Sprintf("%.1f MiB of files as sessions found them, for cairn undo; the limit is %d MiB",
-			float64(size)/(1<<20), maxSnapshots>>20),
-	}}
 }
 
 // sessionFiles are the files outside of the store that belong to sessions.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -40,12 +40,12 @@ var (
 )
 
 // MeasureStorage implements cli.Maintenance.
-func (h Host) MeasureStorage(ctx context.Context, o cli.Options) ([]cli.StorageUse, error) {
+func (h Host) MeasureStorage(ctx context.Context, o client.Options) ([]client.StorageUse, error) {
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	var out []cli.StorageUse
+	var out []client.StorageUse
 	for _, d := range []struct {
 		dir   string
 		kinds []storageKind
@@ -60,8 +60,8 @@ func (h Host) MeasureStorage(ctx context.Context, o cli.Options) ([]cli.StorageU
 }
 
 // measureDirectory counts the files below a directory, which need not exist, by kind. Kinds without files are left out.
-func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]cli.StorageUse, error) {
-	uses := make([]cli.StorageUse, len(kinds))
+func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]client.StorageUse, error) {
+	uses := make([]client.StorageUse, len(kinds))
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
@@ -87,7 +87,7 @@ func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]c
 		}
 		return nil
 	})
-	var out []cli.StorageUse
+	var out []client.StorageUse
 	for i, k := range kinds {
 		if uses[i].Files == 0 {
 			continue

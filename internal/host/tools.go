@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -40,8 +41,7 @@ func (l *locationCache) newToolConfig(
 ) toolConfig {
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	filePaths, browserPaths := paths, paths
-	cells := l.newCells(cfg, pr)
-	cells.readable = readable
+	cells := cell.New(cell.Config{Dirs: l.dirs, Outputs: l.outputs, Config: cfg, Project: pr, Readable: readable})
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
 	return toolConfig{
 		file: file.Config{
@@ -50,9 +50,9 @@ func (l *locationCache) newToolConfig(
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
-			Paths: paths, Shell: keepShell(shellsDir(l.dirs), cfg, l.logger), Deny: set.SecretVariables(),
-			Supervisor: exec.SupervisorCommand(), Sandbox: cells.open, Repository: cells.repository,
-			Outside: cfg.Sandbox.Outside, NoProject: cells.noProject,
+			Paths: paths, Shell: cell.KeepShell(l.dirs, cfg, l.logger), Deny: set.SecretVariables(),
+			Supervisor: exec.SupervisorCommand(), Sandbox: cells.Open, Repository: cells.Repository,
+			Outside: cfg.Sandbox.Outside, NoProject: cells.NoProject,
 			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},
@@ -64,7 +64,7 @@ func (l *locationCache) newToolConfig(
 func (l *locationCache) privateToTools() workpath.Private {
 	return workpath.Private{
 		Dirs:   listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime),
-		Except: []string{l.outputs.Dir, filepath.Join(l.dirs.Data, "plans"), l.scratchDir()},
+		Except: []string{l.outputs.Dir, filepath.Join(l.dirs.Data, "plans"), cell.ScratchDir(l.dirs)},
 	}
 }
 

@@ -11,13 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/guide"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/models"
-	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -169,11 +167,7 @@ func (c v1Catalog) Providers() (v1.Providers, error) {
 			out.Connected = append(out.Connected, p.ID)
 		}
 	}
-	var own []catalog.Model
-	if err := convert(offlineModels(m), &own); err != nil {
-		return out, err
-	}
-	offline := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", own)
+	offline := opencode.ProviderOf(models.OfflineProvider(), "custom", m.OfflineModels())
 	out.All, out.Connected = append(out.All, offline), append(out.Connected, offline.ID)
 	out.Default[offline.ID] = guide.ModelID
 	return out, nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -56,7 +56,7 @@ func TestManyDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := startOwnerServer(t.Context(), lease, dirs, cli.ServeOptions{Options: o}, nil)
+	r, err := startOwnerServer(t.Context(), lease, dirs, client.ServeOptions{Options: o}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestManyDirectories(t *testing.T) {
 		t.Errorf("the limit is %d, want %d", r.locations.limit, maxLocations)
 	}
 	r.locations.limit = testLocations
-	client := &http.Client{Transport: api.Local(r.local)}
+	web := &http.Client{Transport: api.Local(r.local)}
 	const many = 8 * testLocations
 	name := func(i int) string { return filepath.Join(home, fmt.Sprintf("dir %03d", i)) }
 	for i := range many {
@@ -94,7 +94,7 @@ func TestManyDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header = header
-		resp, err := client.Do(req)
+		resp, err := web.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestManyDirectories(t *testing.T) {
 		}
 	}
 
-	c := &cli.Connection{API: &api.Client{HTTP: client, Base: "http://localhost", Directory: o.Dir}}
+	c := &client.Connection{API: &api.Client{HTTP: web, Base: "http://localhost", Directory: o.Dir}}
 	s, err := c.API.Create(t.Context(), api.CreateSession{Location: &session.Location{Directory: name(0)}})
 	if err != nil {
 		t.Fatal(err)

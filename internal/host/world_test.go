@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
@@ -94,7 +94,7 @@ func lookAround(c *api.Client) error {
 	return errors.Join(agents, skills, models, providers, settings, commands)
 }
 
-func optionsOf(home string) cli.Options {
+func optionsOf(home string) client.Options {
 	env := func(name string) string {
 		return map[string]string{
 			"CAIRN_HOME": home, "HOME": home,
@@ -102,7 +102,7 @@ func optionsOf(home string) cli.Options {
 			"HOST_SECRET": hostSecret,
 		}[name]
 	}
-	return cli.Options{Dir: filepath.Join(home, "project"), Env: env, Version: "test"}
+	return client.Options{Dir: filepath.Join(home, "project"), Env: env, Version: "test"}
 }
 
 func say(text string) api.PromptRequest {
@@ -176,7 +176,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func open(t *testing.T, o cli.Options) *cli.Connection {
+func open(t *testing.T, o client.Options) *client.Connection {
 	t.Helper()
 	c, err := Host{}.Open(t.Context(), o)
 	if err != nil {
@@ -185,14 +185,14 @@ func open(t *testing.T, o cli.Options) *cli.Connection {
 	return c
 }
 
-func closeIt(t *testing.T, c *cli.Connection) {
+func closeIt(t *testing.T, c *client.Connection) {
 	t.Helper()
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-func create(t *testing.T, c *cli.Connection, title string) session.ID {
+func create(t *testing.T, c *client.Connection, title string) session.ID {
 	t.Helper()
 	s, err := c.API.Create(t.Context(), api.CreateSession{Title: title})
 	if err != nil {
@@ -202,7 +202,7 @@ func create(t *testing.T, c *cli.Connection, title string) session.ID {
 }
 
 // prompt starts work and returns when the vendor was asked.
-func prompt(t *testing.T, c *cli.Connection, v *vendor, id session.ID) {
+func prompt(t *testing.T, c *client.Connection, v *vendor, id session.ID) {
 	t.Helper()
 	if _, err := c.API.Prompt(t.Context(), id, say("go")); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func prompt(t *testing.T, c *cli.Connection, v *vendor, id session.ID) {
 }
 
 // answer returns what the session's newest message says, once its work is done.
-func answer(t *testing.T, c *cli.Connection, id session.ID) string {
+func answer(t *testing.T, c *client.Connection, id session.ID) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/finding"
 )
 
 // DiscoveryFile is the name of the file in the data directory by which cairn's own clients find a running server.
@@ -96,14 +98,18 @@ func LoadSecret(dataDir string) (string, error) {
 	return "", fmt.Errorf("%s appears and disappears", path)
 }
 
-// CheckSecret returns the error that LoadSecret would return, nil if LoadSecret would create the secret. It changes
-// nothing.
-func CheckSecret(dataDir string) error {
-	_, err := readSecret(filepath.Join(dataDir, secretFile))
-	if errors.Is(err, fs.ErrNotExist) {
+// ExamineSecret reports a secret that LoadSecret cannot read, without which no owner starts. It changes nothing.
+func ExamineSecret(dataDir string) []finding.Finding {
+	path := filepath.Join(dataDir, secretFile)
+	_, err := readSecret(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	return []finding.Finding{{
+		Level: finding.Error, What: "secret", Detail: err.Error(),
+		Fix: "remove " + path + "; the next start makes another, " +
+			"and clients that use the old one must log in again",
+	}}
 }
 
 func readSecret(path string) (string, error) {

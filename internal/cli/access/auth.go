@@ -157,7 +157,7 @@ func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bo
 	if err := g.inv.RecordSettings(ctx, "log in at "+id+" with a browser"); err != nil {
 		return err
 	}
-	err = g.inv.Host.Models().Login(ctx, o, id, func(url, code string) {
+	err = g.inv.Host.Login(ctx, o, id, func(url, code string) {
 		g.inv.Err.Printf("Open %s\n", terminal.FirstLine(url, 1000))
 		if code != "" {
 			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.PaintText(terminal.Bold, terminal.FirstLine(code, 40)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
@@ -30,7 +31,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 	if err != nil {
 		return err
 	}
-	offer, err := offers.Fetch(ctx, org.address)
+	offer, err := offers.FetchOffer(ctx, org.address)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 
 // trustOffer has the organisation's configuration trusted: its document, then what that names, which may not be fetched
 // before.
-func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org organisation) error {
+func (g authCommands) trustOffer(ctx context.Context, offers *wellknown.Remotes, org organisation) error {
 	document, err := g.trustOrganisation(ctx, org)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org org
 }
 
 // describeFurther says what else is fetched, and what of the login goes there.
-func describeFurther(o *cli.Offer) string {
+func describeFurther(o *wellknown.Offer) string {
 	text := fmt.Sprintf(
 		"%s names further configuration at %s",
 		terminal.FirstLine(o.Address, 100),
@@ -104,7 +105,7 @@ func describeFurther(o *cli.Offer) string {
 }
 
 // keptToken is the token of an earlier login. To give another one, pipe it in.
-func keptToken(store *auth.Store, offer *cli.Offer) auth.Secret {
+func keptToken(store *auth.Store, offer *wellknown.Offer) auth.Secret {
 	logins, err := store.ListLogins()
 	if err != nil {
 		return auth.Secret{} // storing the new one says what is wrong
@@ -118,7 +119,7 @@ func keptToken(store *auth.Store, offer *cli.Offer) auth.Secret {
 }
 
 // organisationToken reads the token, if one is needed. The command that would print it is shown and never run.
-func (g authCommands) organisationToken(ctx context.Context, org organisation, wants *cli.Offer) (auth.Secret, error) {
+func (g authCommands) organisationToken(ctx context.Context, org organisation, wants *wellknown.Offer) (auth.Secret, error) {
 	if wants.Env == "" {
 		return auth.Secret{}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -18,8 +19,8 @@ func (g storeCommands) doctorCommand() *cobra.Command {
 		"doctor",
 		"Check for problems and show how to fix them",
 		"Check the directories, the configuration, the keys, the store and a running server. Nothing is changed.",
-		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
-			return g.inv.Host.Maintenance().Doctor(ctx, o)
+		func(ctx context.Context, o cli.Options, _ []string) ([]finding.Finding, error) {
+			return g.inv.Host.Doctor(ctx, o)
 		},
 	)
 	cmd.AddCommand(g.doctorProvider())
@@ -33,8 +34,8 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 		"Check the provider's key and address, the connection to its server, the clock, and an answer of its\n"+
 			"cheapest model, which may cost a fraction of a cent. Without NAME, check the provider of the default\n"+
 			"model.",
-		func(ctx context.Context, o cli.Options, args []string) ([]cli.Finding, error) {
-			return g.inv.Host.Models().Probe(ctx, o, cli.FirstArg(args, ""))
+		func(ctx context.Context, o cli.Options, args []string) ([]finding.Finding, error) {
+			return g.inv.Host.Probe(ctx, o, cli.FirstArg(args, ""))
 		},
 	)
 	cmd.Use, cmd.Args = "provider [NAME]", cobra.MaximumNArgs(1)
@@ -46,13 +47,13 @@ func (g storeCommands) fsckCommand() *cobra.Command {
 	var repair bool
 	cmd := g.findingsCommand("fsck", "Check the store against its invariants",
 		"Read the whole store and check that it is consistent. Without --repair nothing is changed.",
-		func(ctx context.Context, o cli.Options, _ []string) (repaired []cli.Finding, err error) {
+		func(ctx context.Context, o cli.Options, _ []string) (repaired []finding.Finding, err error) {
 			if repair {
-				if repaired, err = g.inv.Host.Maintenance().Repair(ctx, o); err != nil {
+				if repaired, err = g.inv.Host.Repair(ctx, o); err != nil {
 					return repaired, err
 				}
 			}
-			found, err := g.inv.Host.Maintenance().Fsck(ctx, o)
+			found, err := g.inv.Host.Fsck(ctx, o)
 			return append(repaired, found...), err
 		})
 	cmd.Flags().BoolVar(&repair, "repair", false,
@@ -63,7 +64,7 @@ func (g storeCommands) fsckCommand() *cobra.Command {
 // findingsCommand makes a command that prints what it finds and fails when that holds an error.
 func (g storeCommands) findingsCommand(
 	name, short, long string,
-	look func(context.Context, cli.Options, []string) ([]cli.Finding, error),
+	look func(context.Context, cli.Options, []string) ([]finding.Finding, error),
 ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -78,12 +79,12 @@ func (g storeCommands) findingsCommand(
 				return err
 			}
 			if asJSON {
-				err = g.inv.PrintJSON(append([]cli.Finding{}, found...))
+				err = g.inv.PrintJSON(append([]finding.Finding{}, found...))
 			} else {
 				g.showFindings(found)
 			}
 			for _, f := range found {
-				if f.Level == cli.LevelError {
+				if f.Level == finding.Error {
 					return cmp.Or[error](err, &cli.ExitError{Code: cli.ExitFailure})
 				}
 			}
@@ -94,17 +95,17 @@ func (g storeCommands) findingsCommand(
 	return cmd
 }
 
-func (g storeCommands) showFindings(found []cli.Finding) {
+func (g storeCommands) showFindings(found []finding.Finding) {
 	for _, f := range found {
 		style, mark := "", g.inv.Marks.Dot
 		switch f.Level {
-		case cli.LevelOK:
+		case finding.OK:
 			style, mark = terminal.Green, g.inv.Marks.Good
-		case cli.LevelWarning:
+		case finding.Warning:
 			style, mark = terminal.Yellow, "!"
-		case cli.LevelError:
+		case finding.Error:
 			style, mark = terminal.Red, g.inv.Marks.Bad
-		case cli.LevelNote:
+		case finding.Note:
 		}
 		g.inv.Out.Printf("%s %s", g.inv.Out.PaintText(style, mark), terminal.FirstLine(f.What, 100))
 		if f.Detail != "" {
@@ -131,7 +132,7 @@ func (g storeCommands) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := g.inv.Host.Maintenance().Backup(ctx, o, file); err != nil {
+			if err := g.inv.Host.Backup(ctx, o, file); err != nil {
 				return err
 			}
 			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))

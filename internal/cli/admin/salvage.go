@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := g.inv.Host.Maintenance().Salvage(ctx, o, dir)
+			s, err := g.inv.Host.Salvage(ctx, o, dir)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 	return cmd
 }
 
-func (g storeCommands) showSalvage(s *cli.Salvage) {
+func (g storeCommands) showSalvage(s *check.Salvage) {
 	for _, one := range s.Sessions {
 		style, mark := terminal.Green, g.inv.Marks.Good
 		if len(one.Lost) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +15,7 @@ import (
 type serveCommand struct{ inv *cli.Invocation }
 
 func (g serveCommand) serveCommand() *cobra.Command {
-	var o cli.ServeOptions
+	var o client.ServeOptions
 	var asJSON bool
 	var dir, word string
 	var sandbox session.SandboxMode
@@ -49,7 +50,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			o.Sandbox = sandbox
 			o.Arguments = backgroundArguments(cmd.Flags())
 			tell := g.inv.CheckKeys(ctx)
-			err = g.inv.Host.Serve(ctx, o, func(l cli.Listening) {
+			err = g.inv.Host.Serve(ctx, o, func(l client.Listening) {
 				g.printListening(l, asJSON)
 				if o.Background && !asJSON {
 					g.inv.Err.Printf("process %d ends when it is idle; stop it with: kill %d; its log: %s\n", l.PID, l.PID, l.Log)
@@ -104,7 +105,7 @@ func backgroundArguments(fs *pflag.FlagSet) (args []string) {
 }
 
 // printListening prints the address of the server. Programs wait for this line, so it begins as OpenCode's does.
-func (g serveCommand) printListening(l cli.Listening, asJSON bool) {
+func (g serveCommand) printListening(l client.Listening, asJSON bool) {
 	if asJSON {
 		g.inv.PrintJSONLine(l)
 		return

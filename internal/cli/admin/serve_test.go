@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 )
 
 // servingHost is a host whose server ends as soon as it listens.
 type servingHost struct{ cli.Host }
 
-func (servingHost) Serve(_ context.Context, _ cli.ServeOptions, ready func(cli.Listening)) error {
-	ready(cli.Listening{URL: "http://127.0.0.1:1"})
+func (servingHost) Serve(_ context.Context, _ client.ServeOptions, ready func(client.Listening)) error {
+	ready(client.Listening{URL: "http://127.0.0.1:1"})
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -19,12 +20,12 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			uses, err := g.inv.Host.Maintenance().MeasureStorage(ctx, o)
+			uses, err := g.inv.Host.MeasureStorage(ctx, o)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return g.inv.PrintJSON(append([]cli.StorageUse{}, uses...))
+				return g.inv.PrintJSON(append([]client.StorageUse{}, uses...))
 			}
 			table := terminal.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
 			for _, u := range uses {

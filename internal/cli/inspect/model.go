@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -71,7 +72,7 @@ func asText(v any) string {
 }
 
 // knownVariant is knownModel for a name that may end in a variant; a model may be called so itself.
-func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, name string) (*cli.KnownModel, error) {
+func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, name string) (*client.KnownModel, error) {
 	m, err := g.knownModel(ctx, usable, name)
 	base, variant := cli.CutVariant(name, "#@")
 	if err == nil || variant == "" {
@@ -94,7 +95,7 @@ func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, nam
 }
 
 // knownModel returns the usable model of that name, or else what is known of one that is not.
-func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name string) (*cli.KnownModel, error) {
+func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name string) (*client.KnownModel, error) {
 	m, err := findModel(usable, name)
 	full := name
 	if err == nil {
@@ -104,13 +105,13 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 	if oerr != nil {
 		return nil, oerr
 	}
-	known, kerr := g.inv.Host.Models().KnownModel(ctx, o, full)
+	known, kerr := g.inv.Host.KnownModel(ctx, o, full)
 	switch {
 	case err == nil && kerr == nil:
 		known.Model, known.Missing = m, nil // who answers knows best
 		return known, nil
 	case err == nil:
-		return &cli.KnownModel{Model: m}, nil
+		return &client.KnownModel{Model: m}, nil
 	case kerr == nil:
 		return known, nil
 	default:

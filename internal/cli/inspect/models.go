@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -81,12 +82,12 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON b
 	if err != nil {
 		return err
 	}
-	all, err := g.inv.Host.Models().KnownModels(ctx, o)
+	all, err := g.inv.Host.KnownModels(ctx, o)
 	if err != nil {
 		return err
 	}
 	ids := providersOf(all)
-	all = slices.DeleteFunc(all, func(m cli.KnownModel) bool { return id != "" && m.ProviderID != id })
+	all = slices.DeleteFunc(all, func(m client.KnownModel) bool { return id != "" && m.ProviderID != id })
 	switch {
 	case len(all) == 0:
 		near := spelling.FindNearest(id, ids, 3)
@@ -112,7 +113,7 @@ func (g modelCommands) refreshModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := g.inv.Host.Models().RefreshModels(ctx, o)
+	changed, err := g.inv.Host.RefreshModels(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 	if oerr != nil {
 		return nil, oerr
 	}
-	if models, oerr = g.inv.Host.Models().UsableModels(ctx, o); oerr != nil {
+	if models, oerr = g.inv.Host.UsableModels(ctx, o); oerr != nil {
 		return nil, err
 	}
 	g.inv.Note("cairn cannot start here, so the list may be incomplete: " + err.Error())
@@ -159,12 +160,12 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 	if err != nil {
 		return nil, err
 	}
-	if why, err := g.inv.Host.Models().WhyUnusable(ctx, o, id); err == nil && why != "" {
+	if why, err := g.inv.Host.WhyUnusable(ctx, o, id); err == nil && why != "" {
 		missing := session.NotFound("usable provider", id)
 		missing.Message += ": " + why
 		return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
 	}
-	all, err := g.inv.Host.Models().KnownModels(ctx, o)
+	all, err := g.inv.Host.KnownModels(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 	)
 }
 
-func providersOf(all []cli.KnownModel) (ids []string) {
+func providersOf(all []client.KnownModel) (ids []string) {
 	for _, m := range all {
 		ids = append(ids, m.ProviderID)
 	}

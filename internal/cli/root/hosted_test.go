@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -13,8 +14,8 @@ import (
 // the answer.
 func TestHostedLeftOut(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
-	sh.world.known = &cli.KnownModel{
-		Dropped: []string{"effort: it knows none", cli.HostedDropped + "web_search goes only alone"},
+	sh.world.known = &client.KnownModel{
+		Dropped: []string{"effort: it knows none", models.HostedDropped + "web_search goes only alone"},
 	}
 	if o := sh.run("run", "hi"); strings.Contains(o.stderr.String(), "web_search") {
 		t.Errorf("a note that was not requested: %s", o.stderr.String())

@@ -13,23 +13,26 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/models/wellknown"
+	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/access/trust"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // world is a Host on a store in memory: a real engine, the real API over it, and a model that follows a script. Its
@@ -41,7 +44,7 @@ type world struct {
 	store  *storetest.Memory
 	tools  *tool.Registry
 	config config.Config
-	known  *cli.KnownModel // what is known of mock/main; nil is nothing
+	known  *client.KnownModel // what is known of mock/main; nil is nothing
 
 	mu    sync.Mutex      // guards what an Open sees: engine, api, gone, cut and opens
 	gone  context.Context // ends when the newest connection breaks
@@ -173,7 +176,7 @@ func (b *brokenBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-func (w *world) Serve(context.Context, cli.ServeOptions, func(cli.Listening)) error {
+func (w *world) Serve(context.Context, client.ServeOptions, func(client.Listening)) error {
 	return errors.New("not here")
 }
 
@@ -187,25 +190,21 @@ func (w *world) Trust(o cli.Options) (*trust.Store, error) {
 	return trust.New(o.Env("CAIRN_HOME")), nil
 }
 
-func (w *world) Offers(cli.Options) (cli.Offers, error) {
+func (w *world) Offers(cli.Options) (*wellknown.Remotes, error) {
 	return nil, errors.New("no server offers models")
 }
 
-func (w *world) Models() cli.Models { return w }
-
-func (w *world) Maintenance() cli.Maintenance { return w }
-
-func (w *world) Doctor(context.Context, cli.Options) ([]cli.Finding, error) {
-	return []cli.Finding{
-		{Level: cli.LevelOK, What: "store", Detail: "fine"},
-		{Level: cli.LevelWarning, What: "git", Fix: "install it"},
+func (w *world) Doctor(context.Context, cli.Options) ([]finding.Finding, error) {
+	return []finding.Finding{
+		{Level: finding.OK, What: "store", Detail: "fine"},
+		{Level: finding.Warning, What: "git", Fix: "install it"},
 	}, nil
 }
 
-func (w *world) Probe(_ context.Context, _ cli.Options, id string) ([]cli.Finding, error) {
-	return []cli.Finding{
-		{Level: cli.LevelOK, What: "address", Detail: id},
-		{Level: cli.LevelError, What: "key", Fix: "log in"},
+func (w *world) Probe(_ context.Context, _ cli.Options, id string) ([]finding.Finding, error) {
+	return []finding.Finding{
+		{Level: finding.OK, What: "address", Detail: id},
+		{Level: finding.Error, What: "key", Fix: "log in"},
 	}, nil
 }
 
@@ -219,15 +218,15 @@ func (w *world) Login(_ context.Context, _ cli.Options, id string, say func(url,
 
 func (w *world) RefreshModels(context.Context, cli.Options) (bool, error) { return true, nil }
 
-func (w *world) KnownModel(_ context.Context, _ cli.Options, name string) (*cli.KnownModel, error) {
+func (w *world) KnownModel(_ context.Context, _ cli.Options, name string) (*client.KnownModel, error) {
 	if w.known != nil && name == "mock/main" {
 		return w.known, nil
 	}
 	return nil, session.NotFound("model", name)
 }
 
-func (w *world) KnownModels(context.Context, cli.Options) ([]cli.KnownModel, error) {
-	return []cli.KnownModel{{Model: api.Model{ID: "main", ProviderID: "mock"}, Missing: []string{"mock has no key"}}}, nil
+func (w *world) KnownModels(context.Context, cli.Options) ([]client.KnownModel, error) {
+	return []client.KnownModel{{Model: api.Model{ID: "main", ProviderID: "mock"}, Missing: []string{"mock has no key"}}}, nil
 }
 
 func (w *world) UsableModels(context.Context, cli.Options) ([]api.Model, error) {
@@ -238,11 +237,11 @@ func (w *world) WhyUnusable(_ context.Context, _ cli.Options, id string) (string
 	return map[string]string{"vllm": "no server answers"}[id], nil
 }
 
-func (w *world) Fsck(context.Context, cli.Options) ([]cli.Finding, error) {
-	return []cli.Finding{{Level: cli.LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
+func (w *world) Fsck(context.Context, cli.Options) ([]finding.Finding, error) {
+	return []finding.Finding{{Level: finding.Error, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
 
-func (w *world) Repair(context.Context, cli.Options) ([]cli.Finding, error) { return nil, nil }
+func (w *world) Repair(context.Context, cli.Options) ([]finding.Finding, error) { return nil, nil }
 
 func (w *world) OwnTransport(context.Context, cli.Options, string) (http.RoundTripper, error) {
 	return nil, nil
@@ -250,14 +249,14 @@ func (w *world) OwnTransport(context.Context, cli.Options, string) (http.RoundTr
 
 func (w *world) PublicTransport([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
 
-func (w *world) MeasureStorage(context.Context, cli.Options) ([]cli.StorageUse, error) {
+func (w *world) MeasureStorage(context.Context, cli.Options) ([]client.StorageUse, error) {
 	return nil, nil
 }
 
 func (w *world) Backup(context.Context, cli.Options, string) error { return nil }
 
-func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*cli.Salvage, error) {
-	return &cli.Salvage{Home: home, Events: 3, Lost: []string{}, Sessions: []cli.SalvagedSession{
+func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*check.Salvage, error) {
+	return &check.Salvage{Home: home, Events: 3, Lost: []string{}, Sessions: []check.SalvagedSession{
 		{SessionID: "ses_1", Title: "one", Events: 3, Lost: []string{"from event 3 on: an event is missing"}},
 	}}, nil
 }

@@ -156,21 +156,24 @@ type EventWriter interface {
 	InsertEvent(r EventRow) (position int64, err error)
 }
 
-// SessionQuery selects sessions.
+// SessionQuery selects sessions. The fields with names are its filters: the names are those of the query of a request
+// and of a cursor, which holds them. A new filter is a field here, and a condition in sqlstore.
 type SessionQuery struct {
-	Directory string            // exact; "" any
-	ProjectID session.ProjectID // exact; "" any
-	Subpath   string            // sessions with this Path or one below it; "" any
-	ParentID  *session.ID       // exact; nil any; pointer to "" only roots
-	Ancestor  session.ID        // sessions at any depth below this one; "" any; not with Recent
-	Search    string            // substring of the title, case-insensitive, taken literally
-	Archived  bool              // include archived sessions
-	Oldest    bool              // oldest first instead of newest first, by (created, id)
-	Recent    bool              // most recently changed first, by (updated, id); not with Oldest or After
-	Since     int64             // with Recent: only sessions that last changed then or later
-	Before    int64             // with Recent: only sessions that last changed before; 0 any
-	After     *SessionAnchor    // continue after this one, in the order of the query
-	Limit     int
+	// Search is a substring of the title, case-insensitive, taken literally.
+	Search    string            `json:"search,omitzero" query:"search"`
+	Directory string            `json:"directory,omitzero" query:"directory"`                 // exact; "" any
+	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`                     // exact; "" any
+	Subpath   string            `json:"subpath,omitzero" query:"subpath"`                     // this Path or one below it; "" any
+	ParentID  *session.ID       `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
+	Archived  bool              `json:"archived,omitzero" query:"archived" enum:"true,false"` // include archived sessions
+
+	Ancestor session.ID     `json:"-" query:"-"` // sessions at any depth below this one; "" any; not with Recent
+	Oldest   bool           `json:"-" query:"-"` // oldest first instead of newest first, by (created, id)
+	Recent   bool           `json:"-" query:"-"` // most recently changed first, by (updated, id); not with Oldest or After
+	Since    int64          `json:"-" query:"-"` // with Recent: only sessions that last changed then or later
+	Before   int64          `json:"-" query:"-"` // with Recent: only sessions that last changed before; 0 any
+	After    *SessionAnchor `json:"-" query:"-"` // continue after this one, in the order of the query
+	Limit    int            `json:"-" query:"-"`
 }
 
 // SessionAnchor is a position in a list of sessions.

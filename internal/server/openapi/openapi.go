@@ -35,6 +35,8 @@ type Operation struct {
 	Answer reflect.Type            // nil has none: status 204
 	Media  string                  // of the answer; "" is JSON
 	Fails  map[string]reflect.Type // by status; nil has no body
+
+	BodySchema, AnswerSchema jsontext.Value // JSON Schemas in place of Body and Answer; nil has none
 }
 
 // Parameter is one of the query.
@@ -50,8 +52,9 @@ type Types struct {
 	Enums   map[reflect.Type][]string
 	Members map[string]string // JSON Schemas of members of these names, whatever their type
 	Unions  map[reflect.Type]Union
-	Forms   map[reflect.Type]string // JSON Schemas of types that write themselves
-	Names   map[reflect.Type]string // of components that differ from the names of their types
+	Forms   map[reflect.Type]string   // JSON Schemas of types that write themselves
+	Names   map[reflect.Type]string   // of components that differ from the names of their types
+	Further map[string]jsontext.Value // components that only JSON Schemas refer to
 }
 
 // Info is about the whole document.
@@ -85,6 +88,9 @@ func EncodeDocument(info Info, operations []Operation, t Types) ([]byte, error) 
 		}
 		at[strings.ToLower(o.Method)] = b.describeOperation(o)
 		tags[o.Tag] = true
+	}
+	for name, schema := range t.Further {
+		b.schemas[name] = schema
 	}
 	doc := object{
 		"openapi": "3.1.0", "paths": paths, "tags": describeTags(tags, info.Tags),
@@ -122,19 +128,24 @@ func (b *builder) describeOperation(o Operation) object {
 	if ps := b.describeParameters(o); len(ps) > 0 {
 		out["parameters"] = ps
 	}
-	if o.Body != nil {
-		out["requestBody"] = object{
-			"content": describeContent("application/json", b.describeRequest(o.Body)), "required": o.BodyRequired,
-		}
+	var body any
+	if body = o.BodySchema; o.Body != nil {
+		body = b.describeRequest(o.Body)
+	}
+	if o.Body != nil || o.BodySchema != nil {
+		out["requestBody"] = object{"content": describeContent("application/json", body), "required": o.BodyRequired}
 	}
 	answers := object{}
 	for status, t := range o.Fails {
 		code, _ := strconv.Atoi(status)
 		answers[status] = b.describeResponse(http.StatusText(code), "application/json", t)
 	}
-	if o.Answer == nil {
+	switch {
+	case o.AnswerSchema != nil:
+		answers["200"] = object{"description": "Done", "content": describeContent("application/json", o.AnswerSchema)}
+	case o.Answer == nil:
 		answers["204"] = object{"description": "Done"}
-	} else {
+	default:
 		media := o.Media
 		if media == "" {
 			media = "application/json"
@@ -153,7 +164,7 @@ func (b *builder) describeResponse(words, media string, t reflect.Type) object {
 	return out
 }
 
-func describeContent(media string, schema object) object {
+func describeContent(media string, schema any) object {
 	return object{media: object{"schema": schema}}
 }
 

@@ -43,6 +43,7 @@ func (o Operation) describe(d Description) openapi.Operation {
 	out := openapi.Operation{
 		ID: o.ID, Method: o.Method, Path: o.Path, Summary: o.summary, Description: o.describeUse(), Tag: o.findTag(),
 		Query: slices.Concat(o.request.parameters, d.Query), Body: o.request.body, BodyRequired: o.RequiresBody(),
+		BodySchema: o.request.bodySchema, AnswerSchema: o.responseSchema,
 		Answer: o.response, Media: o.media, Fails: map[string]reflect.Type{},
 	}
 	for _, status := range o.listStatuses(len(out.Query) > 0) {

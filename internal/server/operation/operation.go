@@ -6,9 +6,9 @@
 //
 //   - path:"sessionID" is a parameter of the path. Fields of the id types of package session are checked for the prefix
 //     of their type; the tag id:"per,que" lists the prefixes that other ids may have.
-//   - query:"limit" is a parameter of the query: text, or an int64 with the tags default, min and max. A pointer is nil
-//     where the parameter is absent. required:"true" refuses requests without the parameter, enum:"a,b" all other
-//     values.
+//   - query:"limit" is a parameter of the query: text, an int64 with the tags default, min and max, or a bool, which is
+//     true for "true". A pointer is nil where the parameter is absent. required:"true" refuses requests without the
+//     parameter, enum:"a,b" all other values. query:"-" is no part of the request.
 //   - header:"Last-Event-ID" is a header. The document does not list headers.
 //   - body:"required" and body:"optional" is the JSON body. A body that has a method Validate is checked by it.
 //   - A field of type Location is the location of the request.
@@ -26,6 +26,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -40,12 +42,13 @@ type Operation struct {
 	// Unimplemented is set if the capability of the operation is not built: it validates nothing and changes nothing.
 	Unimplemented bool
 
-	request  *requestType
-	response reflect.Type // nil: status 204
-	media    string       // of the response; "" is JSON
-	summary  string       // what the operation does, in one imperative phrase
-	statuses []int        // of failures that the request type does not imply
-	serve    func(*requestCall) error
+	request        *requestType
+	response       reflect.Type   // nil: status 204, without a responseSchema
+	responseSchema jsontext.Value // JSON Schema of a constant's response
+	media          string         // of the response; "" is JSON
+	summary        string         // what the operation does, in one imperative phrase
+	statuses       []int          // of failures that the request type does not imply
+	serve          func(*requestCall) error
 }
 
 // Location is the location of a request.
@@ -117,25 +120,6 @@ func New[In, Out any](route, id string, handle func(context.Context, In) (Out, e
 		}
 		return respond(c, out)
 	}
-	return o
-}
-
-// NewConstant returns an operation that reads nothing and answers every request with the status and the JSON of body,
-// or without a body if that is nil. The document describes it as an operation from In to Out.
-func NewConstant[In, Out any](route, id string, status int, body any) Operation {
-	o := newOperation[In, Out](route, id)
-	o.serve = func(c *requestCall) error { return httpio.WriteJSON(c.w, status, body) }
-	if status >= http.StatusBadRequest {
-		o.statuses = []int{status}
-	}
-	return o
-}
-
-// NewUnimplemented returns an operation whose capability is not built: it reads nothing, and the message refuses it.
-func NewUnimplemented(route, message string) Operation {
-	o := newOperation[struct{}, None](route, "")
-	o.Unimplemented = true
-	o.serve = func(*requestCall) error { return httpio.NewUnimplemented(message) }
 	return o
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,6 +23,7 @@ type requestType struct {
 
 	parameters []openapi.Parameter // of the query, as the document lists them
 	body       reflect.Type        // as the document describes it; nil: none
+	bodySchema jsontext.Value      // JSON Schema of a constant's body
 }
 
 // requestField is a field that is one value of the request.
@@ -64,6 +67,9 @@ func (rt *requestType) addField(f reflect.StructField) error {
 		}
 		return nil
 	}
+	if f.Tag.Get("query") == "-" {
+		return nil
+	}
 	if kind, ok := f.Tag.Lookup("body"); ok {
 		rt.bodyIndex, rt.bodyOptional, rt.body = f.Index, kind == "optional", f.Type
 		if d, ok := reflect.Zero(f.Type).Interface().(Documenter); ok {
@@ -82,7 +88,7 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	case f.Tag.Get("query") != "":
 		x.name = f.Tag.Get("query")
 		rt.query = append(rt.query, x)
-		p := openapi.Parameter{Name: x.name, Type: reflect.TypeFor[string](), Required: x.required, Enum: x.enum}
+		p := openapi.Parameter{Name: x.name, Type: typeOfText, Required: x.required, Enum: x.enum}
 		if isNumber(f.Type) {
 			p.Type = reflect.TypeFor[float64]()
 		}
@@ -101,6 +107,9 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	}
 	return nil
 }
+
+// typeOfText is the type of parameters without another one.
+var typeOfText = reflect.TypeFor[string]()
 
 func newField(f reflect.StructField) (x requestField, err error) {
 	x = requestField{index: f.Index, span: httpio.Range{Max: maxNumber}}
@@ -240,6 +249,10 @@ func (x requestField) decodeQuery(c *requestCall, v reflect.Value) error {
 	}
 	if isNumber(v.Type()) {
 		return x.decodeNumber(v, text)
+	}
+	if v.Kind() == reflect.Bool {
+		v.SetBool(text == "true")
+		return nil
 	}
 	if v.Kind() == reflect.Pointer {
 		if given {

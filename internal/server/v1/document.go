@@ -48,7 +48,6 @@ func documentTypes() openapi.Types {
 		Forms: map[reflect.Type]string{
 			typeOf[session.USD](): `{"type":"number"}`,
 			typeOf[emptyList]():   `{"type":"array","maxItems":0}`,
-			typeOf[emptyMap]():    `{"type":"object","maxProperties":0}`,
 			typeOf[never]():       `{"not":{}}`,
 
 			typeOf[opencode.ToolSwitches](): `{"type":"object","additionalProperties":{"type":"boolean"}}`,
@@ -56,6 +55,7 @@ func documentTypes() openapi.Types {
 		Members: map[string]string{ // a date, where OpenCode's document has a number
 			"timestamp": `{"anyOf":[{"type":"string"},{"type":"number"}]}`,
 		},
+		Further: operation.ListConstantComponents(unimplementedFile),
 		Names: map[reflect.Type]string{
 			typeOf[eventEnvelope]():   "Placed",
 			typeOf[syncMessage]():     "Synced",

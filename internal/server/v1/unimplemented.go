@@ -2,11 +2,10 @@ package v1
 
 import (
 	"context"
+	_ "embed"
 	"net/http"
-	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -15,74 +14,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+//go:embed unimplemented.json
+var unimplementedFile []byte
+
 // listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of
-// it configured (docs/differences.md). Most responses are constant.
+// it configured (docs/differences.md). The data file has those whose response is constant.
 func (d *dependencies) listUnimplemented() []operation.Operation {
-	rows := slices.Concat(d.listUnimplementedTools(), d.listUnimplementedSharing())
-	for i := range rows {
-		rows[i].Unimplemented = true
-	}
-	return rows
-}
-
-// listUnimplementedTools are about language servers, worktrees, workspaces, MCP servers and upgrades.
-func (d *dependencies) listUnimplementedTools() []operation.Operation {
 	h := unimplementedHandlers{d}
-	list := func(route, id string) operation.Operation {
-		return operation.NewConstant[none, emptyList](route, id, http.StatusOK, emptyList{})
-	}
-	return []operation.Operation{
-		list("read GET /lsp List the language servers", "lsp.status"),
-		list("read GET /formatter List the formatters", "formatter.status"),
-		list("read GET /file/status List the changed files", "file.status"), // empty in OpenCode, too
+	rows := []operation.Operation{
 		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
-		operation.NewConstant[none, emptyMap]("read GET /experimental/resource List the resources of MCP servers",
-			"experimental.resource.list", http.StatusOK, emptyMap{}),
-		operation.NewConstant[none, opencode.Capabilities](
-			"read GET /experimental/capabilities Return which experimental features exist",
-			"experimental.capabilities.get", http.StatusOK, opencode.Capabilities{},
-		),
-
-		operation.NewConstant[none, opencode.ConsoleState](
-			"read GET /experimental/console Return the state of OpenCode's console", "experimental.console.get",
-			http.StatusOK, opencode.ConsoleState{Providers: []string{}},
-		),
-		operation.NewConstant[none, opencode.Organisations](
-			"read GET /experimental/console/orgs List the organisations", "experimental.console.listOrgs",
-			http.StatusOK, opencode.Organisations{Orgs: []opencode.Organisation{}},
-		),
-		operation.NewConstant[body[opencode.OrganisationChoice], bool](
-			"admin POST /experimental/console/switch Select an organisation", "experimental.console.switchOrg",
-			http.StatusBadRequest, newNamedError("NotImplementedError", "cairn has no organisations to switch to"),
-		),
-
-		list("read GET /experimental/worktree List the worktrees", "worktree.list"),
-		operation.NewConstant[body[opencode.NewWorktree], never](
-			"approve POST /experimental/worktree Create a worktree", "worktree.create", http.StatusBadRequest,
-			newNamedError("WorktreeCreateFailedError", "cairn cannot create worktrees yet"),
-		),
-		operation.NewConstant[body[opencode.Worktree], bool]("approve DELETE /experimental/worktree Remove a worktree",
-			"worktree.remove", http.StatusBadRequest,
-			newNamedError("WorktreeRemoveFailedError", "worktree not found")),
-		operation.NewConstant[body[opencode.Worktree], bool](
-			"approve POST /experimental/worktree/reset Reset a worktree", "worktree.reset", http.StatusBadRequest,
-			newNamedError("WorktreeResetFailedError", "worktree not found"),
-		),
-
-		list("read GET /experimental/workspace List the workspaces", "experimental.workspace.list"),
 		operation.New("approve POST /experimental/workspace Create a workspace",
 			"experimental.workspace.create", h.createWorkspace),
-		list("read GET /experimental/workspace/adapter List the workspace adapters", "experimental.workspace.adapter.list"),
-		list("read GET /experimental/workspace/status List the states of the workspaces", "experimental.workspace.status"),
-		operation.NewConstant[none, operation.None](
-			"read POST /experimental/workspace/sync-list Synchronise the list of workspaces",
-			"experimental.workspace.syncList", http.StatusNoContent, nil,
-		),
 		operation.New("approve POST /experimental/workspace/warp Move a session into or out of a workspace",
 			"experimental.workspace.warp", h.warpSession).WithStatuses(http.StatusNotFound),
 		operation.New("approve DELETE /experimental/workspace/{id} Remove a workspace",
 			"experimental.workspace.remove", h.removeWorkspace),
-
 		operation.New("read GET /mcp List the states of the MCP servers", "mcp.status", h.listMCP),
 		operation.New("admin POST /mcp Add an MCP server", "mcp.add", h.addMCP),
 		operation.New("admin POST /mcp/{name}/auth Start the login at an MCP server",
@@ -96,83 +42,21 @@ func (d *dependencies) listUnimplementedTools() []operation.Operation {
 		operation.New("admin POST /mcp/{name}/connect Connect an MCP server", "mcp.connect", refuseMCP[mcpIn, bool](h)),
 		operation.New("admin POST /mcp/{name}/disconnect Disconnect an MCP server",
 			"mcp.disconnect", refuseMCP[mcpIn, bool](h)),
-	}
-}
-
-// listUnimplementedSharing are about moving, copying, synchronising, reverting and summarising.
-func (d *dependencies) listUnimplementedSharing() []operation.Operation {
-	h := unimplementedHandlers{d}
-	return []operation.Operation{
-		operation.NewConstant[body[opencode.SessionMove], operation.None](
-			"prompt POST /experimental/control-plane/move-session Move a session",
-			"experimental.controlPlane.moveSession", http.StatusBadRequest,
-			newNamedError("MoveSessionError", "cairn cannot move sessions yet"),
-		),
-		operation.NewConstant[none, bool](
-			"prompt POST /experimental/session/{sessionID}/background Continue subagents in the background",
-			"experimental.session.background", http.StatusOK, false,
-		),
-
-		operation.NewConstant[projectCopyIn, never](
-			"approve POST /experimental/project/{projectID}/copy Copy a project", "v2.projectCopy.create",
-			http.StatusBadRequest, newNamedError("ProjectCopyError", "cairn cannot copy projects yet"),
-		),
-		operation.NewConstant[removedCopyIn, operation.None](
-			"approve DELETE /experimental/project/{projectID}/copy Remove a copy of a project",
-			"v2.projectCopy.remove", http.StatusBadRequest,
-			newNamedError("ProjectCopyError", "project copy not found"),
-		),
-		operation.NewConstant[copyQuery, operation.None](
-			"read POST /experimental/project/{projectID}/copy/refresh Refresh the copies of a project",
-			"v2.projectCopy.refresh", http.StatusNoContent, nil,
-		),
-		operation.NewConstant[body[opencode.CopyName], never](
-			"read POST /experimental/project/{projectID}/copy/generate-name Generate the name of a project copy",
-			"experimental.projectCopy.generateName", http.StatusBadRequest,
-			newNamedError("NotImplementedError", "cairn cannot copy projects yet"),
-		),
-
 		operation.New("admin POST /global/upgrade Update the server program", "global.upgrade", h.refuseUpgrade),
-		operation.NewConstant[none, bool]("read POST /sync/start Start the synchronisation of workspaces",
-			"sync.start", http.StatusOK, true),
-		operation.NewConstant[body[anyJSON], never]("approve POST /sync/replay Apply events of another server",
-			"sync.replay", http.StatusBadRequest,
-			newNamedError("NotImplementedError", "cairn does not synchronise servers yet")),
-		operation.NewConstant[body[anyJSON], never]("approve POST /sync/steal Take over a session of another server",
-			"sync.steal", http.StatusBadRequest,
-			newNamedError("NotImplementedError", "cairn does not synchronise servers yet")),
-		operation.NewConstant[body[map[string]int], emptyList](
-			"read POST /sync/history List the events that other servers lack", "sync.history.list", http.StatusOK,
-			emptyList{},
-		),
-		operation.NewConstant[body[anyJSON], bool](
-			"approve POST /tui/control/response Answer a request to the terminal interface", "tui.control.response",
-			http.StatusOK, true,
-		),
-
 		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
 		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
 			"session.unshare", sessionHandlers{d}.get),
 	}
+	for i := range rows {
+		rows[i].Unimplemented = true
+	}
+	return append(rows, operation.NewConstants(unimplementedFile)...)
 }
 
 // Request types.
 type (
-	none           = struct{}
-	anyJSON        = jsontext.Value
 	body[Body any] struct {
 		Body Body `body:"optional"`
-	}
-	copyQuery struct {
-		Location string `query:"location"`
-	}
-	projectCopyIn struct {
-		copyQuery
-		Body opencode.ProjectCopy `body:"required"`
-	}
-	removedCopyIn struct {
-		copyQuery
-		Body opencode.RemovedCopy `body:"required"`
 	}
 	symbolQuery struct {
 		Query string `query:"query" required:"true"`
@@ -203,7 +87,6 @@ type (
 // Responses.
 type (
 	emptyList     []struct{}
-	emptyMap      struct{}
 	never         struct{} // of an operation that only fails
 	upgradeResult struct {
 		Success bool   `json:"success"`

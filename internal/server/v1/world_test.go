@@ -18,7 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/test/contracttest"
 )
@@ -70,7 +70,7 @@ func newWorldOf(t testing.TB, url, config string, files map[string]string) *worl
 			"PATH": os.Getenv("PATH"),
 		}[name]
 	}
-	c, err := host.Host{}.Open(t.Context(), cli.Options{Dir: w.work, Env: env, Version: "test"})
+	c, err := host.Host{}.Open(t.Context(), client.Options{Dir: w.work, Env: env, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

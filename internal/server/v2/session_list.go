@@ -14,16 +14,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// sessionCursor is a position in a list of sessions. It contains the whole query except its limit.
+// sessionCursor is a position in a list of sessions. It contains the filters of the whole query.
 type sessionCursor struct {
-	Directory string            `json:"directory,omitzero"`
-	Project   session.ProjectID `json:"project,omitzero"`
-	Subpath   string            `json:"subpath,omitzero"`
-	Search    string            `json:"search,omitzero"`
-	Parent    *session.ID       `json:"parent,omitzero"`
-	Archived  bool              `json:"archived,omitzero"`
-	Order     string            `json:"order"`
-	Anchor    *sessionAnchor    `json:"anchor,omitzero"`
+	store.SessionQuery
+	Order  string         `json:"order"`
+	Anchor *sessionAnchor `json:"anchor,omitzero"`
 }
 
 type sessionAnchor struct {
@@ -34,17 +29,14 @@ type sessionAnchor struct {
 
 // sessionListIn is a request for a list of sessions.
 type sessionListIn struct {
-	Workspace string    `query:"workspace"` // ignored: there are no workspaces
-	Limit     int64     `query:"limit" default:"50" min:"1" max:"1000"`
-	Order     string    `query:"order" enum:"asc,desc"`
-	Search    string    `query:"search"`
-	Directory string    `query:"directory"`
-	Project   string    `query:"project"`
-	Subpath   string    `query:"subpath"`
-	Cursor    string    `query:"cursor"`
-	Parent    *string   `query:"parent"`
-	Archived  string    `query:"archived" enum:"true,false"`
-	All       allFields `query:"all"`
+	Workspace string `query:"workspace"` // ignored: there are no workspaces
+	Limit     int64  `query:"limit" default:"50" min:"1" max:"1000"`
+	Order     string `query:"order" enum:"asc,desc"`
+
+	store.SessionQuery
+
+	Cursor string    `query:"cursor"`
+	All    allFields `query:"all"`
 }
 
 // list lists sessions, page by page. A cursor continues the list that it comes from.
@@ -114,10 +106,8 @@ func (c sessionCursor) encodeAt(s store.RawSession, direction string) string {
 }
 
 func (c sessionCursor) query(limit int) store.SessionQuery {
-	q := store.SessionQuery{
-		Directory: c.Directory, ProjectID: c.Project, Subpath: c.Subpath, ParentID: c.Parent, Search: c.Search,
-		Archived: c.Archived, Oldest: c.Order == orderAsc, Limit: limit,
-	}
+	q := c.SessionQuery
+	q.Oldest, q.Limit = c.Order == orderAsc, limit
 	if c.Anchor != nil {
 		q.After = &store.SessionAnchor{Created: c.Anchor.Time, ID: c.Anchor.ID}
 		q.Oldest = q.Oldest != (c.Anchor.Direction == previousPage)
@@ -138,10 +128,7 @@ func (in sessionListIn) findCursor() (sessionCursor, error) {
 		}
 		return c, err
 	}
-	c := sessionCursor{
-		Directory: in.Directory, Project: session.ProjectID(in.Project), Subpath: in.Subpath, Search: in.Search,
-		Order: orderOrDefault(in.Order), Parent: (*session.ID)(in.Parent), Archived: in.Archived == "true",
-	}
+	c := sessionCursor{SessionQuery: in.SessionQuery, Order: orderOrDefault(in.Order)}
 	if filepath.IsAbs(c.Directory) {
 		c.Directory = filepath.ToSlash(filepath.Clean(c.Directory))
 	}

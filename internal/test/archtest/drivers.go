@@ -29,6 +29,10 @@ func checkDrivers(t *Tree) []Finding {
 			continue
 		}
 		imports := t.importEdges(p, false)
+		if file := imports["host"]; file != "" && p.Name != "main" {
+			out = append(out, newFinding(file, "%s imports host; main joins a host with the commands: take an interface",
+				p.Name))
+		}
 		for _, to := range sortedKeys(imports) {
 			beside := isDriver(p.Name) && path.Dir(p.Name) == path.Dir(to)
 			if isDriver(to) && !beside {

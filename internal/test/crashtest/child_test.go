@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/host"
@@ -50,8 +50,8 @@ func serve(dir string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	o := cli.ServeOptions{Options: cli.Options{Dir: dir, Env: os.Getenv, Version: "crash"}}
-	err := host.Host{}.Serve(ctx, o, func(cli.Listening) { fmt.Println("ready") })
+	o := client.ServeOptions{Options: client.Options{Dir: dir, Env: os.Getenv, Version: "crash"}}
+	err := host.Host{}.Serve(ctx, o, func(client.Listening) { fmt.Println("ready") })
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -193,11 +193,11 @@ func (w *world) readDamagedLog(whole map[session.ID]storedSession, n *damageCoun
 }
 
 // options are those of a command in this process on the data of the world.
-func (w *world) options() cli.Options {
+func (w *world) options() client.Options {
 	env := func(name string) string {
 		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off"}[name]
 	}
-	return cli.Options{Dir: w.work, Env: env, Version: "crash"}
+	return client.Options{Dir: w.work, Env: env, Version: "crash"}
 }
 
 // damageCount counts the outcomes.

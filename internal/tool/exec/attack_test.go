@@ -18,7 +18,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // attacked is a project that each attack finds in the same state.
@@ -38,8 +37,8 @@ func newAttacked(t *testing.T) *attacked {
 			guarded = append(guarded, filepath.Join(dir, name))
 		}
 		held := filepath.Join(filepath.Dir(dir), "held")
-		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
-			return exec.Cell{Policy: sandbox.Policy{Write: []string{dir}, ReadOnly: guarded, Network: true}, Held: held}, nil
+		c.Exec.Sandbox = func(tool.CellRequest) (tool.Cell, error) {
+			return tool.Cell{Policy: sandbox.Policy{Write: []string{dir}, ReadOnly: guarded, Network: true}, Held: held}, nil
 		}
 	})}
 	a.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}

@@ -198,7 +198,7 @@ func (t *bashTool) authorizeCommand(
 	if plan.unsandboxed && at.as.Mode == session.SandboxWrites && !at.as.ReadOnly {
 		at.as = tool.Confinement{Mode: session.SandboxOff, AllowsEdit: at.as.AllowsEdit}
 	}
-	cell := CellRequest{Session: call.SessionID}
+	cell := tool.CellRequest{Session: call.SessionID}
 	if at.as.Outside {
 		cell.Granted = plan.changed
 	}

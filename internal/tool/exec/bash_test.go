@@ -430,9 +430,9 @@ func serveTools(args []string) {
 	confine := tool.Confinement{Mode: session.SandboxOff}
 	if len(args) > 2 {
 		confine.Mode = session.SandboxWrites
-		config.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
+		config.Sandbox = func(tool.CellRequest) (tool.Cell, error) {
 			p := sandbox.Policy{Write: args[:1], ReadOnly: []string{filepath.Join(args[0], ".envrc")}, Network: true}
-			return exec.Cell{Policy: p, Held: args[2]}, nil
+			return tool.Cell{Policy: p, Held: args[2]}, nil
 		}
 	}
 	tools := exec.New(config)

@@ -34,7 +34,7 @@ type Config struct {
 	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
 	// Sandbox returns what a command may do. It needs a Supervisor, which starts it confined.
-	Sandbox func(r CellRequest) (Cell, error)
+	Sandbox func(r tool.CellRequest) (tool.Cell, error)
 	// Outside are patterns for commands that run outside of the sandbox although no person approved them.
 	Outside []string
 	// NoProject: the Location is no project, such as the home directory. In the sandbox, commands write only what they
@@ -52,25 +52,6 @@ type Config struct {
 	Outputs *tool.Outputs // where long output is stored
 	Limits  tool.Limits   // of output; zero fields mean the defaults
 	Log     *slog.Logger
-}
-
-// CellRequest names a sandbox.
-type CellRequest struct {
-	Mode    session.SandboxMode
-	Session session.ID // "" for a command without a session
-	// Granted are files and directories outside of the Location, by their real paths, that the command was permitted to
-	// change. Those that hold more than one file of the user's own are left out.
-	Granted []string
-}
-
-// Cell limits the access of a session's commands in a sandbox.
-type Cell struct {
-	Policy sandbox.Policy
-	Env    []string // NAME=value: where programs put temporary files and caches
-	Own    []string // the paths of Policy.Write that belong to no project: temporary files and caches
-	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
-
-	Repositories, Folders []string // see protected.Config
 }
 
 // SuperviseWord is the argument of the program that makes it call RunSupervisor.

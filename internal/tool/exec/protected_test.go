@@ -16,7 +16,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/test/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // newProtectedBench returns a Location whose protected names are .git/config, .git/hooks, .envrc, .vscode and
@@ -35,7 +34,7 @@ func newProtectedLocation(t *testing.T) *tooltest.Bench {
 	b := tooltest.New(t, func(c *tooltest.Config) {
 		withSupervisor(c)
 		dir := c.Exec.Paths.Directory
-		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
+		c.Exec.Sandbox = func(tool.CellRequest) (tool.Cell, error) {
 			p := sandbox.Policy{Write: []string{dir}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
 			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode", ".github/workflows"} {
 				p.ReadOnly = append(p.ReadOnly, filepath.Join(dir, name))
@@ -43,7 +42,7 @@ func newProtectedLocation(t *testing.T) *tooltest.Bench {
 			if path := filepath.Join(dir, "a", "b", ".vscode"); exists(path) {
 				p.Nested = []string{path}
 			}
-			return exec.Cell{Policy: p, Held: filepath.Join(filepath.Dir(dir), "held")}, nil
+			return tool.Cell{Policy: p, Held: filepath.Join(filepath.Dir(dir), "held")}, nil
 		}
 	})
 	b.Confinement = tool.Confinement{Mode: session.SandboxWrites}

@@ -19,7 +19,7 @@ import (
 // confinement is the sandbox of a command.
 type confinement struct {
 	mode          session.SandboxMode // "" if the configuration has no sandboxes
-	cell          Cell
+	cell          tool.Cell
 	allowsEdit    func(resource string) bool // see tool.Confinement
 	notice        string                     // why the command is not confined; the first command of a Location has it
 	liftsSettings bool                       // it may change the settings of the repository
@@ -35,7 +35,7 @@ func findConfinement(ctx context.Context, call tool.Call) (as tool.Confinement, 
 
 // chooseSandbox returns the sandbox for a command; it sets r.Mode to as.Mode. If that sandbox is not available, it
 // returns none if as.IfPossible is set, else an error.
-func (s *execTools) chooseSandbox(as tool.Confinement, r CellRequest) (confinement, error) {
+func (s *execTools) chooseSandbox(as tool.Confinement, r tool.CellRequest) (confinement, error) {
 	c := confinement{mode: as.Mode, allowsEdit: as.AllowsEdit}
 	if !as.Mode.IsConfined() {
 		return c, nil
@@ -158,7 +158,7 @@ func (c Config) ConfinePrefix(mode session.SandboxMode, env []string) (prefix, c
 	if !mode.IsConfined() {
 		return nil, env, nil
 	}
-	cell, err := newExecTools(c).openCell(CellRequest{Mode: mode})
+	cell, err := newExecTools(c).openCell(tool.CellRequest{Mode: mode})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,16 +167,16 @@ func (c Config) ConfinePrefix(mode session.SandboxMode, env []string) (prefix, c
 }
 
 // openCell returns what a command may do in a sandbox, or why there is no such sandbox here.
-func (s *execTools) openCell(r CellRequest) (Cell, error) {
+func (s *execTools) openCell(r tool.CellRequest) (tool.Cell, error) {
 	if err := s.checkSandbox(r.Mode); err != nil {
-		return Cell{}, err
+		return tool.Cell{}, err
 	}
 	cell, err := s.config.Sandbox(r)
 	if err != nil {
-		return Cell{}, err
+		return tool.Cell{}, err
 	}
 	if hidden := cell.Policy.FindExposed(); hidden != "" {
-		return Cell{}, errors.New("it cannot hide " + hidden + ", which lies below a directory that commands may write to")
+		return tool.Cell{}, errors.New("it cannot hide " + hidden + ", which lies below a directory that commands may write to")
 	}
 	return cell, nil
 }

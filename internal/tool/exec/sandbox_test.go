@@ -12,7 +12,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
@@ -22,11 +21,11 @@ func withSandbox(c *tooltest.Config) {
 	c.Exec.Sandbox = cellOf(sandbox.Policy{Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir}})
 }
 
-func cellOf(p sandbox.Policy) func(exec.CellRequest) (exec.Cell, error) {
-	return func(r exec.CellRequest) (exec.Cell, error) {
+func cellOf(p sandbox.Policy) func(tool.CellRequest) (tool.Cell, error) {
+	return func(r tool.CellRequest) (tool.Cell, error) {
 		granted := p
 		granted.Write = slices.Concat(p.Write, r.Granted)
-		return exec.Cell{Policy: granted}, nil
+		return tool.Cell{Policy: granted}, nil
 	}
 }
 
@@ -215,8 +214,8 @@ func TestCommandsChangeNothing(t *testing.T) {
 		dir := c.Exec.Paths.Directory
 		own = filepath.Join(filepath.Dir(dir), "own")
 		p := sandbox.Policy{Write: []string{dir, own}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
-		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
-			return exec.Cell{Policy: p, Own: []string{own}, Env: []string{"TMPDIR=" + own}}, os.MkdirAll(own, 0o700)
+		c.Exec.Sandbox = func(tool.CellRequest) (tool.Cell, error) {
+			return tool.Cell{Policy: p, Own: []string{own}, Env: []string{"TMPDIR=" + own}}, os.MkdirAll(own, 0o700)
 		}
 	})
 	b.Rules = tooltest.AllowAll[:1]

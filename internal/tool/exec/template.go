@@ -45,7 +45,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	if err != nil {
 		return "", err
 	}
-	confined, err := s.chooseSandbox(l.Confine, CellRequest{})
+	confined, err := s.chooseSandbox(l.Confine, tool.CellRequest{})
 	if err != nil {
 		return "", err
 	}

@@ -17,15 +17,7 @@ import (
 type SalvageReport struct {
 	Sessions int // with at least one event
 	Events   int
-	Lost     []Loss
-}
-
-// Loss is data that could not be copied.
-type Loss struct {
-	SessionID session.ID // "" if unknown
-	FromSeq   int64      // this event and all after it; -1 for other data
-	Readable  int        // readable events after FromSeq that were left out, because a log has no gaps
-	Detail    string
+	Lost     []store.Loss
 }
 
 // Salvage copies the readable data of the damaged database in the folder from to a new one in the folder to, which
@@ -61,7 +53,7 @@ func Salvage(
 		from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{},
 	}
 	if _, err := record.findMissing(conn, src.dir); errors.Is(err, store.ErrDamaged) {
-		s.addLoss(Loss{FromSeq: -1, Detail: err.Error()})
+		s.addLoss(store.Loss{FromSeq: -1, Detail: err.Error()})
 	}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
@@ -123,7 +115,7 @@ func (s *salvage) dropIncompleteForks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.addLoss(Loss{SessionID: id, FromSeq: 0, Detail: "the messages that it copied from another session cannot be read"})
+		s.addLoss(store.Loss{SessionID: id, FromSeq: 0, Detail: "the messages that it copied from another session cannot be read"})
 		delete(s.kept, id)
 		s.report.Sessions--
 		err = s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
@@ -166,14 +158,14 @@ func (s *salvage) reportMissing() {
 			last = max(last, p.seq)
 		}
 		if last < head {
-			s.addLoss(Loss{
+			s.addLoss(store.Loss{
 				SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head),
 			})
 		}
 	})
 	_ = query(s.from, `SELECT id FROM session`, func(r row) {
 		if id := session.ID(r.Text(0)); s.found[id] == nil {
-			s.addLoss(Loss{SessionID: id, FromSeq: 0, Detail: "no event can be read"})
+			s.addLoss(store.Loss{SessionID: id, FromSeq: 0, Detail: "no event can be read"})
 		}
 	})
 }
@@ -193,7 +185,7 @@ func (s *salvage) scanPage(position int64) (int64, int, error) {
 		rows++
 		e := salvagedEvent(st)
 		if sqlstore.Checksum(&e) != st.Int(6) || e.SessionID == "" {
-			s.addLoss(Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
+			s.addLoss(store.Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
 			return
 		}
 		position = max(position, e.Position)
@@ -220,7 +212,7 @@ func salvagedEvent(st sqlstore.Stmt) store.EventRow {
 	}
 }
 
-func (s *salvage) addLoss(l Loss) {
+func (s *salvage) addLoss(l store.Loss) {
 	const most = 10_000
 	if len(s.report.Lost) < most && !slices.Contains(s.report.Lost, l) {
 		s.report.Lost = append(s.report.Lost, l)
@@ -240,7 +232,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 		whole++
 	}
 	if whole < len(positions) {
-		s.addLoss(Loss{
+		s.addLoss(store.Loss{
 			SessionID: id, FromSeq: first + int64(whole), Readable: len(positions) - whole, Detail: "an event is missing",
 		})
 	}
@@ -253,7 +245,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 		}
 		kept += n
 		if why != nil {
-			s.addLoss(Loss{SessionID: id, FromSeq: first + int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
+			s.addLoss(store.Loss{SessionID: id, FromSeq: first + int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
 			break
 		}
 	}
@@ -316,7 +308,7 @@ func (s *salvage) copyRest(ctx context.Context) error {
 	spent := s.readOrphanedSpend(r)
 	approvals, err := r.Approvals("")
 	if err != nil {
-		s.addLoss(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; their actions are asked for again"})
+		s.addLoss(store.Loss{FromSeq: -1, Detail: "saved approvals cannot be read; their actions are asked for again"})
 	}
 	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
@@ -339,7 +331,7 @@ func (s *salvage) copyRest(ctx context.Context) error {
 func (s *salvage) readOrphanedSpend(r *sqlstore.Reader) []store.Spend {
 	lines, err := r.Spent("", 0)
 	if err != nil && !s.isLedgerRebuilt() {
-		s.addLoss(Loss{
+		s.addLoss(store.Loss{
 			FromSeq: -1, Detail: "the ledger cannot be read; the costs of deleted sessions are lost",
 		})
 	}

@@ -19,28 +19,21 @@ const minute = 1 << 16
 // endOfMinute is the value of recent after a change at ?9.
 const endOfMinute = `((?9 >> 16) + 1 << 16)`
 
-// ?1 is the upper bound of recent.
-const recentFirst = ` AND recent BETWEEN ?8 AND ?1 AND time_updated >= ?8 AND time_updated < ?9 ORDER BY recent DESC`
-
-const (
-	sessionsAnyRecent     = sessionColumns + byAny + sessionsWhere + titled + recentFirst
-	sessionsProjectRecent = sessionColumns + byProject + sessionsWhere + titled + recentFirst
-)
-
 // recentSessions lists the most recently changed sessions.
 func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error) {
-	sql := sessionsAnyRecent
+	index := ""
 	if q.ProjectID != "" {
-		sql = sessionsProjectRecent
+		index = byProject
 	}
 	if q.Before == 0 || q.Before > math.MaxInt64-minute {
 		q.Before = math.MaxInt64 - minute
 	}
-	c := r.prepare(sql)
-	c.bindInt(q.Before + minute)
-	c.bindConditions(q)
-	c.bindInt(q.Since)
-	c.bindInt(q.Before)
+	l := newSessionList(q, index)
+	l.addSearch(q.Search, titled)
+	l.add(` AND recent >= ? AND time_updated >= ?`, q.Since)
+	l.add(` AND time_updated < ?`, q.Before)
+	l.add(` AND recent <= ? ORDER BY recent DESC`, q.Before+minute)
+	c := r.prepareList(l)
 	found := latest{limit: q.Limit, sessions: []store.RawSession{}}
 	for c.nextRow() && !found.isComplete(c.st.Int(5)) {
 		if !found.isCandidate(c.st.Int(4)) {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -60,117 +59,6 @@ func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 		row.Data = nil
 	}
 	return row, whole
-}
-
-// The lists differ in the index that they read; all other conditions are tested row by row. A search tests the
-// title in an index before it reads the row: in the list's own index (titled), or in one that first collects the
-// matching rows.
-const (
-	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
-		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0')
-			OR (subpath = '' AND project_id IN ('', 'global')
-			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
-		AND (?7 = 1 OR time_archived = 0)`
-	titled      = ` AND (?6 = '' OR instr(title, ?6) > 0)`
-	amongTitled = ` AND (?6 = '' OR +rowid IN (SELECT rowid FROM session WHERE instr(title, ?6) > 0))`
-	byDirectory = `directory = ?3`
-	byProject   = `project_id = ?2`
-	byParent    = `parent_id = ?4`
-	byAny       = `1 = 1`
-	byAncestor  = `id IN (WITH RECURSIVE below (id) AS (SELECT id FROM session WHERE parent_id = ?10
-		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
-	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
-	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
-	sessionsNew  = sessionsWhere + amongTitled + newestFirst
-	sessionsOld  = sessionsWhere + amongTitled + oldestFirst
-	anyParent    = "*"
-	beforeAnyOne = math.MinInt64
-	afterAnyOne  = math.MaxInt64
-)
-
-const (
-	sessionsAnyNew       = sessionColumns + byAny + sessionsNew
-	sessionsAnyOld       = sessionColumns + byAny + sessionsOld
-	sessionsProjectNew   = sessionColumns + byProject + sessionsNew
-	sessionsProjectOld   = sessionColumns + byProject + sessionsOld
-	sessionsDirectoryNew = sessionColumns + byDirectory + sessionsNew
-	sessionsDirectoryOld = sessionColumns + byDirectory + sessionsOld
-	sessionsAncestorNew  = sessionColumns + byAncestor + sessionsNew
-	sessionsAncestorOld  = sessionColumns + byAncestor + sessionsOld
-	sessionsParentNew    = sessionColumns + byParent + sessionsNew
-	sessionsParentOld    = sessionColumns + byParent + sessionsOld
-)
-
-func sessionsSQL(q store.SessionQuery) string {
-	newest, oldest := sessionsAnyNew, sessionsAnyOld
-	switch {
-	case q.Ancestor != "":
-		newest, oldest = sessionsAncestorNew, sessionsAncestorOld
-	case q.ParentID != nil && *q.ParentID != "":
-		newest, oldest = sessionsParentNew, sessionsParentOld
-	case q.Directory != "":
-		newest, oldest = sessionsDirectoryNew, sessionsDirectoryOld
-	case q.ProjectID != "":
-		newest, oldest = sessionsProjectNew, sessionsProjectOld
-	}
-	if q.Oldest {
-		return oldest
-	}
-	return newest
-}
-
-// RawSessions implements store.SessionReader.
-func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
-	if q.Recent {
-		return r.recentSessions(q)
-	}
-	c := r.prepare(sessionsSQL(q))
-	c.bindLimit(q.Limit)
-	c.bindConditions(q)
-	c.bindAnchor(q)
-	if q.Ancestor != "" {
-		c.bindText(string(q.Ancestor))
-	}
-	out := []store.RawSession{}
-	var mem store.Arena
-	for c.nextRow() {
-		row, whole := r.readSession(&c)
-		if whole {
-			row.Data = mem.Clone(row.Data)
-		}
-		out = append(out, row)
-	}
-	if err := c.endCall("list", "sessions"); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// bindConditions binds the conditions of all lists, from the second parameter on.
-func (c *stmtCall) bindConditions(q store.SessionQuery) {
-	parent := session.ID(anyParent)
-	if q.ParentID != nil {
-		parent = *q.ParentID
-	}
-	c.bindText(string(q.ProjectID))
-	c.bindText(q.Directory)
-	c.bindText(string(parent))
-	c.bindText(q.Subpath)
-	c.bindText(strings.ToLower(q.Search))
-	c.bindBool(q.Archived)
-}
-
-// bindAnchor binds the position after which a list starts.
-func (c *stmtCall) bindAnchor(q store.SessionQuery) {
-	switch {
-	case q.After != nil:
-	case q.Oldest:
-		q.After = &store.SessionAnchor{Created: beforeAnyOne}
-	default:
-		q.After = &store.SessionAnchor{Created: afterAnyOne}
-	}
-	c.bindInt(q.After.Created)
-	c.bindText(string(q.After.ID))
 }
 
 const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`

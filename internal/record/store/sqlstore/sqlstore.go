@@ -1,4 +1,4 @@
-// Package sqlstore is the SQL of a store: one statement per operation, over the small interface Conn. A driver
+// Package sqlstore is the SQL of a store: one statement per operation, and for lists of sessions one per set of filters, over the small interface Conn. A driver
 // brings the connection, the schema and the transactions.
 //
 // Statements number their parameters ?1, ?2, …, and each use binds all of them. JSON is stored as text, byte for

@@ -1,4 +1,4 @@
-package host
+package cell
 
 import (
 	"os"
@@ -12,7 +12,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // A permitted path is writable as itself, and a new file by its directory. What holds more than that is not.
@@ -22,9 +21,9 @@ func TestListGranted(t *testing.T) {
 		top = real
 	}
 	home := filepath.Join(top, "home")
-	l := &locationCache{
-		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
-		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
+	l := Config{
+		Dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
+		Outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
 	}
 	for _, name := range []string{
 		"home/src/other/.git/config", "home/src/other/a.txt", "home/.bashrc", "home/data/x", "home/.aws/x", "home/.ssh/x",
@@ -36,7 +35,8 @@ func TestListGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(home, "src", "mine")
-	cells := l.newCells(&config.Config{}, project.Project{Directory: dir, Worktree: dir})
+	l.Config, l.Project = &config.Config{}, project.Project{Directory: dir, Worktree: dir}
+	cells := New(l)
 	cells.readable = []string{filepath.Join(top, "ref")}
 	limits := grantLimits{home, slices.Concat(cells.Hide, cells.clients), slices.Concat(cells.Show, cells.readable)}
 	for path, want := range map[string]string{
@@ -56,7 +56,7 @@ func TestListGranted(t *testing.T) {
 			t.Errorf("%s: %s", path, diff)
 		}
 	}
-	cell, err := cells.open(exec.CellRequest{
+	cell, err := cells.Open(tool.CellRequest{
 		Mode: session.SandboxWrites, Granted: []string{filepath.Join(home, "src/other/new")},
 	})
 	if err != nil {

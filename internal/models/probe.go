@@ -1,4 +1,4 @@
-package host
+package models
 
 import (
 	"context"
@@ -10,30 +10,23 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/script"
-	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Probe implements cli.Host.
-func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Finding, error) {
-	pool, err := newPool(o)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := h.Config(ctx, o)
-	if err != nil {
-		return nil, err
-	}
+// Probe checks whether a provider can be used with the configuration, and asks it something small; "" is the default
+// model's provider.
+func (t *Pool) Probe(ctx context.Context, cfg *config.Config, id string) ([]finding.Finding, error) {
 	if len(cfg.Errors) > 0 {
-		return configErrors(cfg), nil
+		return cfg.ListErrorFindings(), nil
 	}
-	set, err := pool.Build(cfg)
+	set, err := t.Build(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -45,35 +38,35 @@ func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Findin
 		id = ref.ProviderID
 	}
 	if id == script.ProviderID {
-		return []cli.Finding{{
-			Level: cli.LevelNote, What: "provider",
+		return []finding.Finding{{
+			Level: finding.Note, What: "provider",
 			Detail: "no provider is set up: the offline guide answers, which needs no provider",
 			Fix:    "set a key such as OPENAI_API_KEY, or run cairn auth login PROVIDER",
 		}}, nil
 	}
-	p, err := set.Catalog.Provider(id)
+	row, err := set.Catalog.Provider(id)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
 		return nil, set.NotFoundError(unknown, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return providerProbe{set, pool, p}.run(ctx), nil
+	return providerProbe{set, t, row}.run(ctx), nil
 }
 
 // providerProbe examines one provider: its address, key, server, clock, and whether a model answers.
 type providerProbe struct {
-	models   *models.Set
-	pool     *models.Pool
+	models   *Set
+	pool     *Pool
 	provider catalog.Provider
 }
 
 // run examines one thing after the other. It stops at a failure that the next step depends on.
-func (p providerProbe) run(ctx context.Context) []cli.Finding {
+func (p providerProbe) run(ctx context.Context) []finding.Finding {
 	id := p.provider.ID
 	if p.provider.Disabled {
-		return []cli.Finding{{
-			Level: cli.LevelError, What: "provider", Detail: id + " is disabled by the configuration",
+		return []finding.Finding{{
+			Level: finding.Error, What: "provider", Detail: id + " is disabled by the configuration",
 			Fix: "see disabled_providers and enabled_providers: cairn config explain",
 		}}
 	}
@@ -84,21 +77,21 @@ func (p providerProbe) run(ctx context.Context) []cli.Finding {
 	}
 	row, err := p.models.Endpoint(p.provider, api)
 	if err != nil {
-		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
+		return []finding.Finding{{Level: finding.Error, What: "address", Detail: err.Error()}}
 	}
-	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: redactQuery(row.BaseURL)}}
+	out := []finding.Finding{{Level: finding.OK, What: "address", Detail: redactQuery(row.BaseURL)}}
 	for _, err := range provider.CheckEnvironment() {
-		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "environment", Detail: err.Error()})
+		out = append(out, finding.Finding{Level: finding.Warning, What: "environment", Detail: err.Error()})
 	}
 	key := p.examineKey(row)
 	server := p.examineServer(ctx, row)
 	out = append(append(out, key), server...)
 	switch {
-	case key.Level == cli.LevelError || server[0].Level == cli.LevelError:
+	case key.Level == finding.Error || server[0].Level == finding.Error:
 		return out
 	case !hasModel:
-		return append(out, cli.Finding{
-			Level: cli.LevelWarning, What: "answer", Detail: "no model of " + id + " is known that could be asked",
+		return append(out, finding.Finding{
+			Level: finding.Warning, What: "answer", Detail: "no model of " + id + " is known that could be asked",
 			Fix: "name one under provider." + id + ".models",
 		})
 	default:
@@ -124,29 +117,29 @@ func redactQuery(address string) string {
 }
 
 // examineKey says where the key comes from, and never shows it.
-func (p providerProbe) examineKey(row provider.Vendor) cli.Finding {
-	f := cli.Finding{Level: cli.LevelOK, What: "key"}
+func (p providerProbe) examineKey(row provider.Vendor) finding.Finding {
+	f := finding.Finding{Level: finding.OK, What: "key"}
 	id, env := p.provider.ID, p.provider.Env
 	configured := p.models.Config.Provider[id]
 	if !configured.Options.APIKey.IsZero() {
 		f.Detail = "in the configuration"
 		return f
 	}
-	stored, ok, err := p.pool.Auth.Get(id, models.KeyVariables(id, env)...)
+	stored, ok, err := p.pool.Auth.Get(id, KeyVariables(id, env)...)
 	switch {
 	case err != nil:
 		return keyFinding(err)
 	case ok && stored.Instead != nil:
 		f = keyFinding(stored.Instead)
-		f.Level, f.Detail = cli.LevelWarning, fmt.Sprintf("%s; the one in %s is used instead", f.Detail, stored.From)
+		f.Level, f.Detail = finding.Warning, fmt.Sprintf("%s; the one in %s is used instead", f.Detail, stored.From)
 	case ok:
 		f.Detail = fmt.Sprintf("in %s", stored.From)
 	case p.models.IsReady(id, env) && row.Scheme != provider.AuthKey:
 		f.Detail = "the credentials of the vendor's own tools"
 	case row.Scheme == provider.AuthKey && len(row.KeyEnv) == 0, configured.BaseURL() != "":
-		f.Level, f.Detail = cli.LevelNote, "not set; a server of your own may need none"
+		f.Level, f.Detail = finding.Note, "not set; a server of your own may need none"
 	default:
-		f.Level, f.Detail, f.Fix = cli.LevelError, "not set", "cairn auth login "+id
+		f.Level, f.Detail, f.Fix = finding.Error, "not set", "cairn auth login "+id
 		if len(env) > 0 {
 			f.Fix += ", or set " + strings.Join(env, " or ")
 		}
@@ -155,8 +148,8 @@ func (p providerProbe) examineKey(row provider.Vendor) cli.Finding {
 }
 
 // keyFinding reports a stored key that cannot be used.
-func keyFinding(err error) cli.Finding {
-	f := cli.Finding{Level: cli.LevelError, What: "key", Detail: err.Error()}
+func keyFinding(err error) finding.Finding {
+	f := finding.Finding{Level: finding.Error, What: "key", Detail: err.Error()}
 	if u, ok := errors.AsType[*auth.Unreachable](err); ok {
 		f.Detail, f.Fix = u.Description(), u.Remedy()
 	}
@@ -170,13 +163,13 @@ const (
 
 // examineServer sends a request without a key and compares the server's clock with that of this machine. The finding
 // about the server comes first.
-func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) []cli.Finding {
+func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, row.BaseURL, nil)
 	if err != nil {
-		return []cli.Finding{{
-			Level: cli.LevelError, What: "server", Detail: "its address is invalid: " + row.BaseURL,
+		return []finding.Finding{{
+			Level: finding.Error, What: "server", Detail: "its address is invalid: " + row.BaseURL,
 			Fix: "check options.baseURL in the configuration",
 		}}
 	}
@@ -185,15 +178,15 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 	start := time.Now()
 	resp, err := client.Do(req)
 	if err != nil {
-		return []cli.Finding{{
-			Level: cli.LevelError, What: "server", Detail: provider.DescribeUnreachable(req.URL.Host, err) + describeProxy(req),
+		return []finding.Finding{{
+			Level: finding.Error, What: "server", Detail: provider.DescribeUnreachable(req.URL.Host, err) + describeProxy(req),
 			Fix: "check the network, HTTPS_PROXY and NO_PROXY; set SSL_CERT_FILE to a company's certificate",
 		}}
 	}
 	defer resp.Body.Close()
 	took := time.Since(start)
-	out := []cli.Finding{{
-		Level: cli.LevelOK, What: "server",
+	out := []finding.Finding{{
+		Level: finding.OK, What: "server",
 		Detail: fmt.Sprintf("%s answers within %d ms%s", req.URL.Host, took.Milliseconds(), describeProxy(req)),
 	}}
 	date, err := http.ParseTime(resp.Header.Get("Date"))
@@ -204,16 +197,16 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 }
 
 // clockFinding reports by how much the clock of this machine is ahead of a server's.
-func clockFinding(skew time.Duration) cli.Finding {
+func clockFinding(skew time.Duration) finding.Finding {
 	if skew.Abs() <= maxClockSkew {
-		return cli.Finding{Level: cli.LevelOK, What: "clock", Detail: "agrees with the server's"}
+		return finding.Finding{Level: finding.OK, What: "clock", Detail: "agrees with the server's"}
 	}
 	direction := "behind"
 	if skew > 0 {
 		direction = "ahead"
 	}
-	return cli.Finding{
-		Level: cli.LevelWarning, What: "clock",
+	return finding.Finding{
+		Level: finding.Warning, What: "clock",
 		Detail: fmt.Sprintf("this machine's is %s %s", skew.Abs().Round(time.Minute), direction),
 		Fix:    "set the time: signatures and tokens are refused otherwise",
 	}
@@ -232,8 +225,8 @@ func describeProxy(req *http.Request) string {
 const probeTokens = 16
 
 // examineAnswer asks the model for a word.
-func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) cli.Finding {
-	f := cli.Finding{Level: cli.LevelError, What: "answer"}
+func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) finding.Finding {
+	f := finding.Finding{Level: finding.Error, What: "answer"}
 	resolved, err := p.models.Resolve(session.ModelRef{ProviderID: model.ProviderID, ID: model.ID}, session.Agent{})
 	if err != nil {
 		f.Detail = err.Error()
@@ -265,7 +258,7 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) c
 		f.Detail = fmt.Sprintf("%s does not answer: %s", model.Name(), failure.Message)
 		f.Fix = p.fixFor(failure)
 	default:
-		f.Level = cli.LevelOK
+		f.Level = finding.OK
 		price := "at an unknown price"
 		if cost, known := resolved.Cost(finish.Usage); known {
 			price = "for $" + cost.String()

@@ -1,9 +1,14 @@
-package host
+package cell
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // cacheVariables name the folders below a project's cache that programs use which do not follow XDG_CACHE_HOME, or
@@ -145,4 +150,29 @@ func fillCache(cache, home string, dirs []string) {
 	for _, dir := range dirs {
 		linkModules(dir, filepath.Join(home, "go", "pkg", "mod"), root)
 	}
+}
+
+// cacheAge is the retention of the caches of a project's commands after their last use.
+const cacheAge = 30 * 24 * time.Hour
+
+// RemoveUnusedCaches removes the caches of projects without a command since cacheAge. Programs make some directories of
+// caches read-only.
+func RemoveUnusedCaches(dirs config.Directories, now time.Time) (err error) {
+	dir := cachesDir(dirs)
+	entries, _ := os.ReadDir(dir) // missing before the first command
+	for _, e := range entries {
+		info, infoErr := e.Info()
+		if infoErr != nil || now.Sub(info.ModTime()) < cacheAge {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				_ = os.Chmod(name, 0o700) //nolint:gosec // else its files cannot be removed
+			}
+			return nil
+		})
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
 }

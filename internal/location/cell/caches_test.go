@@ -1,4 +1,4 @@
-package host
+package cell
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // A project's caches have the modules of its go.sum and the settings of programs; a link that a command left there
@@ -29,11 +28,12 @@ func TestFillCache(t *testing.T) {
 	} {
 		write(t, filepath.Join(home, name), name)
 	}
-	l := &locationCache{
-		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")},
-		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
+	l := Config{
+		Dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")},
+		Outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
 	}
-	cells := l.newCells(&config.Config{}, project.Project{Directory: dir})
+	l.Config, l.Project = &config.Config{}, project.Project{Directory: dir}
+	cells := New(l)
 	outside := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(cells.cache, downloads), 0o700); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestFillCache(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(cells.cache, downloads, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites}); err != nil {
+	if _, err := cells.Open(tool.CellRequest{Mode: session.SandboxWrites}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{

@@ -1,4 +1,4 @@
-package host
+package wellknown
 
 import (
 	"log/slog"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
-	"github.com/cairn-dev/cairn/internal/models/wellknown"
 )
 
 // An organisation is asked once in an hour by all processes together; one that does not answer says what it said
@@ -25,31 +24,31 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 	if err := store.SetLogin(t.Context(), auth.Login{Address: s.URL}); err != nil {
 		t.Fatal(err)
 	}
-	process := func(offline bool) *remoteConfigs {
-		return &remoteConfigs{auth: store, cache: wellknown.NewCache(dir), offline: offline, logger: discard()}
+	process := func(offline bool) *Remotes {
+		return NewRemotes(RemotesConfig{
+			Auth: store, Cache: NewCache(dir), Offline: offline, Logger: slog.New(slog.DiscardHandler),
+		})
 	}
-	if all := process(true).refreshAndList(t.Context()); len(all) != 1 || asked != 0 {
+	if all := process(true).RefreshAndList(t.Context()); len(all) != 1 || asked != 0 {
 		t.Fatalf("offline: %v, asked %d times", all, asked)
 	}
 	r := process(false)
-	if !r.isDue() {
+	if !r.IsDue() {
 		t.Error("the server was not asked")
 	}
-	all := r.refreshAndList(t.Context())
-	if _, err := os.Stat(all[0].File); err != nil || asked != 1 || r.isDue() {
+	all := r.RefreshAndList(t.Context())
+	if _, err := os.Stat(all[0].File); err != nil || asked != 1 || r.IsDue() {
 		t.Errorf("%v, asked %d times", err, asked)
 	}
-	if process(false).refreshAndList(t.Context()); asked != 1 {
+	if process(false).RefreshAndList(t.Context()); asked != 1 {
 		t.Error("another process asks again")
 	}
 	if err := os.Remove(all[0].File + ".asked"); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	process(false).refreshAndList(t.Context())
+	process(false).RefreshAndList(t.Context())
 	if _, err := os.Stat(all[0].File); err != nil {
 		t.Error("what it said is lost")
 	}
 }
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,4 +1,4 @@
-package host
+package cell
 
 import (
 	"bytes"
@@ -16,10 +16,11 @@ import (
 // shellsDir returns the directory of copies of projects' shells. Commands in the sandbox can read it.
 func shellsDir(d config.Directories) string { return filepath.Join(d.Data, "shells") }
 
-// keepShell returns the shell of a location. A program in the project is copied with the bytes that were trusted, and
+// KeepShell returns the shell of a location. A program in the project is copied with the bytes that were trusted, and
 // the copy runs, because a command can replace the project's file at any time. The copy keeps the base name, which
 // tells what language the shell reads. If the trusted bytes cannot be read, the returned path does not exist.
-func keepShell(dir string, cfg *config.Config, logger *slog.Logger) string {
+func KeepShell(dirs config.Directories, cfg *config.Config, logger *slog.Logger) string {
+	dir := shellsDir(dirs)
 	program, own, err := cfg.ReadProjectShell()
 	if !own {
 		return cfg.Shell
