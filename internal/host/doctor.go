@@ -20,7 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/access/shell"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
@@ -271,7 +271,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 			Level: cli.LevelError, What: "model", Detail: err.Error(),
 			Fix: "choose another with the key \"model\", or cairn run -m",
 		})
-	case ref.ProviderID == script.ProviderID:
+	case ref.ProviderID == guide.ProviderID:
 		return append(found, cli.Finding{
 			Level: cli.LevelNote, What: "model",
 			Detail: ref.String() + ": no provider is configured, so the offline guide answers",

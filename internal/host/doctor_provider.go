@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -44,7 +44,7 @@ func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Findin
 		}
 		id = ref.ProviderID
 	}
-	if id == script.ProviderID {
+	if id == guide.ProviderID {
 		return []cli.Finding{{
 			Level: cli.LevelNote, What: "provider",
 			Detail: "no provider is set up: the offline guide answers, which needs no provider",

@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
@@ -27,7 +26,7 @@ func newPool(o cli.Options) (*models.Pool, error) {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	return models.NewPool(models.Options{
-		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(),
+		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(), Embedded: o.Embedded,
 	}), nil
 }
 
@@ -145,18 +144,18 @@ func listModels(set *models.Set) ([]api.Model, error) {
 	return append(out, offlineModels(set)...), nil
 }
 
-// offlineModels returns the models that need no provider: the guide, and the script if there is one.
+// offlineModels returns the models that need no provider: the guide, and the embedded one.
 func offlineModels(set *models.Set) []api.Model {
 	list := []api.Model{offlineModel(guide.ModelID, "Offline guide (not a language model)")}
-	if set.HasScript() {
-		list = append(list, offlineModel(script.ScriptModel, "Script (not a language model)"))
+	if own := set.Embedded(); own != nil {
+		list = append(list, offlineModel(own.ID, own.Name))
 	}
 	return list
 }
 
 func offlineModel(id, name string) api.Model {
 	return api.Model{
-		ID: id, ProviderID: script.ProviderID, Name: name,
+		ID: id, ProviderID: guide.ProviderID, Name: name,
 		API:          api.ModelAPI{ID: id, Type: "native"},
 		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
 		Request:      api.ModelRequestParts{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
@@ -181,7 +180,7 @@ func listProviders(set *models.Set) ([]api.Provider, error) {
 	}
 	var offline api.Provider
 	err := convert(catalog.Provider{
-		ID: script.ProviderID, Name: "cairn, offline",
+		ID: guide.ProviderID, Name: "cairn, offline",
 		API:     catalog.API{Type: "native", Settings: map[string]jsontext.Value{}},
 		Request: catalog.Request{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
 	}, &offline)

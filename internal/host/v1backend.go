@@ -11,7 +11,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/guide"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -173,7 +172,7 @@ func (c v1Catalog) Providers() (v1.Providers, error) {
 	if err := convert(offlineModels(m), &own); err != nil {
 		return out, err
 	}
-	offline := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", own)
+	offline := opencode.ProviderOf(catalog.Provider{ID: guide.ProviderID, Name: "cairn, offline"}, "custom", own)
 	out.All, out.Connected = append(out.All, offline), append(out.Connected, offline.ID)
 	out.Default[offline.ID] = guide.ModelID
 	return out, nil

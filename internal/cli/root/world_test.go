@@ -18,10 +18,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"

@@ -17,8 +17,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// ModelID is the name under which the catalog knows the guide.
-const ModelID = "guide"
+// The catalog's names of the provider that needs no network, and of the guide.
+const (
+	ProviderID = "cairn"
+	ModelID    = "guide"
+)
 
 const introduction = "I am cairn's built-in guide, not a language model; for a real one run `cairn auth login` " +
 	"or set an API key variable such as OPENAI_API_KEY.\n\n"
