@@ -9,6 +9,7 @@ package guide
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"iter"
 	"strconv"
@@ -54,10 +55,12 @@ func (Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, 
 func respond(req *llm.Request) []llm.Event {
 	t := newTask(req)
 	answer := t.answer()
+	request := fmt.Sprint(req.System, req.Tools, req.Messages)
 	events := []llm.Event{llm.ResponseStart{RequestID: "guide-" + strconv.Itoa(len(req.Messages))}}
 	finish, size := llm.FinishToolCalls, 0
 	for i, call := range t.pending {
-		id := "guide_" + fingerprintOf(req) + "_" + strconv.Itoa(i+1)
+		// The digest of the request keeps the call ids of a session unique.
+		id := fmt.Sprintf("guide_%s_%d", digestOf(request), i+1)
 		input := string(call.Input)
 		events = append(
 			events,
@@ -78,9 +81,7 @@ func respond(req *llm.Request) []llm.Event {
 		}
 		events = append(events, llm.TextEnd{ID: id})
 	}
-	read := 0
-	visitRequest(req, func(text string) { read += len(text) })
-	usage := llm.Usage{Input: estimateTokens(read), Output: estimateTokens(size)}
+	usage := llm.Usage{Input: estimateTokens(len(request)), Output: estimateTokens(size)}
 	usage.Total = usage.Input + usage.Output
 	return append(events, llm.Finish{Reason: finish, Usage: usage})
 }
@@ -88,39 +89,10 @@ func respond(req *llm.Request) []llm.Event {
 // estimateTokens estimates the tokens of a text of size bytes.
 func estimateTokens(size int) int64 { return int64(size+3) / 4 }
 
-// fingerprintOf identifies the turn, so that the call ids of a session do not repeat.
-func fingerprintOf(req *llm.Request) string {
+func digestOf(text string) string {
 	h := fnv.New64a()
-	visitRequest(req, func(text string) { _, _ = h.Write([]byte(text)) })
+	_, _ = h.Write([]byte(text)) // never fails
 	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-// visitRequest calls visit with the texts of a request in order.
-func visitRequest(req *llm.Request, visit func(string)) {
-	for _, s := range req.System {
-		visit(s)
-	}
-	for _, tool := range req.Tools {
-		visit(tool.Name + tool.Description + string(tool.Schema))
-	}
-	for _, m := range req.Messages {
-		visit(string(m.Role))
-		visitTexts(m.Parts, visit)
-	}
-}
-
-func visitTexts(parts []llm.Part, visit func(string)) {
-	for _, part := range parts {
-		switch part := part.(type) {
-		case llm.Text:
-			visit(part.Text)
-		case llm.ToolCall:
-			visit(part.ID + part.Name + string(part.Input))
-		case llm.ToolResult:
-			visit(part.ID)
-			visitTexts(part.Content, visit)
-		}
-	}
 }
 
 // makePrintable makes quoted text safe for a terminal: valid UTF-8 without control characters.
