@@ -18,5 +18,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "cairn:", err)
 		os.Exit(2)
 	}
-	os.Exit(root.Main(host.Host{}))
+	os.Exit(root.Main(host.Host{}, nil))
 }

@@ -1,5 +1,5 @@
 // A world for one test file: folders of its own, a git work tree, and a cairn that serves it under the name `opencode`.
-// What the model says is a script file (package llm/script); nothing needs a network.
+// What the model says is a script file (internal/test/script); nothing needs a network.
 import { spawn, spawnSync } from "node:child_process"
 import fs from "node:fs"
 import os from "node:os"

@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 // ErrSignal is the cause with which a signal ends a command's context.
@@ -30,6 +32,7 @@ type Process struct {
 	// Terminal opens the controlling terminal for questions. It fails if the process has no controlling terminal or is in
 	// its background.
 	Terminal func() (io.ReadWriteCloser, error)
+	Embedded *llm.EmbeddedModel // as in Options
 }
 
 // HandleSignals gives a command two chances: the first signal closes Stopping, so that the command ends in order; the

@@ -94,7 +94,7 @@ func (a *Invocation) HostOptions(dir string) (Options, error) {
 // flag or argument that dir is the value of.
 func (a *Invocation) DirectoryOptions(argument, dir string) (Options, error) {
 	env, err := a.Logs.applyLevel(a.Env)
-	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}
+	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note, Embedded: a.Embedded}
 	if dir == "" || err != nil {
 		return o, err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	Read    bool                // reads the store if it has no owner, instead of becoming its owner
 	Detach  bool                // starts a background server if the store has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
+
+	Embedded *llm.EmbeddedModel // a model that the program itself provides; nil for none
 }
 
 // ServeOptions are those of cairn serve. What is not set is as the user's configuration says.

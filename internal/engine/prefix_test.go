@@ -21,9 +21,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 // readCounts are transactions, and reads of the session row within them.

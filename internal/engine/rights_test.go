@@ -17,8 +17,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 

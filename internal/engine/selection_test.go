@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 // A prompt may select an agent and a model: the session keeps them, and unknown ones are refused before anything is

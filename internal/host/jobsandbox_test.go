@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 // A background job of an open session is inside of the sandbox, also that of a subagent, and has no protected file
@@ -28,7 +28,7 @@ func TestJobsInSandbox(t *testing.T) {
 	const task = `{"call":{"id":"t","name":"task","arguments":{"description":"a task","prompt":"inner",
 		"subagent_type":"general"}}}`
 	const end = `{"repeat":true,"steps":[{"text":"ok"}]}`
-	for name, script := range map[string]string{
+	for name, turns := range map[string]string{
 		"session": `{"turns":[{"match":"outer","steps":[` + job + `]},` + end + `]}`,
 		"subagent": `{"turns":[{"match":"outer","steps":[` + task + `]},
 			{"match":"inner","steps":[` + job + `]},` + end + `]}`,
@@ -36,15 +36,9 @@ func TestJobsInSandbox(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home, _ := newHome(t)
 			o := optionsOf(home)
-			write(t, filepath.Join(home, "script.json"), script)
+			write(t, filepath.Join(home, "script.json"), turns)
 			write(t, filepath.Join(o.Dir, "job.sh"), "echo x > ../outside; echo x > inside; echo x > .envrc\n")
-			plain := o.Env
-			o.Env = func(name string) string {
-				if name == models.ScriptVariable {
-					return filepath.Join(home, "script.json")
-				}
-				return plain(name)
-			}
+			o.Embedded = script.Embed(filepath.Join(home, "script.json"))
 			dirs, err := config.FindDirectories(o.Env)
 			if err != nil {
 				t.Fatal("find the directories:", err)

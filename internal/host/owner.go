@@ -141,7 +141,7 @@ func (w *owner) newLocations(
 	l := &locationCache{
 		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
 		models: models.NewPool(models.Options{
-			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport,
+			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
 		}),
 		outputs: &tool.Outputs{
 			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),

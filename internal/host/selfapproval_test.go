@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 // attackWord makes the test program a client that a tool starts: attack DIR NAME waits for the file DIR/ask, which has
@@ -116,13 +117,7 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 		{"repeat": true, "steps": [{"text": "Done."}]}]}`, first, dir))
 	write(t, filepath.Join(home, "project", "README.md"), "x")
 	o := optionsOf(home)
-	plain := o.Env
-	o.Env = func(name string) string {
-		if name == "CAIRN_SCRIPT" {
-			return filepath.Join(dir, "script.json")
-		}
-		return plain(name)
-	}
+	o.Embedded = script.Embed(filepath.Join(dir, "script.json"))
 	s := serve(t, o)
 	defer func() { s.end(); <-s.ended }()
 	token := leaveCredentials(t, dir, filepath.Join(home, "data"), s)

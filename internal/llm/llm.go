@@ -22,3 +22,12 @@ import (
 type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
+
+// EmbeddedModel is a model that the program itself provides, beside those of providers. It is offered as cairn/ID, and
+// answers where the configuration names no model.
+type EmbeddedModel struct {
+	ID   string
+	Name string // for people
+	// Open returns the model, the same one each time, and the size of its context window in tokens, 0 if that is unknown.
+	Open func() (model Model, window int64, err error)
+}

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm/guide"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Default implements scope.Models: the configured model, else the newest usable one, else the offline guide. A
+// Default implements scope.Models: the configured model, else the embedded one, else the newest usable one, else the offline guide. A
 // configured name without a provider is an error with the models of that name.
 func (m *Set) Default() (session.ModelRef, error) {
 	if name := m.Config.Model.BareName(); name != "" {
@@ -20,8 +19,8 @@ func (m *Set) Default() (session.ModelRef, error) {
 		e.Message += "; the setting model needs its provider, as in provider/model, or choose one with --model"
 		return session.ModelRef{}, e
 	}
-	if m.pool.getenv(ScriptVariable) != "" && m.Config.Model == "" {
-		return session.ModelRef{ID: script.ScriptModel, ProviderID: script.ProviderID}, nil
+	if own := m.pool.embedded; own != nil && m.Config.Model == "" {
+		return session.ModelRef{ID: own.ID, ProviderID: guide.ProviderID}, nil
 	}
 	if ref := m.Config.Model.Ref(); ref != nil {
 		return *ref, nil
@@ -35,7 +34,7 @@ func (m *Set) Default() (session.ModelRef, error) {
 			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
 		}
 	}
-	return session.ModelRef{ID: guide.ModelID, ProviderID: script.ProviderID}, nil
+	return session.ModelRef{ID: guide.ModelID, ProviderID: guide.ProviderID}, nil
 }
 
 // namesEndingIn returns the known models, usable ones first, whose id is the name, at most three.
@@ -86,7 +85,7 @@ func (m *Set) isPreferred(a, b catalog.Model) bool {
 // else a cheap one of the same provider and maker, else main itself, each with the least reasoning that its
 // options allow. Offline models have none.
 func (m *Set) SmallModel(main session.ModelRef) (session.ModelRef, bool) {
-	if main.ProviderID == script.ProviderID {
+	if main.ProviderID == guide.ProviderID {
 		return session.ModelRef{}, false
 	}
 	model, err := m.Catalog.Model(main.ProviderID, main.ID)

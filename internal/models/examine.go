@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/finding"
-	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -41,7 +41,7 @@ func (m *Set) examineDefault() finding.Finding {
 			Level: finding.Error, What: "model", Detail: err.Error(),
 			Fix: "choose another with the key \"model\", or cairn run -m",
 		}
-	case ref.ProviderID == script.ProviderID:
+	case ref.ProviderID == guide.ProviderID:
 		return finding.Finding{
 			Level: finding.Note, What: "model",
 			Detail: ref.String() + ": no provider is configured, so the offline guide answers",

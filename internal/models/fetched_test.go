@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -65,7 +65,7 @@ func TestFetchedRowsReceiveNoKey(t *testing.T) {
 	for _, model := range m.Catalog.Available() {
 		t.Errorf("%s can be used with a variable that only the fetched list names", model.Name())
 	}
-	if ref, err := m.Default(); err != nil || ref.ProviderID != script.ProviderID {
+	if ref, err := m.Default(); err != nil || ref.ProviderID != guide.ProviderID {
 		t.Errorf("the default is %v %v, want the offline guide", ref, err)
 	}
 	for _, name := range m.SecretVariables() {

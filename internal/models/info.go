@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 )
 
@@ -22,18 +21,18 @@ func (m *Set) AvailableModels() (list []catalog.Model) {
 	return append(list, m.OfflineModels()...)
 }
 
-// OfflineModels returns the models that need no provider: the guide, and the script if there is one.
+// OfflineModels returns the models that need no provider: the guide, and the embedded one.
 func (m *Set) OfflineModels() []catalog.Model {
 	list := []catalog.Model{newOfflineModel(guide.ModelID, "Offline guide (not a language model)")}
-	if m.HasScript() {
-		list = append(list, newOfflineModel(script.ScriptModel, "Script (not a language model)"))
+	if own := m.Embedded(); own != nil {
+		list = append(list, newOfflineModel(own.ID, own.Name))
 	}
 	return list
 }
 
 func newOfflineModel(id, name string) catalog.Model {
 	return catalog.Model{
-		ID: id, ProviderID: script.ProviderID, Title: name, API: catalog.API{ID: id, Type: "native"},
+		ID: id, ProviderID: guide.ProviderID, Title: name, API: catalog.API{ID: id, Type: "native"},
 		Capabilities: catalog.Capabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
 		Status:       catalog.Active, Enabled: true,
 	}
@@ -42,7 +41,7 @@ func newOfflineModel(id, name string) catalog.Model {
 // OfflineProvider returns the provider of the offline models.
 func OfflineProvider() catalog.Provider {
 	return catalog.Provider{
-		ID: script.ProviderID, Name: "cairn, offline",
+		ID: guide.ProviderID, Name: "cairn, offline",
 		API: catalog.API{Type: "native", Settings: map[string]jsontext.Value{}},
 	}
 }

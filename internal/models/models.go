@@ -34,7 +34,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -46,6 +45,7 @@ type Options struct {
 	Getenv    func(string) string // looks up environment variables
 	Version   string              // of cairn, for the User-Agent header
 	Transport http.RoundTripper   // to providers; a recording or a replay of their traffic stands in for the network here
+	Embedded  *llm.EmbeddedModel  // nil for none
 }
 
 // Pool holds the model data that all locations share. It is safe for concurrent use.
@@ -55,14 +55,14 @@ type Pool struct {
 	Transport http.RoundTripper
 
 	getenv       func(string) string
+	embedded     *llm.EmbeddedModel // nil for none
 	tokens       tokenCache
 	localServers localServers
 	calibration  calibration
 	requests     requestSlots
 	cures        provider.Cures
 
-	mu          sync.Mutex // guards what follows
-	player      *script.Player
+	mu          sync.Mutex     // guards what follows
 	parsedFacts *catalog.Facts // of the cache as it was at factsAt
 	factsAt     time.Time
 }
@@ -75,7 +75,7 @@ func NewPool(o Options) *Pool {
 			o.Dirs.Data,
 			o.Getenv,
 		), Facts: newFactsCache(o, agent), Transport: provider.WithUserAgent(agent, o.Transport),
-		getenv: o.Getenv, tokens: tokenCache{agent: agent},
+		getenv: o.Getenv, embedded: o.Embedded, tokens: tokenCache{agent: agent},
 		calibration: calibration{path: filepath.Join(o.Dirs.Cache, "tokens-per-byte.json")},
 	}
 }

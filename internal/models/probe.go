@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -37,7 +37,7 @@ func (t *Pool) Probe(ctx context.Context, cfg *config.Config, id string) ([]find
 		}
 		id = ref.ProviderID
 	}
-	if id == script.ProviderID {
+	if id == guide.ProviderID {
 		return []finding.Finding{{
 			Level: finding.Note, What: "provider",
 			Detail: "no provider is set up: the offline guide answers, which needs no provider",

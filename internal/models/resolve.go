@@ -12,14 +12,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/models/catalog"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Resolve implements scope.Models.
 func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, error) {
-	if ref.ProviderID == script.ProviderID {
+	if ref.ProviderID == guide.ProviderID {
 		model, err := m.pool.offlineModel(ref)
 		if err == nil && ref.Variant != "" && ref.Variant != "default" {
 			err = variantNotFound(ref)

@@ -28,7 +28,6 @@ const (
 const (
 	keyringTimeout = 2 * time.Second  // of calls that do not prompt
 	promptTimeout  = 30 * time.Second // of calls that may prompt the user
-	pendingTime    = 2 * time.Minute  // a process that stores a secret for longer has died
 	downTime       = 10 * time.Second // between attempts to read a keyring that failed
 )
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +24,7 @@ const orphansName = "auth.left.json"
 
 // orphan is a secret in the keyring without a reference.
 type orphan struct {
-	Perhaps bool  `json:"perhaps,omitzero"` // the secret may never have been stored
-	Until   int64 `json:"until,omitzero"`   // a process may be storing it until then, in milliseconds since 1970
+	Perhaps bool `json:"perhaps,omitzero"` // the secret may never have been stored
 }
 
 // orphans are secrets by their names in the keyring.
@@ -56,7 +54,7 @@ func (s *Store) readOrphans() (orphans, error) {
 // writeOrphans replaces the list. Without names there is no file.
 func (s *Store) writeOrphans(list orphans) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if len(list) > maxOrphans && list[name].Perhaps && list[name].Until < time.Now().UnixMilli() {
+		if len(list) > maxOrphans && list[name].Perhaps {
 			delete(list, name)
 		}
 	}
@@ -88,9 +86,6 @@ func (b *txn) cleanUp(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(b.orphans)) {
 		if down != nil {
 			break
-		}
-		if b.orphans[name].Until > time.Now().UnixMilli() {
-			continue
 		}
 		if down = b.keyring.Delete(ctx, name, false); down == nil {
 			delete(b.orphans, name)
@@ -124,9 +119,8 @@ func (s *Store) ListOrphans(provider string) (Orphans, error) {
 	for _, e := range all {
 		delete(list, e.KeyringName)
 	}
-	out := Orphans{Why: s.cache.lastCleanUpError()}
+	out := Orphans{Due: len(list) > 0, Why: s.cache.lastCleanUpError()}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		out.Due = out.Due || list[name].Until < time.Now().UnixMilli()
 		if !list[name].Perhaps && isNameOf(name, provider) {
 			out.Names = append(out.Names, name)
 		}
@@ -143,28 +137,35 @@ func isNameOf(name, provider string) bool {
 // CleanUp deletes the orphans of a provider from the keyring, or all for "", and returns what is left. With prompt,
 // the user may be asked to unlock it.
 func (s *Store) CleanUp(ctx context.Context, provider string, prompt bool) (Orphans, error) {
-	err := s.update(ctx, func(*txn) error { return nil })
+	err := s.update(ctx, func(b *txn) error {
+		if prompt && s.keyring != nil && !s.cache.isDown() {
+			b.deletePrompting(ctx, provider)
+		}
+		return nil
+	})
 	if err != nil {
 		return Orphans{}, err
 	}
-	left, err := s.ListOrphans(provider)
-	if err != nil || !prompt || s.keyring == nil || len(left.Names) == 0 || s.cache.isDown() {
-		return left, err
-	}
+	return s.ListOrphans(provider)
+}
+
+// deletePrompting deletes the orphans of a provider, or all for "", until the keyring refuses one.
+func (b *txn) deletePrompting(ctx context.Context, provider string) {
 	asking, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
-	var deleted []string
-	for _, name := range left.Names { // without the lock, since the user may be prompted
-		if why := s.keyring.Delete(asking, name, true); why != nil {
-			s.cache.recordCleanUp(why)
-			break
+	for _, e := range b.all {
+		delete(b.orphans, e.KeyringName)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.orphans)) {
+		if b.orphans[name].Perhaps || !isNameOf(name, provider) {
+			continue
 		}
-		deleted = append(deleted, name)
+		if why := b.keyring.Delete(asking, name, true); why != nil {
+			b.cache.recordCleanUp(why)
+			return
+		}
+		delete(b.orphans, name)
 	}
-	if err := s.removeOrphans(ctx, deleted); err != nil {
-		return Orphans{}, err
-	}
-	return s.ListOrphans(provider)
 }
 
 // ForgetOrphans removes the orphans of a provider from the list, leaves them in the keyring, and returns their names.
@@ -173,22 +174,8 @@ func (s *Store) ForgetOrphans(ctx context.Context, provider string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	return left.Names, s.removeOrphans(ctx, left.Names)
-}
-
-// removeOrphans removes names from the list.
-func (s *Store) removeOrphans(ctx context.Context, names []string) error {
-	if len(names) == 0 {
+	return left.Names, s.update(ctx, func(b *txn) error {
+		maps.DeleteFunc(b.orphans, func(name string, _ orphan) bool { return slices.Contains(left.Names, name) })
 		return nil
-	}
-	return statefile.WithLock(ctx, s.path, func() error {
-		list, err := s.readOrphans()
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			delete(list, name)
-		}
-		return s.writeOrphans(list)
 	})
 }

@@ -65,32 +65,18 @@ func (b *txn) removeEntry(provider string) bool {
 	return had
 }
 
-// storeEntry stores the outcome of a login at the preferred place. The keyring may prompt the user, so it is called
-// without the lock.
+// storeEntry stores the outcome of a login at the preferred place. The keyring may prompt the user, for at most
+// promptTimeout; other updates wait meanwhile, readers do not.
 func (s *Store) storeEntry(ctx context.Context, provider string, e entry) error {
-	if s.preferredPlace() != InKeyring {
-		return s.update(ctx, func(b *txn) error { b.setEntry(provider, e); return nil })
-	}
-	name := newKeyringName(provider)
-	err := s.update(ctx, func(b *txn) error {
-		b.orphans[name] = orphan{Perhaps: true, Until: time.Now().Add(pendingTime).UnixMilli()}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	asking, cancel := context.WithTimeout(ctx, promptTimeout)
-	defer cancel()
-	sealed, setErr := s.sealEntry(asking, name, e)
-	if ctx.Err() != nil { // a caller that gives up does not want it in the file either
-		return context.Cause(ctx)
-	}
 	return s.update(ctx, func(b *txn) error {
-		_, listed := b.orphans[name] // if not, another process took this one for dead and may have deleted it
-		if b.orphans[name] = (orphan{Perhaps: setErr != nil}); listed && setErr == nil {
-			e = sealed
+		asking, cancel := context.WithTimeout(ctx, promptTimeout)
+		defer cancel()
+		if err := b.put(asking, provider, e, s.preferredPlace()); err != nil {
+			return err
 		}
-		b.setEntry(provider, e)
+		if ctx.Err() != nil { // a caller that gives up does not want it in the file either
+			return context.Cause(ctx)
+		}
 		return nil
 	})
 }

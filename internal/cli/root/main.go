@@ -9,11 +9,12 @@ import (
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// Main runs the command of this process and returns its exit code.
-func Main(h cli.Host) int {
+// Main runs the command of this process and returns its exit code. The embedded model may be nil.
+func Main(h cli.Host, embedded *llm.EmbeddedModel) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "cairn: cannot find the working directory: %v\n", err)
@@ -36,7 +37,7 @@ func Main(h cli.Host) int {
 		Name: cli.ProgramName(
 			os.Args[0],
 		), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
-		Signals: signals, Terminal: terminal.OpenTerminal,
+		Signals: signals, Terminal: terminal.OpenTerminal, Embedded: embedded,
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/host"
+	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 			syscall.Exit(code) // the race detector would wait a second in os.Exit
 		}
-		os.Exit(root.Main(host.Host{}))
+		os.Exit(root.Main(host.Host{}, script.Embed(os.Getenv(script.Variable))))
 	}
 	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program, "tool": runAsTool})
 }

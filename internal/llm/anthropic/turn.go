@@ -86,7 +86,7 @@ func (t *turn) growBlock(b wire.Block, p *contentPiece) error {
 		if p.Input.Kind() == '{' && string(p.Input) != "{}" { // complete input
 			more += strings.ToValidUTF8(string(p.Input), "\uFFFD")
 		}
-		return b.AppendArguments(t.Turn, more)
+		return b.AppendArguments(t.Stream, more)
 	}
 	return nil
 }

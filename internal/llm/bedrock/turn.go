@@ -106,7 +106,7 @@ func (t *turn) continueBlock(p *payload) error {
 	case *answerBlock:
 		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
 	case *wire.Call:
-		return b.AppendArguments(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
+		return b.AppendArguments(t.Stream, b.Joiner.Next(p.Delta.ToolUse.Input))
 	case *wire.ReasoningBlock:
 		if r := p.Delta.Reasoning; r != nil {
 			b.AppendText(t.Turn, b.Joiner.Next(r.Text))

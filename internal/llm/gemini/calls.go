@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,25 +17,18 @@ func (t *turn) beginCall(p *answerPart) error {
 	if len(t.calls) == wire.MaxCalls {
 		return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 	}
-	e := llm.ToolCallEvent{
-		Name: wire.DecodeString(p.Call.Name), Raw: repairUTF8(string(p.Call.Args)), Metadata: t.callMetadata(p),
+	name, raw := wire.DecodeString(p.Call.Name), repairUTF8(string(p.Call.Args))
+	newID := func() string { return t.newID(wire.DecodeString(p.Call.ID), cmp.Or(name, "invalid")+raw) }
+	var c wire.LateCall
+	err := c.AppendArguments(t.Stream, raw)
+	if err == nil && name != "" {
+		err = c.Begin(t.Stream, name, newID)
 	}
-	switch {
-	case len(e.Name) > wire.MaxName:
-		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
-	case len(e.Raw) > wire.MaxArguments:
-		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+	if err != nil {
+		return err
 	}
-	e.Input, e.Invalid = wire.ParseArguments(e.Raw)
-	if e.Name == "" {
-		e.Name, e.Invalid = "invalid", wire.MissingToolName
-	}
-	e.ID = t.newID(wire.DecodeString(p.Call.ID), e.Name+e.Raw)
-	t.Emit(llm.ToolInputStart{ID: e.ID, Name: e.Name})
-	if e.Raw != "" {
-		t.Emit(llm.ToolInputDelta{ID: e.ID, Delta: e.Raw})
-	}
-	t.Emit(llm.ToolInputEnd{ID: e.ID})
+	e := c.End(t.Stream, nil, newID)
+	e.Metadata = t.callMetadata(p)
 	t.calls = append(t.calls, e)
 	return nil
 }

@@ -3,179 +3,168 @@ package guide
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 )
 
-// answerCommand applies the rules for the user's command. It returns the answer, or "" with calls pending: each rule
-// runs from its beginning for every request, up to the first outcome that is missing.
-func (t *task) answerCommand() string {
-	switch c := parseCommand(t.text); c.kind {
-	case commandOverview:
-		return t.describeProject()
-	case commandList:
-		return t.listDirectory(c)
-	case commandRead:
-		return t.showFile(c)
-	case commandFind:
-		return t.find(c)
-	case commandReplace:
-		return t.replace(c)
-	default:
-		return "Your text is not one of the requests that I understand; I changed nothing.\n\n" + capabilities
-	}
+const (
+	maxCommand = 64 << 10 // bytes of a user's text that is parsed
+	maxShown   = 200      // lines of a tool's result in an answer
+	maxBegin   = 12       // lines of a file in an overview
+)
+
+// mainFiles are the names, in lower case, of the files that say what a project is.
+var mainFiles = []string{
+	"readme", "readme.md", "readme.txt", "readme.rst", "go.mod", "package.json", "cargo.toml", "pyproject.toml",
+	"main.go", "main.py", "index.js",
 }
 
-const maxShown = 200 // lines of a file or a directory in an answer
-
-// showLines quotes lines up to the limit of an answer.
-func showLines(lines []line) string {
-	s := codeBlock(lines[:min(len(lines), maxShown)])
-	if len(lines) > maxShown {
-		s += fmt.Sprintf("\n%d more lines are not shown.\n", len(lines)-maxShown)
-	}
-	return s
+// rule answers the user's texts that match its form, with what is in the parentheses.
+type rule struct {
+	form   *regexp.Regexp
+	answer func(t *task, args []string) string
 }
 
-func (t *task) listDirectory(c command) string {
-	args := arguments{}
-	if c.path != "" {
-		args["path"] = c.path
+var loadRules = sync.OnceValue(func() []rule {
+	const argument = "(\"[^\"]*\"|'[^']*'|`[^`]*`|.+?)"
+	form := func(expr string) *regexp.Regexp {
+		return regexp.MustCompile(`(?is)^(?:please\s+)?` + strings.ReplaceAll(expr, "_", argument) + `[\s.!?]*$`)
 	}
-	o, ready := t.callTool("list", args)
+	return []rule{
+		{form(`replace\s+_\s+with\s+_\s+in\s+(?:(?:the\s+)?file\s+)?_`), (*task).replace},
+		{form(`(?:list|ls)(?:\s+(?:the\s+)?(?:files|directory))?(?:\s+in)?(?:\s+_)?`), func(t *task, args []string) string {
+			if args[0] == "" {
+				return t.show("list", "", map[string]string{})
+			}
+			return t.show("list", args[0], map[string]string{"path": args[0]})
+		}},
+		{
+			form(`.*\b(?:what|explain|describe|overview|tell)\b.*\b(?:this|project|repository|repo|directory)\b.*`),
+			(*task).describeProject,
+		},
+		{form(`(?:read|show|cat|open)\s+(?:(?:me\s+)?(?:the\s+)?file\s+)?_`), func(t *task, args []string) string {
+			return t.show("read", args[0], map[string]string{"filePath": args[0]})
+		}},
+		{form(`(?:find|grep|search(?:\s+for)?|where\s+is)\s+_`), func(t *task, args []string) string {
+			return t.show("grep", args[0], map[string]string{"pattern": regexp.QuoteMeta(args[0])})
+		}},
+	}
+})
+
+// answer applies the rule for the user's text. It returns the answer, or "" with calls pending: the rule runs from its
+// beginning for every request, up to the first outcome that is missing.
+func (t *task) answer() string {
+	if len(t.text) <= maxCommand {
+		for _, r := range loadRules() {
+			if args := r.form.FindStringSubmatch(t.text); args != nil {
+				for i := range args {
+					args[i] = unquote(args[i])
+				}
+				return r.answer(t, args[1:])
+			}
+		}
+	}
+	return "I changed nothing. " + capabilities
+}
+
+// show quotes the result of one call, which the answer names with the argument.
+func (t *task) show(tool, argument string, args map[string]string) string {
+	o, ready := t.callTool(tool, args)
+	name := strings.TrimSpace(tool + " " + argument)
 	switch {
 	case !ready:
 		return ""
 	case o.failed:
-		return fmt.Sprintf("I could not list %s: %s\n", placeName(c.path), quote(o.text))
+		return fmt.Sprintf("`%s` failed: %s\n", name, quote(o.text))
 	}
-	if lines := parseFile(c.path, o).lines; len(lines) > 0 {
-		return showLines(lines)
-	}
-	return fmt.Sprintf("The list tool shows nothing in %s.\n", placeName(c.path))
+	return fmt.Sprintf("`%s`:\n\n%s", name, codeBlock(o.text, maxShown))
 }
 
-// placeName names path in a sentence.
-func placeName(path string) string {
-	if path == "" {
-		return "the working directory"
-	}
-	return "`" + path + "`"
-}
-
-func (t *task) showFile(c command) string {
-	limit := 0
-	if c.first > 0 {
-		limit = c.last - c.first + 1
-	}
-	f, ready := t.read(c.path, c.first, limit)
-	switch {
-	case !ready:
-		return ""
-	case f.problem != "":
-		return fmt.Sprintf("`%s` could not be read: %s\n", f.path, f.problem)
-	case len(f.lines) == 0:
-		return fmt.Sprintf("`%s` is empty.\n%s", f.path, t.listSources())
-	}
-	return fmt.Sprintf("`%s`:\n\n%s%s", f.path, showLines(f.lines), t.listSources())
-}
-
-// find searches for a file name if the text has a wildcard; else for the text as written, then without regard to case.
-func (t *task) find(c command) string {
-	tool, patterns := "grep", []string{regexp.QuoteMeta(c.text), "(?i)" + regexp.QuoteMeta(c.text)}
-	switch {
-	case c.isPattern:
-		patterns = []string{c.text}
-	case strings.Contains(c.text, "*"):
-		tool, patterns = "glob", []string{c.text}
-	}
-	for _, pattern := range patterns {
-		args := arguments{"pattern": pattern}
-		if c.path != "" {
-			args["path"] = c.path
-		}
-		o, ready := t.callTool(tool, args)
-		switch {
-		case !ready:
-			return ""
-		case o.failed:
-			return fmt.Sprintf("The search for `%s` failed: %s\n", c.text, quote(o.text))
-		}
-		if tool == "glob" {
-			if paths := t.parsePaths(o.text); len(paths) > 0 {
-				return fmt.Sprintf("Files named `%s`:\n\n- %s\n", c.text, strings.Join(paths, "\n- "))
-			}
-		} else if matches, more := t.parseMatches(o.text); len(matches) > 0 {
-			return describeMatches(c, matches, more)
-		}
-	}
-	return fmt.Sprintf("I searched %s for `%s` and found nothing.\n", placeName(c.path), c.text)
-}
-
-const maxMatches = 30
-
-// describeMatches lists matches, those that look like definitions first.
-func describeMatches(c command, matches []match, more bool) string {
-	rank := func(m match) int {
-		if isDefinition(m.text) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(matches, func(a, b match) int { return rank(a) - rank(b) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "grep found `%s` on %s:\n\n", c.text, count(len(matches), "line"))
-	for _, m := range matches[:min(len(matches), maxMatches)] {
-		fmt.Fprintf(&b, "- %s:%d: %s\n", m.path, m.number, shorten(strings.TrimSpace(m.text), 160))
-	}
-	if more || len(matches) > maxMatches {
-		b.WriteString("\nThere are more; add \"in DIR\" to search less.\n")
-	}
-	return b.String()
-}
-
-// isDefinition reports whether a line of source begins a definition, by the keywords of common languages.
-func isDefinition(text string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "export "), " ")
-	return slices.Contains(strings.Fields("func function def class type struct interface enum trait fn const var"), first)
-}
-
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
-}
-
-// replace replaces text in a file through the edit tool, which asks for permission, and reports what the tool answered.
-func (t *task) replace(c command) string {
-	if c.text == c.replacement {
-		return "The old and the new text are the same; I changed nothing.\n"
-	}
-	f, ready := t.read(c.path, 0, 0)
+// describeProject lists the directory and quotes the beginnings of its main files.
+func (t *task) describeProject([]string) string {
+	list, ready := t.callTool("list", map[string]string{})
 	if !ready {
 		return ""
 	}
-	found := strings.Count(f.text(), c.text)
-	switch {
-	case f.problem != "":
-		return fmt.Sprintf("`%s` could not be read: %s\nI changed nothing.\n", f.path, f.problem)
-	case found == 0 && f.complete:
-		return fmt.Sprintf("`%s` does not contain `%s`; I changed nothing. Case matters.\n", f.path, c.text)
+	if list.failed {
+		return fmt.Sprintf("I could not list the directory: %s\n", quote(list.text))
 	}
-	args := arguments{"filePath": c.path, "oldString": c.text, "newString": c.replacement}
-	if found != 1 || !f.complete {
-		args["replaceAll"] = true
+	answer := "The directory:\n\n" + codeBlock(list.text, maxShown)
+	for _, want := range mainFiles {
+		for name := range strings.Lines(list.text) {
+			name, isTop := strings.CutPrefix(strings.TrimRight(name, "\r\n"), "  ")
+			if !isTop || strings.ToLower(name) != want {
+				continue
+			}
+			if o, ready := t.callTool("read", map[string]string{"filePath": name}); ready && o.failed {
+				answer += fmt.Sprintf("\n`%s` could not be read: %s\n", name, quote(o.text))
+			} else if ready {
+				answer += fmt.Sprintf("\n`%s` begins:\n\n%s", name, codeBlock(o.text, maxBegin))
+			}
+		}
 	}
-	edit, ready := t.callTool("edit", args)
-	what := fmt.Sprintf("`%s` with `%s` in `%s`", c.text, c.replacement, f.path)
+	return answer
+}
+
+// replace replaces text in a file through the edit tool, which asks for permission, and reports what the tool answered.
+// The edit tool accepts only files that were read.
+func (t *task) replace(args []string) string {
+	read, ready := t.callTool("read", map[string]string{"filePath": args[2]})
+	if !ready {
+		return ""
+	}
+	if read.failed {
+		return fmt.Sprintf("`%s` could not be read: %s\nI changed nothing.\n", args[2], quote(read.text))
+	}
+	edit, ready := t.callTool("edit", map[string]string{
+		"filePath": args[2], "oldString": args[0], "newString": args[1],
+	})
 	switch {
 	case !ready:
 		return ""
 	case edit.failed:
-		return fmt.Sprintf("I could not replace %s: %s\nI changed nothing.\n", what, quote(edit.text))
-	case !f.complete:
-		return fmt.Sprintf("I replaced %s wherever it occurs. The edit tool answered: %s\n", what, quote(edit.text))
+		return fmt.Sprintf("I changed nothing; the edit tool answered: %s\n", quote(edit.text))
 	}
-	return fmt.Sprintf("I replaced %s, %s. The edit tool answered: %s\n", what, count(found, "time"), quote(edit.text))
+	return fmt.Sprintf("I replaced `%s` with `%s` in `%s`; the edit tool answered: %s\n",
+		args[0], args[1], args[2], quote(edit.text))
+}
+
+// unquote removes one pair of quotation marks around s.
+func unquote(s string) string {
+	if n := len(s); n >= 2 && s[0] == s[n-1] && strings.IndexByte("\"'`", s[0]) >= 0 {
+		return s[1 : n-1]
+	}
+	return s
+}
+
+// quote returns the beginning of a tool's message on one line, in quotation marks.
+func quote(s string) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > 240 {
+		r = append(r[:240], '…')
+	}
+	return "“" + string(r) + "”"
+}
+
+// codeBlock quotes the first lines of a tool's result, without the tags around it, as a Markdown code block whose fence
+// does not occur in it.
+func codeBlock(text string, most int) string {
+	fence, body, shown := "```", "", 0
+	for l := range strings.Lines(text) {
+		if l = strings.TrimRight(l, "\r\n"); l == "" || strings.HasPrefix(l, "<") {
+			continue
+		}
+		if shown++; shown > most {
+			body += "…\n"
+			break
+		}
+		for strings.Contains(l, fence) {
+			fence += "`"
+		}
+		body += l + "\n"
+	}
+	if body == "" {
+		return "(nothing that I can show)\n"
+	}
+	return fence + "\n" + body + fence + "\n"
 }

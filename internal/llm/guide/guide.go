@@ -1,14 +1,15 @@
-// Package guide is the model of an installation without a provider: fixed rules instead of a language model. It lists,
-// searches and reads with the tools of the request, quotes what it finds with file and line, and can replace text in
-// a file, which the edit tool asks for first. The first line of every answer says what it is.
+// Package guide is the model of an installation without a provider: it says that a key is missing and how to add one,
+// and answers a few requests by fixed rules, with the tools of the request, so that a newcomer sees a turn with calls and
+// permissions. It is not a language model, which the first line of every answer says.
 //
 // A task begins at the last user message. The guide keeps no state: each request is answered from its own messages, by
-// applying the same rules again until they need a tool result that is missing, or can answer. The same request
-// therefore gets the same answer.
+// applying the same rule again until it needs a tool result that is missing, or can answer. The same request therefore
+// gets the same answer.
 package guide
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"iter"
 	"strconv"
@@ -17,16 +18,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// ModelID is the name under which the catalog knows the guide.
-const ModelID = "guide"
+// The catalog's names of the provider that needs no network, and of the guide.
+const (
+	ProviderID = "cairn"
+	ModelID    = "guide"
+)
 
 const introduction = "I am cairn's built-in guide, not a language model; for a real one run `cairn auth login` " +
 	"or set an API key variable such as OPENAI_API_KEY.\n\n"
 
-const capabilities = `What I can do without a model, in this directory:
-- "What does this project do?": list the directory, read the main files, and quote what they say.
-- "find TEXT", "grep PATTERN", "where is NAME defined?": search, and answer with files and lines.
-- "read FILE", "read FILE lines 10-40", "list DIR": show what is there.
+const capabilities = `Without a model I do what is written here, in this directory:
+- "What does this project do?": list the directory and show how its main files begin.
+- "read FILE", "list DIR", "find TEXT": show what is there.
 - "replace X with Y in FILE": a literal replacement, after you allow it.
 `
 
@@ -51,11 +54,13 @@ func (Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, 
 // respond returns the stream that answers req: the calls that the rules need next, else the answer.
 func respond(req *llm.Request) []llm.Event {
 	t := newTask(req)
-	answer := t.answerCommand()
+	answer := t.answer()
+	request := fmt.Sprint(req.System, req.Tools, req.Messages)
 	events := []llm.Event{llm.ResponseStart{RequestID: "guide-" + strconv.Itoa(len(req.Messages))}}
 	finish, size := llm.FinishToolCalls, 0
 	for i, call := range t.pending {
-		id := "guide_" + fingerprintOf(req) + "_" + strconv.Itoa(i+1)
+		// The digest of the request keeps the call ids of a session unique.
+		id := fmt.Sprintf("guide_%s_%d", digestOf(request), i+1)
 		input := string(call.Input)
 		events = append(
 			events,
@@ -76,7 +81,7 @@ func respond(req *llm.Request) []llm.Event {
 		}
 		events = append(events, llm.TextEnd{ID: id})
 	}
-	usage := llm.Usage{Input: estimateTokens(requestSize(req)), Output: estimateTokens(size)}
+	usage := llm.Usage{Input: estimateTokens(len(request)), Output: estimateTokens(size)}
 	usage.Total = usage.Input + usage.Output
 	return append(events, llm.Finish{Reason: finish, Usage: usage})
 }
@@ -84,46 +89,10 @@ func respond(req *llm.Request) []llm.Event {
 // estimateTokens estimates the tokens of a text of size bytes.
 func estimateTokens(size int) int64 { return int64(size+3) / 4 }
 
-func requestSize(req *llm.Request) int {
-	size := 0
-	for _, s := range req.System {
-		size += len(s)
-	}
-	for _, tool := range req.Tools {
-		size += len(tool.Name) + len(tool.Description) + len(tool.Schema)
-	}
-	for _, m := range req.Messages {
-		visitTexts(m.Parts, func(s string) { size += len(s) })
-	}
-	return size
-}
-
-// fingerprintOf identifies the turn, so that the call ids of a session do not repeat.
-func fingerprintOf(req *llm.Request) string {
+func digestOf(text string) string {
 	h := fnv.New64a()
-	for _, m := range req.Messages {
-		_, _ = h.Write([]byte(m.Role))
-		visitTexts(m.Parts, func(s string) { _, _ = h.Write([]byte(s)) })
-	}
+	_, _ = h.Write([]byte(text)) // never fails
 	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-func visitTexts(parts []llm.Part, visit func(string)) {
-	for _, part := range parts {
-		switch part := part.(type) {
-		case llm.Text:
-			visit(part.Text)
-		case llm.Reasoning:
-			visit(part.Text)
-		case llm.ToolCall:
-			visit(part.ID + part.Name + string(part.Input))
-		case llm.ToolResult:
-			visit(part.ID)
-			visitTexts(part.Content, visit)
-		case llm.Media:
-			visit(part.Name)
-		}
-	}
 }
 
 // makePrintable makes quoted text safe for a terminal: valid UTF-8 without control characters.

@@ -19,19 +19,15 @@ type callList struct {
 
 func (l *callList) listArguments() (out []string) {
 	for _, c := range l.list {
-		out = append(out, c.args.String())
+		out = append(out, c.Arguments())
 	}
 	return out
 }
 
 type callState struct {
+	wire.LateCall
 	index   int // the vendor's index; -1 without an index
 	sentID  string
-	id      string // unique in this answer; set when the name is known
-	name    string
-	args    strings.Builder
-	shown   int // bytes of args that have been emitted
-	text    wire.Joiner
 	content jsontext.Value // extra_content
 }
 
@@ -58,18 +54,18 @@ func (t *turn) applyCall(d *callDelta) error {
 	if wire.IsPresent(d.ExtraContent) {
 		c.content = d.ExtraContent
 	}
-	c.args.WriteString(argumentText(c, d.Function.Arguments))
-	if c.args.Len() > wire.MaxArguments {
-		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+	if err := c.AppendArguments(t.Stream, argumentText(c, d.Function.Arguments)); err != nil {
+		return err
 	}
-	if c.name == "" && wire.IsNonEmptyString(d.Function.Name) {
-		if len(d.Function.Name) > wire.MaxName+len(`""`) {
-			return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
-		}
-		t.startCall(c, wire.DecodeString(d.Function.Name))
+	if name := wire.DecodeString(d.Function.Name); c.Name == "" && name != "" {
+		return c.Begin(t.Stream, name, t.newCallID(c))
 	}
-	t.showArguments(c)
 	return nil
+}
+
+// newCallID returns the function that makes the id of a call.
+func (t *turn) newCallID(c *callState) func() string {
+	return func() string { return t.calls.ids.MakeUnique(c.sentID, t.response) }
 }
 
 // findCall returns the call that d continues, or nil if d begins a new one. The index decides, but a second name under
@@ -81,7 +77,7 @@ func (l *callList) findCall(d *callDelta) *callState {
 	for i := len(l.list) - 1; i >= 0; i-- {
 		c := l.list[i]
 		if d.Index == nil {
-			isNamed := c.name != "" && wire.IsNonEmptyString(d.Function.Name)
+			isNamed := c.Name != "" && wire.IsNonEmptyString(d.Function.Name)
 			if isNew(c) || isNamed && (id == "" || c.isFollowedBy(d)) {
 				return nil
 			}
@@ -99,7 +95,7 @@ func (l *callList) findCall(d *callDelta) *callState {
 
 // isFollowedBy reports whether the piece has arguments of its own after those of a complete call.
 func (c *callState) isFollowedBy(d *callDelta) bool {
-	done, more := jsontext.Value(c.args.String()), wire.DecodeString(d.Function.Arguments)
+	done, more := jsontext.Value(c.Arguments()), wire.DecodeString(d.Function.Arguments)
 	return done.Kind() == '{' && done.IsValid() && strings.HasPrefix(more, "{") && more != string(done)
 }
 
@@ -107,7 +103,7 @@ func (c *callState) isFollowedBy(d *callDelta) bool {
 func argumentText(c *callState, v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
-		return c.text.Next(v)
+		return c.Joiner.Next(v)
 	case '{', '[':
 		return string(v)
 	default:
@@ -115,36 +111,10 @@ func argumentText(c *callState, v jsontext.Value) string {
 	}
 }
 
-func (t *turn) startCall(c *callState, name string) {
-	c.name = name
-	c.id = t.calls.ids.MakeUnique(c.sentID, t.response)
-	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
-}
-
-func (t *turn) showArguments(c *callState) {
-	if c.name == "" || c.shown == c.args.Len() {
-		return
-	}
-	piece := c.args.String()[c.shown:]
-	c.shown = c.args.Len()
-	t.Emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
-}
-
 // emitCalls emits the calls.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls.list {
-		c.args.WriteString(c.text.Flush())
-		nameless := c.name == ""
-		if nameless {
-			t.startCall(c, "invalid")
-		}
-		t.showArguments(c)
-		t.Emit(llm.ToolInputEnd{ID: c.id})
-		e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
-		e.Input, e.Invalid = wire.ParseArguments(e.Raw)
-		if nameless {
-			e.Invalid = wire.MissingToolName
-		}
+		e := c.End(t.Stream, nil, t.newCallID(c))
 		if c.content != nil {
 			e.Metadata = t.d.newMetadata(map[string]jsontext.Value{keyContent: c.content})
 		}

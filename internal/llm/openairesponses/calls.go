@@ -2,7 +2,6 @@ package openairesponses
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,14 +11,9 @@ import (
 
 // callState is the state of a function call.
 type callState struct {
-	id    string // unique in this answer; set when the name is known
-	name  string
-	args  strings.Builder
-	text  wire.Joiner
-	final string // the complete arguments, which take precedence over args
-	whole bool   // final is set
-	ended bool   // the vendor reported the item as complete
-	shown int    // bytes of args that have been emitted
+	wire.LateCall
+	complete *string // the complete arguments
+	ended    bool    // the vendor reported the item as complete
 }
 
 // applyCall applies a call's item.
@@ -39,22 +33,16 @@ func (t *turn) applyCall(it *item, o *outputItem) error {
 
 // setName starts a call when its name arrives.
 func (t *turn) setName(it *item, o *outputItem) error {
-	c := it.call
-	name := wire.DecodeString(o.Name)
-	if c.name != "" || name == "" {
+	c, name := it.call, wire.DecodeString(o.Name)
+	if c.Name != "" || name == "" {
 		return nil
 	}
-	if len(name) > wire.MaxName {
-		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
-	}
-	c.name = name
-	sent := wire.DecodeString(o.CallID)
-	if sent == "" {
-		sent = it.id
-	}
-	c.id = t.calls.MakeUnique(sent, t.response)
-	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
-	return nil
+	return c.Begin(t.Stream, name, t.newCallID(cmp.Or(wire.DecodeString(o.CallID), it.id)))
+}
+
+// newCallID returns the function that makes the id of a call.
+func (t *turn) newCallID(sent string) func() string {
+	return func() string { return t.calls.MakeUnique(sent, t.response) }
 }
 
 func (t *turn) callOf(it *item) *callState {
@@ -67,7 +55,11 @@ func (t *turn) callOf(it *item) *callState {
 func (t *turn) listArguments() (out []string) {
 	for _, it := range t.items.order {
 		if it.call != nil {
-			out = append(out, cmp.Or(it.call.final, it.call.args.String()))
+			raw := it.call.Arguments()
+			if c := it.call.complete; c != nil && *c != "" {
+				raw = *c
+			}
+			out = append(out, raw)
 		}
 	}
 	return out
@@ -91,26 +83,18 @@ func (t *turn) appendArguments(find func() (*item, error), v jsontext.Value, who
 	c := t.callOf(it)
 	switch {
 	case whole && wire.IsPresent(v):
-		c.whole = true
-		c.final = string(v)
+		complete := string(v)
 		if v.Kind() == '"' {
-			c.final = wire.DecodeString(v)
+			complete = wire.DecodeString(v)
 		}
+		if len(complete) > wire.MaxArguments {
+			return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+		}
+		c.complete = &complete
 	case v.Kind() == '"':
-		c.args.WriteString(c.text.Next(v))
+		return c.AppendArguments(t.Stream, c.Joiner.Next(v))
 	}
-	if max(c.args.Len(), len(c.final)) > wire.MaxArguments {
-		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
-	}
-	t.emitArguments(c)
 	return nil
-}
-
-func (t *turn) emitArguments(c *callState) {
-	if c.name != "" && c.shown < c.args.Len() {
-		t.Emit(llm.ToolInputDelta{ID: c.id, Delta: c.args.String()[c.shown:]})
-		c.shown = c.args.Len()
-	}
 }
 
 // emitCalls emits the calls. An incomplete call must not run.
@@ -124,26 +108,8 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 
 func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	c := it.call
-	nameless := c.name == ""
-	if nameless {
-		c.name, c.id = "invalid", t.calls.MakeUnique(it.id, t.response)
-		t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
-	}
-	c.args.WriteString(c.text.Flush())
-	if c.whole && c.args.Len() == 0 {
-		c.args.WriteString(c.final)
-	}
-	t.emitArguments(c)
-	t.Emit(llm.ToolInputEnd{ID: c.id})
-	e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
-	if c.whole {
-		e.Raw = c.final
-	}
-	e.Input, e.Invalid = wire.ParseArguments(e.Raw)
-	switch {
-	case nameless:
-		e.Invalid = wire.MissingToolName
-	case !c.ended && t.status == "incomplete":
+	e := c.End(t.Stream, c.complete, t.newCallID(it.id))
+	if e.Invalid != wire.MissingToolName && !c.ended && t.status == "incomplete" {
 		e.Invalid = "the answer ended before this call was complete, so it was not run"
 	}
 	if it.id != "" {

@@ -1,61 +1,41 @@
 package wire
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Call is a tool call whose arguments are arriving.
+// Call is a tool call in a content block, which begins with its name.
 type Call struct {
-	ID       string // unique in this answer
-	Name     string
+	LateCall
 	Hosted   bool // the provider runs the tool
-	Joiner   Joiner
 	Metadata llm.Metadata
 	nameless bool
-	args     strings.Builder
-	ended    bool
 	revoked  bool // the provider restarted the answer after this call
+	ended    bool
+	event    llm.ToolCallEvent // set at the end
 }
-
-// MissingToolName is the reason why a call without a tool name is invalid.
-const MissingToolName = "the call does not name a tool"
 
 // BeginCall begins a tool call with the provider's id and name.
 func (t *Turn) BeginCall(id, name string, hosted bool) (*Call, error) {
 	if t.count == MaxCalls {
 		return nil, NewMalformed("the provider sent more than %d tool calls in one answer", MaxCalls)
 	}
-	if len(name) > MaxName {
-		return nil, NewMalformed("the provider sent a tool's name of more than %d bytes", MaxName)
+	c := &Call{Hosted: hosted, nameless: name == ""}
+	newID := func() string { return t.ids.MakeUnique(id, t.answer) }
+	if err := c.Begin(t.Stream, cmp.Or(name, invalidName), newID); err != nil {
+		return nil, err
 	}
 	t.count++
-	c := &Call{ID: t.ids.MakeUnique(id, t.answer), Name: name, Hosted: hosted}
-	if name == "" {
-		c.Name, c.nameless = "invalid", true
-	}
 	if hosted {
 		t.content = true
 	} else {
 		t.calls = append(t.calls, c)
 	}
-	t.Emit(llm.ToolInputStart{ID: c.ID, Name: c.Name})
 	return c, nil
-}
-
-// AppendArguments appends to the argument text.
-func (c *Call) AppendArguments(t *Turn, more string) error {
-	if c.args.Len()+len(more) > MaxArguments {
-		return NewMalformed("the provider sent a tool call with more than %d MiB of arguments", MaxArguments>>20)
-	}
-	if more != "" {
-		c.args.WriteString(more)
-		t.Emit(llm.ToolInputDelta{ID: c.ID, Delta: more})
-	}
-	return nil
 }
 
 // Complete ends the arguments. It emits a hosted call at once, because the provider has run it and its result may be
@@ -67,32 +47,23 @@ func (c *Call) close(t *Turn) {
 		return
 	}
 	c.ended = true
-	if rest := c.Joiner.Flush(); rest != "" {
-		c.args.WriteString(rest)
-		t.Emit(llm.ToolInputDelta{ID: c.ID, Delta: rest})
-	}
-	t.Emit(llm.ToolInputEnd{ID: c.ID})
-	if c.Hosted {
-		t.Emit(c.toEvent())
-	}
-}
-
-func (c *Call) toEvent() llm.ToolCallEvent {
-	e := llm.ToolCallEvent{ID: c.ID, Name: c.Name, Raw: c.args.String(), Hosted: c.Hosted, Metadata: c.Metadata}
-	e.Input, e.Invalid = ParseArguments(e.Raw)
+	c.event = c.End(t.Stream, nil, nil)
+	c.event.Hosted, c.event.Metadata = c.Hosted, c.Metadata
 	if c.nameless {
-		e.Invalid = MissingToolName
+		c.event.Invalid = MissingToolName
 	}
-	if c.Hosted && e.Invalid != "" { // the provider ran it regardless
-		e.Input, e.Invalid = jsontext.Value("{}"), ""
+	if c.Hosted {
+		if c.event.Invalid != "" { // the provider ran it regardless
+			c.event.Input, c.event.Invalid = jsontext.Value("{}"), ""
+		}
+		t.Emit(c.event)
 	}
-	return e
 }
 
 // emitCalls emits the completed local calls.
 func (t *Turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls {
-		e := c.toEvent()
+		e := c.event
 		if c.revoked {
 			e.Invalid = "the provider restarted its answer, so this call was not run"
 		}

@@ -16,13 +16,10 @@ const anyObject = `{"type":"object","properties":{}}`
 // variants. A schema that needs no change is returned byte for byte; a value that is not a JSON object becomes a schema
 // for any object.
 func ToolSchema(raw jsontext.Value) jsontext.Value {
-	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
-		return jsontext.Value(anyObject)
-	}
 	if bytes.Contains(raw, []byte(`"null"`)) {
 		raw = RewriteSchemas(raw, dropNull)
 	}
-	return objectRoot(raw)
+	return OutputSchema(raw)
 }
 
 // ToolParameters returns the schema of a tool's input for its vendor. Structured output keeps its null variants,
@@ -32,14 +29,6 @@ func ToolParameters(def llm.ToolDefinition) jsontext.Value {
 		return OutputSchema(def.Schema)
 	}
 	return ToolSchema(def.Schema)
-}
-
-// OutputSchema is ToolSchema for structured output: null variants stay.
-func OutputSchema(raw jsontext.Value) jsontext.Value {
-	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
-		return jsontext.Value(anyObject)
-	}
-	return objectRoot(raw)
 }
 
 // RewriteSchemas applies change to every schema in v, innermost first.
@@ -93,11 +82,11 @@ func inlineChoice(n Object, key string, only jsontext.Value) Object {
 	return n
 }
 
-// objectRoot makes the root an object. The properties of the variants of a choice at the root are merged, so that the
-// model still sees them.
-func objectRoot(raw jsontext.Value) jsontext.Value {
-	var n Object
-	if json.Unmarshal(raw, &n, Foreign) != nil {
+// OutputSchema is ToolSchema for structured output: null variants stay. The properties of the variants of a choice at
+// the root are merged, so that the model still sees them.
+func OutputSchema(raw jsontext.Value) jsontext.Value {
+	n, ok := ReadObject(raw)
+	if !ok {
 		return jsontext.Value(anyObject)
 	}
 	_, isChoice := n["anyOf"]
@@ -116,29 +105,22 @@ func objectRoot(raw jsontext.Value) jsontext.Value {
 	return MarshalOr(n, raw)
 }
 
-func mergedProperties(own jsontext.Value, list []jsontext.Value) jsontext.Value {
-	merged := Object{}
-	for _, v := range append([]jsontext.Value{[]byte(`{"properties":` + orEmpty(own) + `}`)}, list...) {
-		var child struct {
-			Properties Object `json:"properties"`
-		}
-		if json.Unmarshal(v, &child, Foreign) != nil {
-			continue
-		}
-		for name, p := range child.Properties {
+// mergedProperties returns the properties of an object and those of its variants. The first of a name counts.
+func mergedProperties(own jsontext.Value, variants []jsontext.Value) jsontext.Value {
+	merged, _ := ReadObject(own)
+	if merged == nil {
+		merged = Object{}
+	}
+	for _, v := range variants {
+		variant, _ := ReadObject(v)
+		properties, _ := ReadObject(variant["properties"])
+		for name, p := range properties {
 			if _, ok := merged[name]; !ok {
 				merged[name] = p
 			}
 		}
 	}
-	return MarshalOr(merged, jsontext.Value("{}"))
-}
-
-func orEmpty(v jsontext.Value) string {
-	if v == nil {
-		return "{}"
-	}
-	return string(v)
+	return MarshalOr(merged, nil)
 }
 
 // limitKeywords are keywords that some vendors refuse in schemas for constrained decoding.

@@ -80,7 +80,7 @@ func (t *Turn) HasCalls() bool { return len(t.calls) > 0 }
 func (t *Turn) IsWhole() bool {
 	var arguments []string
 	for _, c := range t.calls {
-		arguments = append(arguments, c.args.String())
+		arguments = append(arguments, c.Arguments())
 	}
 	return t.Stream.IsWhole(arguments...)
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 // BenchmarkMessagePage reads a page of 200 messages as the handler sends it.

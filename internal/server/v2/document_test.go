@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/test/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 const documentFile = "../../../openapi/v2.json"

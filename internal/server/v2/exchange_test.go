@@ -24,8 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/test/contracttest"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 var update = flag.Bool("update", false, "write what the exchanges answered")

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
 func TestOnePromptThroughTheClient(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // drivers lists the packages that host chooses among: stores, protocols with the vendors that speak them, and tools.
 const drivers = `
 	record/store/sqlstore record/store/sqlite
-	llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock llm/provider llm/script llm/guide llm/replay
+	llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock llm/provider llm/guide llm/replay
 	location/snapshot
 	tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan`
 

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(serve(dir))
 	}
 	if os.Getenv(commandVariable) != "" {
-		os.Exit(root.Main(host.Host{}))
+		os.Exit(root.Main(host.Host{}, nil))
 	}
 	os.Exit(m.Run())
 }

@@ -1,5 +1,4 @@
-// Package script holds the Player, a model that plays a script file instead of asking a provider: for demonstrations,
-// tests and benchmarks.
+// Package script holds the Player, a model that plays a script file instead of asking a provider, for tests.
 //
 // A script is an ordered list of turns; each request that reaches the Player is answered by one of them. A turn is a
 // list of steps, played in order: text and reasoning in chunks, tool calls, pauses, gates and faults. A script can
@@ -27,12 +26,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/go-json-experiment/json/jsontext"
-)
-
-// The catalog's names of the offline provider and of the Player.
-const (
-	ProviderID  = "cairn"
-	ScriptModel = "script"
 )
 
 // Script is the sequence of turns that a Player plays. Its JSON form is the file format.

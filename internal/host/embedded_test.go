@@ -7,23 +7,17 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
-// A client that chooses among the listed models can choose the script, if one is set.
-func TestTheScriptIsOffered(t *testing.T) {
+// A client that chooses among the listed models can choose the embedded model, if there is one.
+func TestEmbeddedModelIsOffered(t *testing.T) {
 	for _, file := range []string{"", "script.json"} {
 		home, _ := newHome(t)
 		o := optionsOf(home)
-		plain := o.Env
-		o.Env = func(name string) string {
-			if name == models.ScriptVariable {
-				return file
-			}
-			return plain(name)
-		}
+		o.Embedded = script.Embed(file)
 		dirs, err := config.FindDirectories(o.Env)
 		if err != nil {
 			t.Fatal(err)
