@@ -13,6 +13,8 @@ RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 BUDGET_MIB := 46
 BUDGET_INIT_KIB := 1600
 PKG ?= ./...
+# The time limit of a package's tests in minutes; more for a machine that has other work to do.
+TIMEOUT ?= 10
 # Tests that mostly start processes, make one request after another, or compute in one goroutine: the race detector learns
 # nothing from them, so make crash runs them without it, and make full with it.
 LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|ReadOnlyAsUser|HiddenPathsAreConfined|RipgrepChangesNothing
@@ -31,7 +33,7 @@ SINGLE := anthropic bedrock gemini openaichat openairesponses
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
-.PHONY: check clients differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
+.PHONY: check quick clients differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,13 +52,18 @@ build: ## the static binary, ./cairn
 
 test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
-	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=10m \
+	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=$(TIMEOUT)m \
 		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
+
+# What starts many processes or thousands of sessions is left out.
+QUICK_OUT := /server$$|/server/v1$$|/host$$|/crashtest$$|/walktest$$|/tool/exec$$|/engine$$|/engine/undo$$|/cli/root$$|/store/sqlite$$|/access/s(hell|andbox)$$
+quick: format archtest ## the inner loop: format, rules, and the tests that take seconds, without the race detector
+	go test -short -vet=off -timeout=$(TIMEOUT)m $$(go list $(PKG) | grep -vE '$(QUICK_OUT)')
 
 crash: ## the kill, power-cut, revert and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
 	go test -count=1 -vet=off ./internal/engine/undo -args -interleavings=3000
-	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=20m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
+	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=$$((2 * $(TIMEOUT)))m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
 	go test -run='^$$' -bench=. -benchmem $(PKG)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/spf13/cobra"
 )
 
@@ -47,13 +48,13 @@ type HostClient struct {
 	Owner string // describes the other process that does the work; "" if this one does
 
 	inv       *Invocation
-	transport *reconnectTransport
+	transport *follow.ReconnectTransport
 }
 
 // OpenHostClient connects to the owner of the store. The caller closes the client.
 func (a *Invocation) OpenHostClient(ctx context.Context, o Options) (*HostClient, error) {
-	t := &reconnectTransport{host: a.Host, options: o}
-	conn, err := t.connect(ctx)
+	t := follow.NewReconnectTransport(func(ctx context.Context) (*Connection, error) { return a.Host.Open(ctx, o) })
+	conn, err := t.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (a *Invocation) OpenHostClient(ctx context.Context, o Options) (*HostClient
 
 // Close closes the connection, if there is one. note is called with what the process waits for.
 func (h *HostClient) Close(ctx context.Context, note func(string)) error {
-	conn := h.transport.release()
+	conn := h.transport.Release()
 	if conn == nil {
 		return nil
 	}

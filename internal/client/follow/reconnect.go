@@ -1,4 +1,4 @@
-package cli
+package follow
 
 import (
 	"bytes"
@@ -13,36 +13,41 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/client/follow"
 )
 
-// reconnectTransport sends a command's requests to the owner of the store. An owner may end at any time: requests that
-// it did not take, and those that are safe to repeat, are sent to the next owner within ReconnectTimeout.
-type reconnectTransport struct {
-	host    Host
-	options Options
+// ReconnectTransport sends the requests of a client to the owner of the store. An owner may end at any time: requests
+// that it did not take, and those that are safe to repeat, are sent to the next owner within ReconnectTimeout.
+type ReconnectTransport struct {
+	open func(context.Context) (*client.Connection, error)
 
 	mu   sync.Mutex // guards conn
-	conn *Connection
+	conn *client.Connection
+}
+
+// NewReconnectTransport returns a transport over the connections that open opens.
+func NewReconnectTransport(open func(context.Context) (*client.Connection, error)) *ReconnectTransport {
+	return &ReconnectTransport{open: open}
 }
 
 // refusalTimeout is how long an ending owner may refuse requests. The delays are the first and the longest between two
 // attempts.
 const (
 	refusalTimeout  = 5 * time.Second
+	closeTimeout    = 300 * time.Millisecond // of a connection that was lost
 	firstRetryDelay = 20 * time.Millisecond
 	lastRetryDelay  = time.Second
 )
 
 // RoundTrip implements http.RoundTripper. When it returns, the whole answer has been read, unless it is a stream.
-func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close() // each try has a body of its own
 	}
 	ctx, since, lostOne := req.Context(), time.Now(), false
 	for wait := firstRetryDelay; ; wait = min(2*wait, lastRetryDelay) {
-		conn, err := t.connect(ctx)
+		conn, err := t.Connect(ctx)
 		var resp *http.Response
 		if err == nil {
 			resp, err = sendOnce(conn, req)
@@ -55,7 +60,7 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			return resp, nil
 		case err == nil && (!isRefused(resp) || time.Since(since) > refusalTimeout):
 			return resp, nil
-		case err != nil && conn == nil && !follow.IsConnectionLost(err), err != nil && time.Since(since) > follow.ReconnectTimeout:
+		case err != nil && conn == nil && !IsConnectionLost(err), err != nil && time.Since(since) > ReconnectTimeout:
 			return nil, err
 		case err != nil && conn != nil && !isUnsent(err):
 			if req.Method == http.MethodPost {
@@ -68,7 +73,7 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			lostOne = true
 		}
 		t.drop(ctx, conn)
-		if err := follow.Sleep(ctx, wait); err != nil {
+		if err := Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -82,11 +87,11 @@ func isRefused(resp *http.Response) bool {
 	}
 	body, err := io.ReadAll(resp.Body) // exchange has it all
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return err != nil || follow.IsConnectionLost(api.DecodeError(resp.StatusCode, body))
+	return err != nil || IsConnectionLost(api.DecodeError(resp.StatusCode, body))
 }
 
 // sendOnce makes one attempt. The request keeps its body (GetBody), so that there can be another attempt.
-func sendOnce(conn *Connection, req *http.Request) (*http.Response, error) {
+func sendOnce(conn *client.Connection, req *http.Request) (*http.Response, error) {
 	next := conn.API.HTTP.Transport
 	if next == nil {
 		next = http.DefaultTransport
@@ -118,14 +123,14 @@ func isUnsent(err error) bool {
 	return ok && e.Op == "dial"
 }
 
-// connect returns the connection, and opens one if needed.
-func (t *reconnectTransport) connect(ctx context.Context) (*Connection, error) {
+// Connect returns the connection, and opens one if needed.
+func (t *ReconnectTransport) Connect(ctx context.Context) (*client.Connection, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
 		return t.conn, nil
 	}
-	conn, err := t.host.Open(ctx, t.options)
+	conn, err := t.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,20 +139,20 @@ func (t *reconnectTransport) connect(ctx context.Context) (*Connection, error) {
 }
 
 // drop closes a connection that failed, unless another request did.
-func (t *reconnectTransport) drop(ctx context.Context, conn *Connection) {
+func (t *ReconnectTransport) drop(ctx context.Context, conn *client.Connection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if conn == nil || t.conn != conn {
 		return
 	}
 	t.conn = nil
-	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	_ = conn.Close(ctx) // it was lost
 }
 
-// release returns the connection to be closed by the caller, nil if there is no connection.
-func (t *reconnectTransport) release() *Connection {
+// Release returns the connection to be closed by the caller, nil if there is no connection.
+func (t *ReconnectTransport) Release() *client.Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	conn := t.conn
