@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -188,7 +188,7 @@ func (h promptHandlers) expandCommand(
 		return p, err
 	}
 	r := api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments}
-	x, err := l.Catalog.ExpandCommand(ctx, r, func(ctx context.Context, n templates.Needs) (bool, error) {
+	x, err := l.Expand(ctx, r, func(ctx context.Context, n command.Needs) (bool, error) {
 		ctx, end := h.long.Start(ctx, "")
 		defer end()
 		return h.Asks.AuthorizeTemplate(ctx, ask.TemplateRequest{

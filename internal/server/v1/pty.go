@@ -73,7 +73,7 @@ func (h ptyHandlers) create(ctx context.Context, in struct {
 	if err != nil {
 		return terminal{}, err
 	}
-	o, err := l.Catalog.Terminal(ctx)
+	o, err := l.Terminal()
 	if err != nil {
 		return terminal{}, err
 	}
