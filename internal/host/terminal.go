@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
-// newTerminal returns the shell of a terminal in a directory. A terminal belongs to the user: it runs the configured shell (a project's only if the
-// project is trusted), else $SHELL. It is confined if the configuration or this process confines all commands. Its
-// environment is that of commands, without keys.
+// newTerminal returns the shell of a terminal in a directory. A terminal belongs to the user: it runs the configured
+// shell (a project's only if the project is trusted), else $SHELL. It is confined if the configuration or this process
+// confines all commands. Its environment is that of commands, without keys.
 func (l *locationCache) newTerminal(p *locationSetup, directory string) (pty.Order, error) {
 	env := exec.Config{Deny: p.tools.exec.Deny}
 	o := pty.Order{

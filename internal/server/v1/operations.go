@@ -128,11 +128,13 @@ func (d *dependencies) listLocationOperations() []operation.Operation {
 	checkouts := checkoutHandlers{d}
 	files := fileHandlers{d}
 	return []operation.Operation{
-		operation.New("read GET /agent List the agents of a location", "app.agents", listOf(catalogs, (*Location).listAgents)),
+		operation.New("read GET /agent List the agents of a location", "app.agents",
+			listOf(catalogs, (*Location).listAgents)),
 		operation.New("read GET /mode", "", listOf(catalogs, (*Location).listAgents)),
 		operation.New("read GET /command List the commands of a location",
 			"command.list", listOf(catalogs, (*Location).listCommands)),
-		operation.New("read GET /skill List the skills of a location", "app.skills", listOf(catalogs, (*Location).listSkills)),
+		operation.New("read GET /skill List the skills of a location", "app.skills",
+			listOf(catalogs, (*Location).listSkills)),
 		operation.New("read GET /experimental/tool List the tools of a model with their parameters",
 			"tool.list", catalogs.listTools),
 		operation.New("read GET /experimental/tool/ids List the names of the tools", "tool.ids", catalogs.listToolIDs),

@@ -154,6 +154,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, err
 	}
+	// Expand the template, which may run commands, and admit the prompt that it gives.
 	p, err := h.expandCommand(ctx, s, b)
 	if err != nil {
 		return m, inBody(err)
@@ -164,6 +165,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
 	}
+	// The notice has the id of the answer, so it follows it.
 	if m, err = h.waitForAnswer(ctx, admitted); err != nil {
 		return m, err
 	}
