@@ -52,6 +52,7 @@ func (l *locationCache) Expand(
 	if err != nil {
 		return api.Expansion{}, err
 	}
+	// Find the command, or say why a project's command does not run.
 	c, err := l.commandSet(p).Get(r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
 		err = session.Errorf(session.CodeInvalid, "the project's command %q cannot run: it %s", r.Command, why).
@@ -60,6 +61,7 @@ func (l *locationCache) Expand(
 	if err != nil {
 		return api.Expansion{}, err
 	}
+	// Agent and model: of the command, whose agent may make it a subtask.
 	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask
 	if c.Agent != "" {
 		a, err := p.agents.Get(c.Agent)
@@ -74,6 +76,7 @@ func (l *locationCache) Expand(
 	if c.Model != nil {
 		out.Prompt.Model = c.Model
 	}
+	// Files and agents that the text mentions. Files that the user did not type need a permission.
 	e := c.Expand(r.Arguments)
 	needs := command.Needs{Lines: e.Lines, Agent: cmp.Or(r.Agent, out.Prompt.Agent)}
 	typed := command.FindMentions(r.Arguments)
@@ -87,6 +90,7 @@ func (l *locationCache) Expand(
 			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
 		}
 	}
+	// Run the shell lines of the template, if they are permitted.
 	readOnly, err := permit(ctx, needs)
 	if err != nil {
 		return api.Expansion{}, explainRefusal(c, err)

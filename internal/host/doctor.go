@@ -115,7 +115,9 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 	return append(append(found, check.UncheckedFindings(s.DescribeUnchecked())...), check.Examine(ctx, s)...)
 }
 
-var noStore = finding.Finding{Level: finding.Note, What: "store", Detail: "not created yet; the first session creates it"}
+var noStore = finding.Finding{
+	Level: finding.Note, What: "store", Detail: "not created yet; the first session creates it",
+}
 
 // hasNoStore reports whether the data folder never held a store.
 func hasNoStore(dirs config.Directories) bool {

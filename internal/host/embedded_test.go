@@ -40,12 +40,8 @@ func TestEmbeddedModelIsOffered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		offers, err := l.Catalog.Providers()
-		if err != nil {
-			t.Error(err)
-		}
 		var v1 bool
-		for _, p := range offers.All {
+		for _, p := range l.ListProviders().All {
 			_, has := p.Models["script"]
 			v1 = v1 || has
 		}

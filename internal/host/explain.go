@@ -26,6 +26,7 @@ func (l *locationCache) ExplainInstruction(
 		}
 		file = filepath.Clean(file)
 	}
+	// Ask the reader of instruction files first, then what else the file may be for.
 	found := l.instructionOptions(p.config, p.project).Explain(ctx, file)
 	v = api.InstructionVerdict{
 		Path: file, Included: found.Key != "", Source: found.Key, Rule: found.Rule, Reason: found.Reason,

@@ -135,6 +135,7 @@ func acquireLeaseOrConnect(
 		if err == nil {
 			return lease, nil, nil
 		}
+		// The lease is held: see whether its holder answers.
 		held, ok := errors.AsType[*sqlite.HeldError](err)
 		if !ok {
 			return nil, nil, dataDirectoryError(dirs.Data, err)
@@ -146,6 +147,7 @@ func acquireLeaseOrConnect(
 		if err == nil || errors.Is(err, errNoSandbox) {
 			return nil, c, err
 		}
+		// An answer that will not change ends the attempts.
 		if errors.Is(err, peer.ErrTool) || errors.Is(err, peer.ErrHidden) {
 			return nil, nil, err
 		}
@@ -153,6 +155,7 @@ func acquireLeaseOrConnect(
 			return nil, nil, fmt.Errorf("process %d owns the data folder %s and refuses this process: %w",
 				held.Owner.PID, held.Dir, err)
 		}
+		// No answer yet: the owner is starting or stopping.
 		if o.Note != nil && caller.Err() == nil && time.Since(start) > noteDelay {
 			o.Note(describeUnresponsive(held) + "; waiting for it")
 			o.Note = nil

@@ -79,7 +79,7 @@ func TestProjectShell(t *testing.T) {
 			t.Errorf("%s: %q %v", mode, out, err)
 		}
 	}
-	order, err := v1Catalog{w.locations, p, o.Dir}.Terminal(t.Context())
+	order, err := w.locations.newTerminal(p, o.Dir)
 	if err != nil || order.Command != p.tools.exec.Shell || filepath.Base(order.Command) != "bash" {
 		t.Errorf("terminal %+v %v", order, err)
 	}

@@ -292,7 +292,7 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order, err := v1Catalog{w.locations, p, o.Dir}.Terminal(t.Context())
+	order, err := w.locations.newTerminal(p, o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

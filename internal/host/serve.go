@@ -48,6 +48,7 @@ func (h Host) Serve(ctx context.Context, o client.ServeOptions, ready func(clien
 	if o.SocketOnly {
 		s.address = nil
 	}
+	// Without the lease this process is a relay, until it gets the lease.
 	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
 	if err == nil && lease == nil && (o.SocketOnly || o.UntilIdle) {
 		return session.Errorf(session.CodeConflict, "process %d already serves %s", owner.PID, dirs.Data)

@@ -98,6 +98,7 @@ func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(ses
 	if err != nil {
 		return err
 	}
+	// Contents of deleted sessions are free, and beyond the limit those of quiet ones.
 	for _, id := range owners {
 		gone, err := deleted(session.ID(id))
 		if err == nil && gone {
@@ -110,6 +111,7 @@ func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(ses
 	if err := s.blobs.Collect(ctx, maxSnapshots); err != nil {
 		return err
 	}
+	// Captures: all of worktrees that were not used for long, old objects of the others.
 	entries, err := os.ReadDir(filepath.Join(s.dir, "worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -21,6 +21,7 @@ func compactionMessages(s *session.Session, m *session.Compaction, failure *sess
 		m.Agent,
 		m.Model,
 	)
+	// V1 shows a compaction as a request and its answer, which is a turn of the agent that summarises.
 	answer := &Assistant{
 		ID: m.ID, SessionID: s.ID, Role: "assistant", ParentID: m.RequestID, Mode: summaryAgent, Agent: summaryAgent,
 		Path: Path{Cwd: s.Location.Directory, Root: worktreeOf(s)}, Summary: true,
@@ -35,6 +36,7 @@ func compactionMessages(s *session.Session, m *session.Compaction, failure *sess
 	head := func(id session.PartID, n int, kind string) Head {
 		return Head{ID: partIDOr(id, m.ID, n), SessionID: s.ID, MessageID: m.ID, Type: kind}
 	}
+	// The parts of a turn, the end of which exists once it has ended.
 	parts := []Part{
 		&StepStartPart{Head: head(m.StartID, 0, "step-start")},
 		&TextPart{

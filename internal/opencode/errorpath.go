@@ -33,6 +33,7 @@ func TranslateErrorPath(err error, p session.Prompt, name func(i int, member str
 func clientPath(field string, p session.Prompt, name func(i int, member string) string) string {
 	var index int
 	var member string
+	// of names a member of the part that put the value into the prompt.
 	of := func(kind session.PartType, member string) string {
 		for i, part := range p.Parts {
 			if part.Type == kind && (kind == session.PartText || part.Index == index) {
@@ -41,6 +42,7 @@ func clientPath(field string, p session.Prompt, name func(i int, member string) 
 		}
 		return "parts"
 	}
+	// The path of a prompt is list[index].member.
 	list, rest, _ := strings.Cut(field, "[")
 	_, _ = fmt.Sscanf(rest, "%d].%s", &index, &member) // without an index both stay 0, the first part
 	switch list {

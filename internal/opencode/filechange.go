@@ -35,6 +35,7 @@ func (f *Fold) fileChanges(d *session.ToolSuccess) (out []Event) {
 	if !ok {
 		return nil
 	}
+	// Each tool records in its own form what it did to files.
 	var c fileChange
 	if json.Unmarshal(objectOr(t.State.Structured, emptyObject), &c) != nil {
 		return nil

@@ -135,6 +135,7 @@ func MessageFromOpenCode(raw jsontext.Value) (session.Message, error) {
 	if in.Info.Kind() != '{' {
 		return nil, session.Errorf(session.CodeInvalid, "info must be an object").At("info")
 	}
+	// The role decides the type.
 	var tag struct {
 		Role      string     `json:"role"`
 		SessionID session.ID `json:"sessionID"`
@@ -156,12 +157,14 @@ func MessageFromOpenCode(raw jsontext.Value) (session.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Check what the types do not require.
 	if err := checkComplete(tag.Role, in.Info, in.Parts); err != nil {
 		return nil, err
 	}
 	if err := session.CheckID("info.id", session.PrefixMessage, string(m.Meta().ID)); err != nil {
 		return nil, err
 	}
+	// Keep the parts of the form that this message does not render to, so that an export has them again.
 	shown := Render(&session.Session{ID: tag.SessionID}, []session.Message{m}, true)[0]
 	if f := in.formOf(shown); f != nil {
 		keepImported(m, f)
@@ -269,6 +272,7 @@ func importAssistant(info jsontext.Value, parts []jsontext.Value) (session.Messa
 	if err := json.Unmarshal(info, &in); err != nil {
 		return nil, withinSession("/info", err)
 	}
+	// The turn, with the costs and the failure that it recorded.
 	a := &session.Assistant{
 		Head:  session.Head{ID: in.ID, Type: session.TypeAssistant, Time: in.Time},
 		Agent: in.Agent, Model: session.ModelRef{ID: in.ModelID, ProviderID: in.ProviderID, Variant: in.Variant},
@@ -283,6 +287,7 @@ func importAssistant(info jsontext.Value, parts []jsontext.Value) (session.Messa
 	if in.Error != nil {
 		a.Error = session.Fail(reasonOf(in.Error.Name), in.Error.Data.Message)
 	}
+	// A turn that had not ended is an aborted one: nothing continues it here.
 	if a.Time.Completed == 0 {
 		a.Time.Completed = max(a.Time.Created, 1)
 		if a.Error == nil && a.Finish == "" {

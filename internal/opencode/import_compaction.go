@@ -38,6 +38,7 @@ func (x *MessageImporter) Add(raw jsontext.Value) ([]session.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Ids are unique among the messages of a document.
 	if x.seen == nil {
 		x.seen, x.requests = map[session.MessageID]bool{}, map[session.MessageID]CompactionPart{}
 	}
@@ -50,6 +51,7 @@ func (x *MessageImporter) Add(raw jsontext.Value) ([]session.Message, error) {
 		return nil, err
 	}
 	var out []session.Message
+	// The answer to a request for a compaction is the compaction; the request is part of it.
 	if c := x.compactionOf(m, &form); c != nil {
 		if x.pending == nil || x.pending.message.ID != c.RequestID {
 			out = x.Flush()
@@ -58,6 +60,7 @@ func (x *MessageImporter) Add(raw jsontext.Value) ([]session.Message, error) {
 		return append(out, c), nil
 	}
 	out = x.Flush()
+	// A request is held until its answer decides what it is.
 	if u, ok := m.(*session.User); ok {
 		if part, asks := form.compactionPart(); asks {
 			x.requests[u.ID] = part
@@ -98,6 +101,7 @@ func (x *MessageImporter) compactionOf(m session.Message, form *importedMessage)
 		Summary   jsontext.Value      `json:"summary"`
 		Time      session.MessageTime `json:"time"`
 	}
+	// Only a summary that succeeded, and whose request precedes it, is a compaction.
 	if !ok || a.Error != nil || a.Finish == "" || json.Unmarshal(form.Info, &info) != nil ||
 		string(info.Summary) != "true" {
 		return nil
@@ -119,6 +123,7 @@ func (x *MessageImporter) compactionOf(m session.Message, form *importedMessage)
 	if part.Auto {
 		c.Reason = session.CompactionAuto
 	}
+	// The text carries what cairn noted about the compaction, if it exported it.
 	for _, item := range a.Content {
 		if t, ok := item.(*session.Text); ok && c.TextID == "" {
 			c.TextID = t.PartID

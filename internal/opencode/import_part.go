@@ -13,6 +13,7 @@ func importPart(a *session.Assistant, raw jsontext.Value) error {
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return err
 	}
+	// The first step of a turn gives its ids; text, reasoning and calls are its content.
 	switch head.Type {
 	case "step-start":
 		var p StepStartPart
@@ -109,12 +110,14 @@ func importTool(raw jsontext.Value) (*session.Tool, error) {
 			Content:    []session.ToolContent{},
 		},
 	}
+	// The vendor's data of a call that it ran itself.
 	if meta := membersOfObject(p.Metadata); meta != nil {
 		var executed bool
 		_ = json.Unmarshal(meta["providerExecuted"], &executed) // any other value counts as false
 		delete(meta, "providerExecuted")
 		t.Provider = &session.ToolProvider{Executed: executed, Metadata: objectOr(objectOf(meta), nil)}
 	}
+	// A call that had not ended is one whose outcome is unknown.
 	switch s.Status {
 	case "completed":
 		t.State.Content = session.TextContent(s.Output)

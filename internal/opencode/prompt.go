@@ -149,6 +149,7 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 	if err := in.checkObjects(at); err != nil {
 		return err
 	}
+	// A part adds to one list of the prompt and remembers its place there.
 	switch part.Type {
 	case session.PartText:
 		if in.Text == nil {
@@ -191,6 +192,7 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 		return session.Errorf(session.CodeInvalid,
 			"the type of a part must be text, file, agent or subtask, got %q", in.Type).At(at + ".type")
 	}
+	// What only V1 knows of the part is stored with it.
 	if len(more) > 0 {
 		b, err := json.Marshal(more, json.Deterministic(true))
 		if err != nil {

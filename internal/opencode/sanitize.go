@@ -65,6 +65,7 @@ func cleanInfo(c cleaner) {
 		"finish",
 		"error",
 	)
+	// Values that may name the user or a project are replaced; the structure stays.
 	c.redactText("system", "system")
 	c.redactInside("path", func(p cleaner) {
 		p.keepMembers("cwd", "root")

@@ -101,6 +101,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 			Metadata: resultOf(t.Name, s),
 			Time:     CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
+		// Files of the result are parts of their own, with ids derived from the call's.
 		for n, f := range attachmentsOf(s) {
 			h := Head{
 				ID:        derivePartID(string(head.ID), n),
@@ -118,6 +119,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 			Metadata: metadataOf(t.Name, s),
 			Time:     Time{Start: ran, End: t.Time.Completed},
 		}
+		// An interrupted call has the text that OpenCode's clients know.
 		if s.Error != nil {
 			e.Error = s.Error.Message
 			switch {

@@ -118,6 +118,7 @@ var (
 func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 	p := peer.FromRequest(r)
 	c, err := s.readCredential(r)
+	// What the request shows. A wrong credential is answered late, and a socket serves its user only.
 	switch {
 	case httpio.IsWrongCredential(err):
 		return c, s.delayGuess(r.Context(), err)
@@ -130,6 +131,7 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 			return c, err
 		}
 	}
+	// Who sends it, by the kernel: a tool of cairn is refused whatever it shows.
 	switch s.findIdentity(r) {
 	case peer.Tool:
 		return c, errTool

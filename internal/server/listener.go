@@ -43,6 +43,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
+	// A socket at which a process answers is not taken over; one that is left is removed.
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = c.Close()
@@ -54,6 +55,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, session.Errorf(session.CodeUnavailable, "the old socket %s cannot be removed", path).Because(err)
 	}
+	// The file is removed by its identity (socketListener), so that a later owner of the path keeps its own.
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", path)
 	if err != nil {

@@ -105,6 +105,7 @@ func localHost(r *http.Request) string {
 // requests of the allowed pages.
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	page, listed := s.origins.allowedOrigin(r)
+	// A page of another origin is refused; one that is listed may read the response.
 	switch {
 	case !listed, s.origins.protect.Check(r) != nil:
 		s.fail(
@@ -120,6 +121,7 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.H
 	default:
 		w.Header().Set("Access-Control-Allow-Origin", page)
 	}
+	// A preflight asks what the page may send.
 	if page != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PUT, PATCH, POST, DELETE")

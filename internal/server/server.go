@@ -202,6 +202,7 @@ func IsLoopback(host string) bool {
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// The socket, then TCP, which may be the listener that this process had as a relay.
 	if s.config.Socket != "" {
 		l, err := listenUnix(ctx, s.config.Socket)
 		if err != nil {
@@ -221,6 +222,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		s.port = l.Addr().(*net.TCPAddr).Port
 		s.listeners = append(s.listeners, &limitListener{l, &connectionPool{limit: s.config.Connections}})
 	}
+	// What depends on the port: allowed origins, the cookie and the announcement.
 	var err error
 	s.origins, err = newOriginPolicy(s.config, s.port)
 	s.cookieName = "cairn-" + strconv.Itoa(s.port)

@@ -19,6 +19,7 @@ func openText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err err
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, nil, err
 	}
+	// A byte order mark names the encoding; UTF-8 needs no copy.
 	var order binary.ByteOrder
 	switch head = head[:n]; {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
@@ -30,6 +31,7 @@ func openText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err err
 	default:
 		return from, func() {}, nil
 	}
+	// UTF-16 is converted to a file, since the document is read twice.
 	f, err := os.CreateTemp("", "cairn-import-*")
 	if err != nil {
 		return nil, nil, err

@@ -95,11 +95,13 @@ func (e *Export) writeMessages(ctx context.Context, s *session.Session, give fun
 			return err
 		}
 		held = append(held, page.Data...)
+		// Messages after the newest turn are held back: they are rendered with what follows them.
 		last := len(page.Data) < q.Limit || page.Cursor.Next == ""
 		ready := len(held)
 		for !last && ready > 0 && !isAssistant(held[ready-1]) {
 			ready--
 		}
+		// Render and write what is complete.
 		for _, m := range opencode.RenderExport(s, held[:ready]) {
 			raw, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true))
 			if err != nil {

@@ -62,6 +62,7 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 func (d *document) check() (*session.Session, []session.MessageID, error) {
 	sum, count := sha256.New(), 0
 	ids := []session.MessageID{}
+	// Read all messages once, to find errors before the first one is sent.
 	c, err := d.readMessages(func(m session.Message, _ jsontext.Value) error {
 		count++
 		ids = append(ids, m.Meta().ID)
@@ -76,6 +77,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 	case !c.listed:
 		return nil, nil, d.invalidAt(position{}, session.Errorf(session.CodeInvalid, "it is missing").At("messages"))
 	}
+	// The session, with the hash by which a repeated import is recognised.
 	s, err := opencode.FromOpenCode(c.info)
 	if err == nil {
 		err = session.CheckID("id", session.PrefixSession, string(s.ID))
@@ -90,6 +92,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 		return nil, nil, err
 	}
 	s.Import.Hash, s.Import.Messages = hex.EncodeToString(sum.Sum(nil)), count
+	// What the document says beside session and messages is kept, up to a limit.
 	if len(c.beside) > 0 {
 		s.Import.Beside, err = json.Marshal(c.beside, json.Deterministic(true))
 	}
@@ -115,6 +118,7 @@ func add(sum io.Writer, raw jsontext.Value) error {
 // messages of the document to the sum.
 func (d *document) readMessages(give func(session.Message, jsontext.Value) error, sum io.Writer) (*contents, error) {
 	var x opencode.MessageImporter
+	// giveAll bounds each message before it is given.
 	giveAll := func(ms []session.Message) error {
 		for _, m := range ms {
 			b, err := json.Marshal(m, json.Deterministic(true))
@@ -130,6 +134,7 @@ func (d *document) readMessages(give func(session.Message, jsontext.Value) error
 		}
 		return nil
 	}
+	// The hash covers the document's own form of each message.
 	c, err := d.read(func(raw jsontext.Value) error {
 		ms, err := x.Add(raw)
 		if err == nil {
@@ -154,6 +159,7 @@ type importBatch struct {
 
 func (d *document) send(ctx context.Context, s importBatch, got *api.ImportResult) error {
 	skip, bytes := s.After, 0
+	// flush sends one piece; the server answers with how many messages it has.
 	flush := func() (err error) {
 		if len(s.Messages) == 0 {
 			return nil
@@ -164,6 +170,7 @@ func (d *document) send(ctx context.Context, s importBatch, got *api.ImportResul
 		s.After, s.Messages, bytes = got.Messages, nil, 0
 		return nil
 	}
+	// Skip what an earlier attempt sent.
 	_, err := d.readMessages(func(_ session.Message, b jsontext.Value) error {
 		if skip--; skip >= 0 {
 			return nil

@@ -68,6 +68,7 @@ func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.R
 }
 
 func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit int64) (*bytes.Reader, error) {
+	// Fetch within the time limit, and follow no redirect.
 	late := fmt.Errorf("the share did not arrive within %s; try again", shareTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, late)
 	defer cancel()
@@ -95,6 +96,7 @@ func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit in
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answers with %d %s", s.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
+	// Gather at most limit bytes.
 	body := &boundedReader{r: resp.Body, left: limit}
 	items, err := gatherShare(body)
 	switch {

@@ -128,6 +128,7 @@ func (b *builder) describeOperation(o Operation) object {
 	if ps := b.describeParameters(o); len(ps) > 0 {
 		out["parameters"] = ps
 	}
+	// A body is described by its type, or by the schema of a data file.
 	var body any
 	if body = o.BodySchema; o.Body != nil {
 		body = b.describeRequest(o.Body)
@@ -135,6 +136,7 @@ func (b *builder) describeOperation(o Operation) object {
 	if o.Body != nil || o.BodySchema != nil {
 		out["requestBody"] = object{"content": describeContent("application/json", body), "required": o.BodyRequired}
 	}
+	// Failures first, then the one success: 200 with a content, or 204.
 	answers := object{}
 	for status, t := range o.Fails {
 		code, _ := strconv.Atoi(status)

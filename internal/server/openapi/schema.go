@@ -28,6 +28,7 @@ func (b *builder) describeRequest(t reflect.Type) object {
 }
 
 func (b *builder) describeType(t reflect.Type) object {
+	// What Go's types do not say comes before what they say.
 	if form, ok := b.types.Forms[t]; ok {
 		return parseSchema(form)
 	}
@@ -133,6 +134,7 @@ func (b *builder) describeMembers(t reflect.Type, fixed object) object {
 func (b *builder) collectMembers(t reflect.Type, properties object, required *[]string) (more bool) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		// Members of embedded structs are members of the object itself; unknown ones make it open.
 		switch {
 		case options == "embed":
 			more = true
@@ -143,6 +145,7 @@ func (b *builder) collectMembers(t reflect.Type, properties object, required *[]
 			more = b.collectMembers(f.Type, properties, required) || more
 			continue
 		}
+		// The type gives the schema, which a name or a tag may narrow.
 		schema := b.describeType(f.Type)
 		if form, ok := b.types.Members[name]; ok {
 			schema = parseSchema(form)
@@ -170,6 +173,7 @@ func (b *builder) describeUnion(t reflect.Type, u Union) object {
 	b.schemas[name] = object{}
 	defer func(open bool) { b.open = open }(b.open)
 	b.open = u.Open
+	// Each type is a component of its own: with the member that tells it apart, or within an envelope.
 	any, mapping := []object{}, object{}
 	for _, value := range slices.Sorted(maps.Keys(u.Of)) {
 		tag := object{u.By: object{"type": "string", "enum": []string{value}}}
@@ -190,6 +194,7 @@ func (b *builder) describeUnion(t reflect.Type, u Union) object {
 	for _, also := range u.Also {
 		any = append(any, b.describeType(also))
 	}
+	// A discriminator needs all types to have that member.
 	b.schemas[name] = object{"anyOf": any}
 	if u.By != "" && len(u.Also) == 0 {
 		b.schemas[name] = object{

@@ -160,6 +160,7 @@ func (rt *requestType) parameterNames(c *Contract) []string {
 
 // decode reads the request into in and closes its body: what was not read is not needed.
 func (rt *requestType) decode(c *requestCall, in reflect.Value) error {
+	// The order is a promise: path, query, headers, body, location.
 	for _, x := range rt.path {
 		if err := x.checkID(c.r.PathValue(x.name), "params"); err != nil {
 			return err
@@ -239,6 +240,7 @@ func (x requestField) decodeQuery(c *requestCall, v reflect.Value) error {
 	}
 	values := c.query()
 	text, given := values.Get(x.name), values.Has(x.name)
+	// An empty value of an optional parameter counts as absent, except for its presence in a pointer.
 	switch {
 	case x.required && !given:
 		return httpio.NewInvalid("query", x.name, "%s is missing", x.name)

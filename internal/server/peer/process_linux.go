@@ -50,6 +50,7 @@ func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 		return h, false
 	}
 	var cred *unix.Ucred
+	// A pidfd names the process even after its end; without one, its start time tells it from a later one.
 	pidfd, exited := -1, false
 	cerr := raw.Control(func(fd uintptr) {
 		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || cred.Pid == 0 {
@@ -68,6 +69,7 @@ func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	if cerr != nil || err != nil {
 		return h, false
 	}
+	// Without either, the process cannot be told from another one with its pid.
 	h.PID = int(cred.Pid)
 	if pidfd >= 0 {
 		h.file = os.NewFile(uintptr(pidfd), "peer")

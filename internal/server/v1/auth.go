@@ -91,7 +91,7 @@ const browserMethod = 0
 
 // listMethods lists the methods of all providers: the browser login of providers that have one, and an API key.
 func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[string][]authMethod, error) {
-	p, err := catalogHandlers(h).readProviders(ctx, in)
+	p, err := listOf(catalogHandlers(h), (*Location).ListProviders)(ctx, in)
 	if err != nil {
 		return nil, err
 	}

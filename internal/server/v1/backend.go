@@ -7,11 +7,17 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/client/api"
-	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/agent"
+	"github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
+	"github.com/cairn-dev/cairn/internal/location/skill"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // Backend gives access to locations and to the user's configuration. Errors that clients should see are *session.Error.
@@ -33,25 +39,21 @@ type Location struct {
 	ProjectID session.ProjectID
 	Git       bool
 
-	Catalog  Catalog
+	Project  project.Project
+	Projects *project.Finder // reads the checkout of Project
+	Config   *config.Config
+	Agents   *agent.Set
+	Skills   *skill.Cache
+	Models   *models.Set
+	Tools    *tool.Registry
+	Commands func() *command.Set
+	User     string // the name of the user; "" if unknown
 	Files    Files
-	Checkout Checkout
-}
 
-// Catalog lists the agents, commands and models that sessions at a location can use. It holds no secrets.
-type Catalog interface {
-	// Agents returns the agents, the default one first.
-	Agents() []opencode.Agent
-	Commands() []opencode.Command
-	// ExpandCommand returns the prompt of a command. It runs the shell commands of the command's template if permit allows
-	// it.
-	ExpandCommand(ctx context.Context, r api.ExpandRequest, permit templates.Permit) (api.Expansion, error)
-	Skills() []opencode.Skill
-	Tools() []opencode.Tool
-	Providers() (Providers, error)
-	Config() map[string]jsontext.Value
+	// Expand returns the prompt of a command. It runs the shell commands of the command's template if permit allows it.
+	Expand func(ctx context.Context, r api.ExpandRequest, permit command.Permit) (api.Expansion, error)
 	// Terminal returns the default shell of a terminal and its environment.
-	Terminal(ctx context.Context) (pty.Order, error)
+	Terminal func() (pty.Order, error)
 }
 
 // Files are the files of a location. Paths are relative to its directory. A path that leaves the location and its
@@ -71,25 +73,6 @@ type FileQuery struct {
 	Query              string
 	Files, Directories bool
 	Limit              int
-}
-
-// Checkout is the git checkout of a location. Outside of a checkout everything is empty.
-type Checkout interface {
-	// Branches returns the current branch and the default branch of the repository.
-	Branches(ctx context.Context) (current, standard string)
-	Changes(ctx context.Context, c Comparison) ([]opencode.ChangedFile, error)
-	Diff(ctx context.Context) (string, error)
-	// InitRepository creates a repository in the location's directory.
-	InitRepository(ctx context.Context) error
-	// ApplyPatch changes the files. A patch that does not apply is an error of code conflict.
-	ApplyPatch(ctx context.Context, patch string) error
-}
-
-// Comparison says with what a checkout is compared.
-type Comparison struct {
-	Branch  bool // with the merge base of the default branch instead of the last commit
-	Patches bool // include the patches
-	Context int  // lines around a change
 }
 
 // Credentials stores what providers are reached with, and runs browser logins.

@@ -10,12 +10,12 @@ import (
 // catalogHandlers lists what a location offers.
 type catalogHandlers struct{ *dependencies }
 
-// listOf returns a handler that lists something of a location's catalog.
-func listOf[T any](h catalogHandlers, list func(Catalog) T) func(context.Context, locationIn) (T, error) {
+// listOf returns a handler that lists something of a location.
+func listOf[T any](h catalogHandlers, list func(*Location) T) func(context.Context, locationIn) (T, error) {
 	return func(ctx context.Context, in locationIn) (v T, err error) {
 		l, err := h.Backend.Location(ctx, in.Location.Location)
 		if err == nil {
-			v = list(l.Catalog)
+			v = list(l)
 		}
 		return v, err
 	}
@@ -28,24 +28,16 @@ func (h catalogHandlers) listTools(ctx context.Context, in struct {
 	Model    string `query:"model" required:"true"`
 },
 ) ([]opencode.Tool, error) {
-	return listOf(h, Catalog.Tools)(ctx, in.locationIn)
+	return listOf(h, (*Location).listTools)(ctx, in.locationIn)
 }
 
 func (h catalogHandlers) listToolIDs(ctx context.Context, in locationIn) ([]string, error) {
-	list, err := listOf(h, Catalog.Tools)(ctx, in)
+	list, err := listOf(h, (*Location).listTools)(ctx, in)
 	ids := make([]string, len(list))
 	for i, t := range list {
 		ids[i] = t.ID
 	}
 	return ids, err
-}
-
-func (h catalogHandlers) readProviders(ctx context.Context, in locationIn) (p Providers, err error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil {
-		return p, err
-	}
-	return l.Catalog.Providers()
 }
 
 // usableProviders are the response of config.providers.
@@ -56,7 +48,7 @@ type usableProviders struct {
 
 // listUsableProviders lists the providers that are connected.
 func (h catalogHandlers) listUsableProviders(ctx context.Context, in locationIn) (usableProviders, error) {
-	p, err := h.readProviders(ctx, in)
+	p, err := listOf(h, (*Location).ListProviders)(ctx, in)
 	out := usableProviders{[]opencode.Provider{}, p.Default}
 	for _, v := range p.All {
 		if slices.Contains(p.Connected, v.ID) {
@@ -74,6 +66,6 @@ type allProviders struct {
 }
 
 func (h catalogHandlers) listProviders(ctx context.Context, in locationIn) (allProviders, error) {
-	p, err := h.readProviders(ctx, in)
+	p, err := listOf(h, (*Location).ListProviders)(ctx, in)
 	return allProviders{p.All, p.Default, p.Connected}, err
 }

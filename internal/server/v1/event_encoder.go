@@ -173,6 +173,7 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 	var rows opencode.Rows
 	var ok bool
 	var err error
+	// The session and what is pending at the newest event.
 	if rows.Session, ok, err = rd.Session(id); err != nil || !ok {
 		return nil, err
 	}
@@ -182,6 +183,7 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 	if rows.Pending, err = store.PendingInputs(rd, id, "", 0); err != nil {
 		return nil, err
 	}
+	// The newest shell command, and the turn that is shown: the named or the newest one.
 	var m session.Message
 	if m, _, err = store.NewestMessage(rd, id, session.TypeShell); err != nil {
 		return nil, err
@@ -195,6 +197,7 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 	if rows.Turn, ok = m.(*session.Assistant); !ok || err != nil || rows.Turn.ParentID == "" {
 		return opencode.NewFold(rows), err
 	}
+	// The prompt of the turn, which may be one of cairn itself.
 	m, _, err = store.FindMessage(rd, id, rows.Turn.ParentID)
 	if rows.Asked, ok = m.(*session.User); !ok {
 		if added, synthetic := m.(*session.Synthetic); synthetic {

@@ -74,7 +74,7 @@ func (h instanceHandlers) initRepository(ctx context.Context, in locationIn) (p 
 	case l.Git:
 		return h.projectOf(l), nil
 	}
-	if err := l.Checkout.InitRepository(ctx); err != nil {
+	if err := l.Projects.InitRepository(ctx, l.Project); err != nil {
 		return p, err
 	}
 	if l, err = h.Backend.Location(ctx, in.Location.Location); err == nil {

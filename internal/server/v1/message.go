@@ -107,6 +107,7 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	if err != nil {
 		return v, err
 	}
+	// A prompt that waits is no message yet.
 	in, pending, err := store.FindInput(rd, m)
 	if err != nil {
 		return v, err
@@ -119,6 +120,7 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 			return shown, nil
 		}
 	}
+	// V1 shows some rows as two messages, or with what follows them.
 	row, err := findRow(rd, id, m)
 	if err != nil {
 		return v, err

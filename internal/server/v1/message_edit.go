@@ -88,6 +88,7 @@ func (h messageHandlers) editPart(ctx context.Context, in partIn, p opencode.Par
 	if err != nil {
 		return err
 	}
+	// A part of a prompt is replaced with the whole prompt.
 	if u != nil {
 		prompt, err := opencode.SplitPrompt(u, in.PartID, to)
 		if err != nil {
@@ -97,6 +98,7 @@ func (h messageHandlers) editPart(ctx context.Context, in partIn, p opencode.Par
 		err = opencode.TranslateErrorPath(err, prompt, func(_ int, member string) string { return member })
 		return httpio.WithPart("body", err)
 	}
+	// A part of an answer is removed, or gets another text.
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:
 	default:

@@ -128,11 +128,13 @@ func (d *dependencies) listLocationOperations() []operation.Operation {
 	checkouts := checkoutHandlers{d}
 	files := fileHandlers{d}
 	return []operation.Operation{
-		operation.New("read GET /agent List the agents of a location", "app.agents", listOf(catalogs, Catalog.Agents)),
-		operation.New("read GET /mode", "", listOf(catalogs, Catalog.Agents)),
+		operation.New("read GET /agent List the agents of a location", "app.agents",
+			listOf(catalogs, (*Location).listAgents)),
+		operation.New("read GET /mode", "", listOf(catalogs, (*Location).listAgents)),
 		operation.New("read GET /command List the commands of a location",
-			"command.list", listOf(catalogs, Catalog.Commands)),
-		operation.New("read GET /skill List the skills of a location", "app.skills", listOf(catalogs, Catalog.Skills)),
+			"command.list", listOf(catalogs, (*Location).listCommands)),
+		operation.New("read GET /skill List the skills of a location", "app.skills",
+			listOf(catalogs, (*Location).listSkills)),
 		operation.New("read GET /experimental/tool List the tools of a model with their parameters",
 			"tool.list", catalogs.listTools),
 		operation.New("read GET /experimental/tool/ids List the names of the tools", "tool.ids", catalogs.listToolIDs),
@@ -141,7 +143,7 @@ func (d *dependencies) listLocationOperations() []operation.Operation {
 		operation.New("read GET /provider List the providers and their models", "provider.list", catalogs.listProviders),
 
 		operation.New("read GET /config Return the configuration of a location",
-			"config.get", listOf(catalogs, Catalog.Config)),
+			"config.get", listOf(catalogs, (*Location).settings)),
 		operation.New("admin PATCH /config Change the configuration of a project", "config.update", settings.update),
 		operation.New("read GET /global/config Return the user's configuration", "global.config.get", settings.getGlobal),
 		operation.New("admin PATCH /global/config Change the user's configuration",

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -154,6 +154,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, err
 	}
+	// Expand the template, which may run commands, and admit the prompt that it gives.
 	p, err := h.expandCommand(ctx, s, b)
 	if err != nil {
 		return m, inBody(err)
@@ -164,6 +165,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
 	}
+	// The notice has the id of the answer, so it follows it.
 	if m, err = h.waitForAnswer(ctx, admitted); err != nil {
 		return m, err
 	}
@@ -188,7 +190,7 @@ func (h promptHandlers) expandCommand(
 		return p, err
 	}
 	r := api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments}
-	x, err := l.Catalog.ExpandCommand(ctx, r, func(ctx context.Context, n templates.Needs) (bool, error) {
+	x, err := l.Expand(ctx, r, func(ctx context.Context, n command.Needs) (bool, error) {
 		ctx, end := h.long.Start(ctx, "")
 		defer end()
 		return h.Asks.AuthorizeTemplate(ctx, ask.TemplateRequest{

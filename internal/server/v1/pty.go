@@ -73,7 +73,7 @@ func (h ptyHandlers) create(ctx context.Context, in struct {
 	if err != nil {
 		return terminal{}, err
 	}
-	o, err := l.Catalog.Terminal(ctx)
+	o, err := l.Terminal()
 	if err != nil {
 		return terminal{}, err
 	}
@@ -190,6 +190,7 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 			)
 		}
 	}
+	// Attach before the ticket is redeemed: a ticket for a terminal that is gone stays.
 	attached, err := h.Terminals.Attach(in.Location.Directory, in.PtyID, cursor)
 	if err != nil {
 		return nil, session.NotFound("terminal", in.PtyID) // OpenCode has another envelope than for pty.get here
@@ -207,6 +208,7 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 			)
 		}
 	}
+	// A shutdown of the server ends the stream.
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, end := h.long.Start(r.Context(), "")
 		defer end()

@@ -30,7 +30,7 @@ func (h settingsHandlers) update(ctx context.Context, in locationBody[members]) 
 	if err != nil {
 		return nil, err
 	}
-	sent, err := h.changeSettings(ctx, l.Catalog.Config(), in.Body)
+	sent, err := h.changeSettings(ctx, l.settings(), in.Body)
 	if err != nil {
 		return nil, err
 	}

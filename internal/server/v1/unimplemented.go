@@ -142,7 +142,7 @@ func (h unimplementedHandlers) listMCP(ctx context.Context, in locationIn) (map[
 		Enabled  *bool `json:"enabled"`
 		Disabled bool  `json:"disabled"`
 	}
-	_ = json.Unmarshal(l.Catalog.Config()["mcp"], &servers) // absent without servers
+	_ = json.Unmarshal(l.settings()["mcp"], &servers) // absent without servers
 	out := map[string]mcpStatus{}
 	for name, s := range servers {
 		out[name] = mcpStatus{"failed", noMCP}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -30,12 +31,12 @@ func (h checkoutHandlers) listBranches(ctx context.Context, in locationIn) (bran
 		return branches{}, err
 	}
 	h.dependencies.branches.Watch(in.Location.Directory)
-	current, standard := l.Checkout.Branches(ctx)
+	current, standard := l.Projects.Branches(ctx, l.Project)
 	return branches{current, standard}, nil
 }
 
 func (h checkoutHandlers) listChanges(ctx context.Context, in locationIn) ([]opencode.ChangedFile, error) {
-	return h.compareFiles(ctx, in, Comparison{})
+	return h.compareFiles(ctx, in, project.Compare{})
 }
 
 // diffFiles lists changes with their patches, against the last commit (git) or the merge base of the default branch
@@ -49,22 +50,25 @@ func (h checkoutHandlers) diffFiles(ctx context.Context, in struct {
 	return h.compareFiles(
 		ctx,
 		in.locationIn,
-		Comparison{Branch: in.Mode == "branch", Patches: true, Context: int(in.Context)},
+		project.Compare{Branch: in.Mode == "branch", Patches: true, Context: int(in.Context)},
 	)
 }
 
 func (h checkoutHandlers) compareFiles(
 	ctx context.Context,
 	in locationIn,
-	c Comparison,
+	with project.Compare,
 ) ([]opencode.ChangedFile, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.Checkout.Changes(ctx, c)
-	if list == nil {
-		list = []opencode.ChangedFile{}
+	changes, err := l.Projects.ListChanges(ctx, l.Project, with)
+	list := []opencode.ChangedFile{}
+	for _, f := range changes {
+		list = append(list, opencode.ChangedFile{
+			File: f.File, Patch: f.Patch, Additions: f.Additions, Deletions: f.Deletions, Status: f.Status,
+		})
 	}
 	return list, err
 }
@@ -91,7 +95,7 @@ func (h checkoutHandlers) rawDiff(ctx context.Context, in locationIn) (diffText,
 	if err != nil {
 		return "", err
 	}
-	text, err := l.Checkout.Diff(ctx)
+	text, err := l.Projects.Diff(ctx, l.Project)
 	return diffText(text), err
 }
 
@@ -129,7 +133,7 @@ func (h checkoutHandlers) applyPatch(ctx context.Context, in locationBody[patchR
 	}
 	refused := patchError{Name: "VcsApplyError"}
 	refused.Data.Message = "Patch can't be applied"
-	err = l.Checkout.ApplyPatch(ctx, *in.Body.Patch)
+	err = l.Projects.Patch(ctx, l.Project, *in.Body.Patch)
 	switch {
 	case !l.Git:
 		refused.Data.Reason = "non-git"

@@ -53,6 +53,7 @@ func sumSpend(lines []store.Spend) api.Stats {
 		s.Cost += l.Cost
 		s.Tokens = s.Tokens.Add(l.Tokens)
 
+		// The model's line.
 		ref := session.ModelRef{ProviderID: l.Model.ProviderID, ID: l.Model.ID}
 		i, ok := models[ref]
 		if !ok {
@@ -63,6 +64,7 @@ func sumSpend(lines []store.Spend) api.Stats {
 		m := &s.Models[i]
 		m.Turns, m.Cost, m.Tokens = m.Turns+1, m.Cost+l.Cost, m.Tokens.Add(l.Tokens)
 
+		// The day's line: the rows are in order of time.
 		day := time.UnixMilli(l.Time).UTC().Format(time.DateOnly)
 		if n := len(s.Days); n == 0 || s.Days[n-1].Day != day {
 			s.Days = append(s.Days, api.DayStats{Day: day})
@@ -70,6 +72,7 @@ func sumSpend(lines []store.Spend) api.Stats {
 		d := &s.Days[len(s.Days)-1]
 		d.Turns, d.Cost, d.Tokens = d.Turns+1, d.Cost+l.Cost, d.Tokens.Add(l.Tokens)
 	}
+	// Shares and the order, which need the sums.
 	s.Sessions = len(sessions)
 	s.CacheHit, _ = s.Tokens.CacheShare()
 	for i := range s.Models {
