@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/record/store"
 )
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/projection"
