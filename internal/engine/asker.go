@@ -98,11 +98,13 @@ func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error)
 // earlierCalls yields the calls before c, newest first, up to the newest input.
 func (t *turn) earlierCalls(c *toolCall) iter.Seq[ask.EarlierCall] {
 	return func(yield func(ask.EarlierCall) bool) {
+		// Calls of the same answer, which have no results yet.
 		for _, earlier := range slices.Backward(t.calls[:max(0, slices.Index(t.calls, c))]) {
 			if !yield(ask.EarlierCall{Name: earlier.call.Name, Input: earlier.call.Input, InTurn: true}) {
 				return
 			}
 		}
+		// Calls of the turns before it.
 		for _, m := range slices.Backward(t.input.history.Messages()) {
 			switch m := m.(type) {
 			case *session.User, *session.Synthetic:

@@ -89,12 +89,14 @@ func (q boundaryReader) fill(r store.Reader, now *boundary, next session.Deliver
 
 // fillPrompt reads the history, the newest prompt, and the ask policy of that prompt.
 func (q boundaryReader) fillPrompt(r store.Reader, now *boundary) (err error) {
+	// The history up to now, with the prompt that its newest turn answers.
 	if now.history, err = q.histories.ReadHistory(r, now.session); err != nil {
 		return err
 	}
 	if prompt := now.history.NewestPrompt(); prompt != nil {
 		now.prompt = prompt.ID
 	}
+	// How the prompt was admitted says how its work may ask, and whether it is restricted.
 	in, ok, err := store.FindInput(r, now.prompt)
 	if err != nil {
 		return err
@@ -102,6 +104,7 @@ func (q boundaryReader) fillPrompt(r store.Reader, now *boundary) (err error) {
 	if ok {
 		now.policy, now.recovery, now.restricted = in.Asks, in.Recovery, in.Restricted
 	}
+	// The request for a compaction restricts the work that follows it, as a prompt does.
 	if now.history.NewestCompaction() < 0 {
 		return nil
 	}
@@ -151,6 +154,7 @@ func (q boundaryReader) listPromotable(
 	if next == "" {
 		return nil, nil, nil
 	}
+	// The order is that of promotion: one queued prompt, which begins new work, then the steers.
 	if next == session.Queue {
 		if ins, err = store.PendingInputs(r, q.id, session.Queue, 1); err != nil {
 			return nil, nil, err
@@ -158,6 +162,7 @@ func (q boundaryReader) listPromotable(
 	}
 	steers, err := store.PendingInputs(r, q.id, session.Steer, q.steerBatch)
 	ins = append(ins, steers...)
+	// A request for a compaction is carried out between two turns, so nothing is promoted past it.
 	for i, in := range ins {
 		if in.Compaction == nil {
 			continue

@@ -35,6 +35,7 @@ func compareContext(ctx context.Context, c systemcontext.Context, now *boundary)
 // or an incompatible change. It reports whether it appended an event. The error is projection.ErrEpoch if another
 // process changed the epoch meanwhile.
 func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, now *boundary) (changed bool, err error) {
+	// Compare. Without a readable snapshot the model is told everything anew.
 	o, err := compareContext(ctx, c, now)
 	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
 		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch", "session", d.id, "error", err)
@@ -43,6 +44,7 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, now *bou
 	if err != nil {
 		return false, fmt.Errorf("compare the system context: %w", err)
 	}
+	// Store the new snapshot in the transaction of the event that tells the model.
 	next := &session.Epoch{Snapshot: o.Generation.Snapshot, Revision: now.epoch.Revision + 1}
 	draft := eventlog.Draft{Private: &session.Private{Epoch: next}}
 	switch o.Kind {

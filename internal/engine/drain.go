@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

@@ -6,9 +6,8 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -83,6 +82,7 @@ func (o *callOutcome) merge(other callOutcome) {
 // endOfCompleted decides how a turn ends whose stream ended well and whose calls came out as o. stopped is the cause if
 // the turn was cancelled meanwhile.
 func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSchema, stopped error) ending {
+	// What kept the calls from being settled decides first.
 	switch {
 	case o.unsettled: // asks outlive the process
 		return ending{state: unrecorded, err: stopped}
@@ -97,6 +97,7 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 	case stopped != nil:
 		return ending{state: failed, failure: turnlog.DescribeCancellation(stopped), settled: o.settled, err: stopped}
 	}
+	// Otherwise the answer decides; a schema may ask for another turn, or fail this one.
 	e := ending{state: completed, step: &session.StepEnded{Finish: out.Finish}, settled: o.settled, more: out.More}
 	if schema == nil {
 		return e
@@ -136,6 +137,7 @@ func (d *drain) recordEnding(ctx context.Context, t *turn, e ending) (more bool,
 	case completed:
 		err = t.recorder.EndTurn(ctx, e.step, e.settled...)
 	case failed:
+		// The settlements have happened although the turn fails: they commit before its failure.
 		if len(e.settled) > 0 {
 			if err := t.recorder.Commit(ctx, store.Durable, e.settled...); err != nil {
 				e.failure, e.err = turnlog.DescribeFailure(err), err

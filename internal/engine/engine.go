@@ -3,13 +3,13 @@
 //
 // One prompt, in order:
 //
-//	command.AdmitPrompt  a prompt becomes durable in the session's inbox                 command/admit.go
+//	admit.AdmitPrompt    a prompt becomes durable in the session's inbox                 admit/admit.go
 //	coordinator.wake     at most one drain runs per session                              coordinator.go
 //	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
 //	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, boundary.go, promote.go
 //	history.BuildRequest stored messages become one request                              history/
-//	drain.fitWindow      what would not fit the window is made smaller first             compact.go, shrink/
-//	turn.streamAnswer    the model's events become durable events and live text          stream.go, record/
+//	drain.fitWindow      what would not fit the window is made smaller first             compact.go, compaction/
+//	turn.streamAnswer    the model's events become durable events and live text          stream.go, turnlog/
 //	turn.settleCalls     calls are authorised, run, and get exactly one outcome each     settle.go, ask/
 //	drain.recordEnding   the turn ends; another one follows if the model must see more   ending.go, finish.go
 //
@@ -18,9 +18,10 @@
 // ends, and what a failure leaves behind, is one state machine (ending.go). If the store fails, the drain waits for it
 // (outage.go).
 //
-// The packages below know nothing of the loop: location is what a turn takes from its directory; history is pure;
-// shrink makes requests smaller; record turns a stream into events; ask carries permissions; command is what callers
-// ask of a session; job runs what outlives its turn; journal is the store, log, ids and clock that all of them share.
+// The packages below know nothing of the loop: scope is what a turn takes from its location; turnlog turns a stream into
+// events, and has the store, log, ids and clock that all share; history is pure; ask carries permissions; undo records
+// and takes back changes of files; compaction makes requests smaller and writes titles; admit is what callers ask of a
+// session; task runs what outlives its turn. BuildNextRequest shows the next request without sending it.
 package engine
 
 import (
@@ -34,13 +35,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
-
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
-	"github.com/cairn-dev/cairn/internal/engine/scope"
-
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"

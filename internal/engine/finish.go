@@ -23,8 +23,10 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*turnlog.Call) 
 	for _, c := range calls {
 		t.calls = append(t.calls, &toolCall{call: c})
 	}
+	// Count the answer for budgets before the calls, which may begin subagents on the same budget.
 	d.engine.Asks.RecordAnswer(t.input.session, d.started, t.recorder.FinalAnswer())
 	o := t.settleCalls(ctx)
+	// Decide how the turn ends.
 	out := history.Output{
 		Texts: t.recorder.AnswerTexts(), Finish: t.recorder.FinalAnswer().Finish, Last: t.input.lastStep,
 	}
@@ -33,6 +35,7 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*turnlog.Call) 
 	}
 	out.More = (len(t.calls) > 0 && !t.input.lastStep) || out.Finish == session.FinishPaused
 	e := endOfCompleted(o, out, t.input.output, context.Cause(ctx))
+	// Record the end with the files that the turn changed, and show clients the new sum of changes.
 	if e.step != nil {
 		t.changes.FillEnd(ctx, e.step)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
@@ -42,6 +41,7 @@ func isTransient(err error) bool {
 // first. An interrupt ends the wait, and so does a steer, which shows that the store is available.
 func (d *drain) waitForStore(ctx context.Context, n int) bool {
 	engine := d.engine
+	// Let other sessions work meanwhile, and show the wait.
 	d.slot.Release()
 	defer func() { _ = d.slot.Acquire(ctx, d.reportQueued) }()
 	cuts, end := engine.retryWaits.Begin(d.id)
@@ -51,6 +51,7 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 		Type: StatusRetry, Attempt: n, Message: turnlog.DescribeFailure(store.ErrUnavailable).Message,
 		Next: engine.journal.Now().Add(wait).UnixMilli(),
 	})
+	// Wait for the time, a steer, an interrupt or the end of the process.
 	stop := ctx.Done()
 	if ctx.Err() != nil { // the interrupt is already there: the retry records it
 		stop = nil

@@ -22,6 +22,7 @@ type Repair struct {
 func (e *Engine) RepairStore(ctx context.Context) (done []Repair, err error) {
 	var sessions []*session.Session
 	deleted := map[session.ID]bool{}
+	// Read all sessions, and which were deleted.
 	err = e.journal.Store.View(ctx, func(r store.Reader) (err error) {
 		if sessions, err = store.ReadSessions(r, store.SessionQuery{Archived: true}); err != nil {
 			return err
@@ -35,6 +36,7 @@ func (e *Engine) RepairStore(ctx context.Context) (done []Repair, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Repair one after the other; a damaged one keeps none of the others from it.
 	for _, s := range sessions {
 		detail, err := e.repairSession(ctx, s, deleted[s.ParentID])
 		if err != nil && !errors.Is(err, store.ErrDamaged) {

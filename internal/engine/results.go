@@ -19,6 +19,7 @@ const (
 // tool.Call. Damaged messages end it.
 func (t *turn) visitResults(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error {
 	before := int64(0)
+	// Read page by page: the visitor often stops early, and no transaction stays open while it runs.
 	for range resultWindow / resultPage {
 		var page []session.Message
 		err := t.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {

@@ -12,6 +12,7 @@ import (
 // settleRevert completes what an earlier process left of the staged revert, and commits it if work follows.
 func (d *drain) settleRevert(ctx context.Context, start *drainStart, mode drainMode) error {
 	ctx = context.WithoutCancel(ctx)
+	// Files may be half restored: complete that whatever follows.
 	if start.revert.Phase != session.RevertDone {
 		if err := d.engine.Commands.CompleteRevert(ctx, d.id); err != nil {
 			return err
@@ -20,6 +21,7 @@ func (d *drain) settleRevert(ctx context.Context, start *drainStart, mode drainM
 	if mode != drainForced && start.next == "" {
 		return nil
 	}
+	// Nothing may be left open among the messages that go.
 	if open := start.history.OpenTurns(); len(open) > 0 { // an earlier version staged the revert without ending them
 		stopped, stop := context.WithCancel(ctx)
 		stop()
@@ -27,6 +29,7 @@ func (d *drain) settleRevert(ctx context.Context, start *drainStart, mode drainM
 			return err
 		}
 	}
+	// Commit: from here on the history does not have them.
 	_, err := d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, d.id)
 		if err != nil {

@@ -70,6 +70,7 @@ func findWork(d *drain, r store.Reader, start *drainStart) (err error) {
 	if start.next, err = d.reader.findEligible(r); err != nil || start.next != session.Steer {
 		return err
 	}
+	// If the oldest steer needs no reply, look whether any other one does.
 	first, err := store.PendingInputs(r, d.id, session.Steer, 1)
 	if err != nil || len(first) == 0 || !first[0].NoReply {
 		return err
@@ -79,6 +80,7 @@ func findWork(d *drain, r store.Reader, start *drainStart) (err error) {
 	if err != nil || slices.ContainsFunc(steers, func(in *session.Input) bool { return !in.NoReply }) {
 		return err
 	}
+	// All steers are notes: only a queued prompt calls for work.
 	queued, err := store.PendingInputs(r, d.id, session.Queue, 1)
 	start.next = ""
 	if len(queued) > 0 {

@@ -117,7 +117,7 @@ func TestGenerateTitle(t *testing.T) {
 		}
 		q := (*asked)[0]
 		said := []llm.Message{
-			{Role: llm.RoleUser, Parts: history.TextParts(compaction.Question)}, {
+			{Role: llm.RoleUser, Parts: history.TextParts(compaction.TitleInstruction)}, {
 				Role: llm.RoleUser, Parts: history.TextParts("Fix the parser"),
 			},
 		}
@@ -145,7 +145,7 @@ func TestTitleOfALongPrompt(t *testing.T) {
 				size += len(p.(llm.Text).Text)
 			}
 		}
-		if size < 1000 || size > compaction.MaxPrompt+len(compaction.Question) {
+		if size < 1000 || size > compaction.MaxTitlePrompt+len(compaction.TitleInstruction) {
 			t.Errorf("%d bytes are sent", size)
 		}
 		w.close(t)
@@ -203,11 +203,11 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 		want string
 		asks int
 	}{
-		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Fix the parser", 1},
+		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(compaction.TitleTimeout); synctest.Wait() }, "Fix the parser", 1},
 		"shutdown": {hang, func(t *testing.T, w *world) { w.close(t) }, "Fix the parser", 1},
 		"fails": {
 			func(context.Context, int) (string, error) { return "", &llm.Error{Class: llm.Overloaded} },
-			func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Fix the parser", compaction.Attempts,
+			func(*testing.T, *world) { time.Sleep(compaction.TitleTimeout); synctest.Wait() }, "Fix the parser", compaction.TitleAttempts,
 		},
 		"fails once": {
 			func(_ context.Context, n int) (string, error) {
@@ -215,7 +215,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 					return "", &llm.Error{Class: llm.Overloaded}
 				}
 				return "Parser", nil
-			}, func(*testing.T, *world) { time.Sleep(compaction.Timeout); synctest.Wait() }, "Parser", 2,
+			}, func(*testing.T, *world) { time.Sleep(compaction.TitleTimeout); synctest.Wait() }, "Parser", 2,
 		},
 		"panics": {func(context.Context, int) (string, error) {
 			panic("broken")
@@ -229,7 +229,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 		}, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
 		"endless": {
 			func(context.Context, int) (string, error) {
-				return strings.Repeat("\n", compaction.MaxResponse) + "x", nil
+				return strings.Repeat("\n", compaction.MaxTitleAnswer) + "x", nil
 			},
 			func(*testing.T, *world) {}, "Fix the parser", 1,
 		},

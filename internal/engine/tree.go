@@ -29,12 +29,14 @@ func (e *Engine) findWaitingCallers(id session.ID) (callers []session.ID, err er
 			if err != nil || !found || s.ParentID == "" || slices.Contains(callers, s.ParentID) {
 				return err
 			}
+			// A task in the background is a job of its caller: the walk ends there, because that turn does not wait.
 			if parent, found, err := r.Session(s.ParentID); err != nil {
 				return err
 			} else if found && hasRunningTask(parent, id) {
 				callers = append(callers, s.ParentID)
 				return nil
 			}
+			// An open call waits, and so may the caller of its session.
 			m, found, err := store.NewestMessage(r, s.ParentID, session.TypeAssistant)
 			a, isTurn := m.(*session.Assistant)
 			if err != nil || !found || !isTurn || !a.Open() || !task.IsAwaiting(a, id) {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/projection"
@@ -115,11 +113,13 @@ func (d *drain) promoteAndReconcile(
 	ctx context.Context, now *boundary, sources systemcontext.Context, p *promotion,
 ) (changed bool, err error) {
 	p.first = nil
+	// A session without an epoch begins one together with the first promotion.
 	if now.epoch == nil {
 		if p.first, err = renderBaseline(ctx, sources); err != nil {
 			return false, err
 		}
 	}
+	// New input starts the steps and the clock of the work over.
 	if len(now.pending) > 0 || p.first != nil {
 		n, err := d.promote(ctx, *p)
 		if err != nil {
@@ -133,6 +133,7 @@ func (d *drain) promoteAndReconcile(
 	if p.first != nil {
 		return changed, nil
 	}
+	// An epoch that has just begun cannot have changed; an older one is compared.
 	updated, err := d.reconcile(ctx, sources, now)
 	return changed || updated, err
 }
@@ -143,6 +144,7 @@ func (d *drain) checkBudget(ctx context.Context, input *turnInput) (stop bool, e
 	if input.session.Budget != nil {
 		b = *input.session.Budget
 	}
+	// Ask in the name of a turn that has not begun, with what the session and its work have used.
 	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, input: input}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
 		Budget: b, MaxTurns: d.engine.limits.Turns, Grants: &input.cached.Grants, Parent: input.session.ParentID,
@@ -151,6 +153,7 @@ func (d *drain) checkBudget(ctx context.Context, input *turnInput) (stop bool, e
 			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(input),
 		},
 	})
+	// A refusal ends the work between two turns, or the request for a compaction.
 	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
 		if input.compaction != nil {
 			return true, d.refuseCompaction(ctx, input, exceeded)

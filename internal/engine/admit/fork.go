@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
-
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"

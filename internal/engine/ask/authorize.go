@@ -175,6 +175,7 @@ func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 		asks, err = r.Asks(store.AskQuery{SessionID: by.SessionID, Pending: true})
 		return slices.DeleteFunc(asks, func(row *store.AskRow) bool { return PartOf(row.PendingAsk) != "" }), err
 	}
+	// The events since the turn began name the asks of the call; their rows have the replies.
 	turn, ok, err := store.FindMessage(r, by.SessionID, by.Call.MessageID)
 	if err != nil || !ok {
 		return nil, err
@@ -198,6 +199,7 @@ func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 
 // resolveAsk makes a new ask durable and waits for its reply as the policy says. With an error there is no reply.
 func (a *Asks) resolveAsk(ctx context.Context, by Asker, w *waiter, isNew bool) (store.AskRow, error) {
+	// Add the waiter before the ask is stored: a reply may come as soon as it is.
 	a.waiters.add(w)
 	defer a.waiters.remove(w.ask.ID)
 	if isNew {
@@ -211,6 +213,7 @@ func (a *Asks) resolveAsk(ctx context.Context, by Asker, w *waiter, isNew bool) 
 	if err := fault.PassPoint(ctx, fault.PermAsked); err != nil {
 		return store.AskRow{}, err
 	}
+	// The next call of the turn may ask now, and the slots are free while this one waits.
 	if by.Call != nil {
 		by.Call.Release()
 	}
@@ -246,6 +249,7 @@ func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRo
 		defer timer.Stop()
 		timeout = timer.C
 	}
+	// The first of a reply, the time of the policy, and the end of the work.
 	select {
 	case row := <-w.reply:
 		return row, nil

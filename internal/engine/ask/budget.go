@@ -89,6 +89,7 @@ func (a *Asks) admitTurn(
 ) (*BudgetError, error) {
 	a.running.mu.Lock()
 	defer a.running.mu.Unlock()
+	// Check every budget above the turn, and count the turn, under one lock.
 	owners, head, err := a.listBudgets(ctx, by.SessionID, c)
 	if err != nil {
 		return nil, err
@@ -127,6 +128,7 @@ func (a *Asks) CheckSpent(ctx context.Context, s *session.Session) error {
 	c := BudgetCheck{
 		Usage: BudgetUsage{Cost: s.Cost, Tokens: s.Tokens.Sum()}, Grants: &Grants{}, Parent: s.ParentID,
 	}
+	// Only costs and tokens: turns and time are those of a prompt.
 	if s.Budget != nil {
 		c.Budget = session.Budget{USD: s.Budget.USD, Tokens: s.Budget.Tokens}
 	}

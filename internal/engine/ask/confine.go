@@ -45,6 +45,7 @@ func TightenSandbox(
 	ctx context.Context, j *turnlog.Journal, l scope.Scopes, s *session.Session,
 ) (_ *session.Session, planning bool, _ error) {
 	out := *s
+	// Go up: what any parent confines, the child does not loosen.
 	for depth, id := 0, s.ParentID; id != "" && depth < maxAncestors; depth++ {
 		parent, err := j.ReadSession(ctx, id)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {

@@ -40,6 +40,7 @@ type EarlierCall struct {
 // CheckLoop asks before a call that repeats the ones before it. It returns why the call is refused, or nil. A model
 // that repeats a refused call is stopped: it would continue until its turns are used up.
 func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial, error) {
+	// A few repetitions are normal. Where clients expect no ask about turns before this one, the call is refused.
 	n := r.Times + 1
 	if n < loopLength {
 		return nil, nil
@@ -47,6 +48,7 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial,
 	if r.Unanswered && r.InTurn+1 < loopLength {
 		return refuseRepeat(by, r), nil
 	}
+	// Ask, as the engine does for itself. The model gets the count, and is stopped after twice as many.
 	by.Policy = by.Policy.forEngine()
 	err := a.Authorize(ctx, by, tool.Request{
 		Action: ActionLoop, Resources: []string{r.Tool}, Save: []string{permission.Escape(r.Tool)},
@@ -102,17 +104,20 @@ func CountRepeats(name string, input jsontext.Value, earlier iter.Seq[EarlierCal
 func countCycles(calls []EarlierCall, period int) (n, inTurn int) {
 	results := make([]string, period) // of the newest call with a result at each index of the cycle
 	for i, c := range calls {
+		// The call must equal the one a period later,
 		if i >= period {
 			later := calls[i-period]
 			if c.Name != later.Name || !bytes.Equal(c.Input, later.Input) {
 				return n, inTurn
 			}
 		}
+		// and have the same result, where both are known: a model that polls makes progress.
 		index := i % period
 		if c.Result != "" && results[index] != "" && c.Result != results[index] {
 			return n, inTurn
 		}
 		results[index] = cmp.Or(results[index], c.Result)
+		// A whole cycle is complete.
 		if i > 0 && index == 0 {
 			n++
 			if c.InTurn {

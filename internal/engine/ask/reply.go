@@ -20,6 +20,7 @@ import (
 // the message of a rejection and continues; a rejection without one stops the session's work. A second reply to an
 // ask is a conflict. The session may be any above that of the ask.
 func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answer UserReply) error {
+	// Check the reply by itself.
 	switch answer.Reply {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
 	default:
@@ -38,6 +39,7 @@ func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answ
 	if err := checkPatterns(answer); err != nil {
 		return err
 	}
+	// Settle the ask, with an approval as lasting and as wide as the person says.
 	return a.settleReply(ctx, id, session.PermissionReplied{
 		AskID: ask, Reply: answer.Reply, Message: answer.Message, By: session.ByUser,
 	}, approvalTerms{cmp.Or(answer.Lifetime, session.LifetimeProject), answer.Patterns})
@@ -127,6 +129,7 @@ func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []st
 	if w == nil || len(patterns) == 0 {
 		return nil
 	}
+	// Compare what is allowed without and with each pattern.
 	saved, err := a.readApprovals(ctx, w.project, w.holder)
 	if err != nil {
 		return err
@@ -306,6 +309,7 @@ const arrivalTimeout = 5 * time.Second
 // awaitWaiter makes a call that an earlier process left waiting for the ask wait here, before its reply is stored.
 // Afterwards nothing would show whether the call has run.
 func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID) error {
+	// Only a call that an earlier process left open has no waiter here.
 	orphaned, err := a.hasOpenTurn(ctx, id, ask)
 	if err != nil || !orphaned {
 		return err
@@ -314,6 +318,7 @@ func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID
 	if arrived == nil {
 		return nil
 	}
+	// Resume its session, and wait until the call asks again. If it does not, the reply is stored all the same.
 	a.resume(id)
 	timer := time.NewTimer(arrivalTimeout)
 	defer timer.Stop()

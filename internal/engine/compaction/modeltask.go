@@ -69,6 +69,7 @@ func (k *modelTask) attempt(
 		}
 		k.addUsage(used)
 	}()
+	// Collect the text as it comes. What the request used is known at its end, or from the error.
 	var b strings.Builder
 	for ev, err := range k.model.Client.Stream(ctx, req) {
 		if err != nil {

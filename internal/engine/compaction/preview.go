@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )

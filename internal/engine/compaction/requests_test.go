@@ -156,7 +156,7 @@ func TestTitleRequest(t *testing.T) {
 	q := TitleRequest{
 		SessionID: "ses_a", System: "You write titles.",
 		Model: &scope.Model{APIName: "small", System: "Be kind.", Images: true},
-		Prompt: &session.User{Text: strings.Repeat("a", MaxPrompt-2), Files: []session.File{
+		Prompt: &session.User{Text: strings.Repeat("a", MaxTitlePrompt-2), Files: []session.File{
 			{URI: "data:image/png;base64,iVBORw0KGgo=", Mime: "image/png", Name: "a.png"},
 			{URI: "data:text/plain;base64,YmJi", Mime: "text/plain", Name: "b.txt"},
 		}},
@@ -166,7 +166,7 @@ func TestTitleRequest(t *testing.T) {
 	if diff := cmp.Diff([]string{"You write titles.\n\nBe kind."}, req.System); diff != "" || req.Model != "small" {
 		t.Errorf("system texts (-want +got):\n%s", diff)
 	}
-	if got := req.Messages[0].Parts[0]; !cmp.Equal(got, llm.Part(llm.Text{Text: Question})) {
+	if got := req.Messages[0].Parts[0]; !cmp.Equal(got, llm.Part(llm.Text{Text: TitleInstruction})) {
 		t.Errorf("the first message is %v", got)
 	}
 	texts, images := 0, 0
@@ -180,8 +180,8 @@ func TestTitleRequest(t *testing.T) {
 			}
 		}
 	}
-	if texts != MaxPrompt || images != 1 {
-		t.Errorf("%d bytes of texts and %d images, want %d and 1", texts, images, MaxPrompt)
+	if texts != MaxTitlePrompt || images != 1 {
+		t.Errorf("%d bytes of texts and %d images, want %d and 1", texts, images, MaxTitlePrompt)
 	}
 	for class, want := range map[llm.Class]bool{llm.InvalidRequest: true, llm.Overflow: true, llm.Overloaded: false} {
 		reduced, ok := q.withoutMedia(&llm.Error{Class: class})

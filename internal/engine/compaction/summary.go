@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -151,6 +149,7 @@ func (w *Writer) askModel(
 	var retries turnlog.RetryState
 	message := llm.Message{Role: llm.RoleUser, Parts: history.TextParts(question)}
 	for {
+		// Make one attempt. Its text is published once only: readers would see the beginning again.
 		answer, err := k.attempt(ctx, k.buildRequest(message), maxText, publish)
 		if err == nil {
 			err = answer.checkEnd(ctx)
@@ -161,6 +160,7 @@ func (w *Writer) askModel(
 		if ctx.Err() != nil {
 			return answer, context.Cause(ctx)
 		}
+		// Decide whether another one may succeed, and wait for it.
 		publish = nil
 		failure := llm.AsError(ctx, err)
 		if failure.Class == llm.Empty { // an answer that is no summary

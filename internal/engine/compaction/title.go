@@ -13,15 +13,15 @@ import (
 
 // The limits of generating a title. Beyond them the title is taken from the prompt.
 const (
-	Timeout      = time.Minute // of all attempts together
-	Attempts     = 3
-	MaxPrompt    = 16 << 10 // bytes of the prompt and its attached texts that are sent
-	MaxResponse  = 16 << 10 // bytes of the answer that are read
-	maxGenerated = 100      // characters of the title
+	TitleTimeout   = time.Minute // of all attempts together
+	TitleAttempts  = 3
+	MaxTitlePrompt = 16 << 10 // bytes of the prompt and its attached texts that are sent
+	MaxTitleAnswer = 16 << 10 // bytes of the answer that are read
+	maxTitle       = 100      // characters of the title
 )
 
 // Question is the instruction that precedes the session's first prompt in the request for a title.
-const Question = "Write the title of the conversation that begins with this message:"
+const TitleInstruction = "Write the title of the conversation that begins with this message:"
 
 // TitleRequest asks a model for the title of a session.
 type TitleRequest struct {
@@ -48,8 +48,8 @@ func (q TitleRequest) withoutMedia(e *llm.Error) (TitleRequest, bool) {
 // listMessages returns the messages of the request: the instruction, and the prompt within its bounds.
 func (q TitleRequest) listMessages() []llm.Message {
 	prompt := history.Lower([]session.Message{q.Prompt}, q.Model, q.Excluded...)
-	cutTexts(prompt, MaxPrompt)
-	return append([]llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(Question)}}, prompt...)
+	cutTexts(prompt, MaxTitlePrompt)
+	return append([]llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(TitleInstruction)}}, prompt...)
 }
 
 // cutTexts cuts the texts of the messages so that all together have at most maxBytes; nothing is left of some.
@@ -72,20 +72,20 @@ func cutTexts(ms []llm.Message, maxBytes int) {
 }
 
 // maxLength is the limit of a title from a prompt, in characters.
-const maxLength = 60
+const maxPromptTitle = 60
 
 // TitleFromText returns the first line with text, cut between words where it is long. A word that is too long by itself
 // is cut anywhere.
 func TitleFromText(prompt string) string {
 	title := firstLine(prompt)
-	if len(title) <= maxLength {
+	if len(title) <= maxPromptTitle {
 		return string(title)
 	}
-	title = title[:maxLength]
-	if space := strings.LastIndex(string(title[:maxLength-1]), " "); space > 0 {
+	title = title[:maxPromptTitle]
+	if space := strings.LastIndex(string(title[:maxPromptTitle-1]), " "); space > 0 {
 		return string(title)[:space] + "…"
 	}
-	title[maxLength-1] = '…'
+	title[maxPromptTitle-1] = '…'
 	return string(title)
 }
 

@@ -20,7 +20,7 @@ func TestTitleFromText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := TitleFromText(c.prompt)
-			if got != c.want || utf8.RuneCountInString(got) > maxLength {
+			if got != c.want || utf8.RuneCountInString(got) > maxPromptTitle {
 				t.Errorf("%q", got)
 			}
 		})

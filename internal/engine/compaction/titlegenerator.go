@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -67,15 +66,15 @@ func (g *TitleGenerator) recordTitle(
 // requestTitle asks the model for a title, with retries. title is "" if all attempts failed; used is nil if no usage is
 // known.
 func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (title string, used *session.RequestCost) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, TitleTimeout)
 	defer cancel()
 	// Titles have few attempts and little time: the prompt gives one as well.
 	limits := g.limits
-	limits.Attempts = Attempts
+	limits.Attempts = TitleAttempts
 	var retries turnlog.RetryState
 	k := &modelTask{sessionID: q.SessionID, model: q.Model, system: q.System, logger: g.journal.Logger}
 	for {
-		answer, err := k.attempt(ctx, k.buildRequest(q.listMessages()...), MaxResponse, nil)
+		answer, err := k.attempt(ctx, k.buildRequest(q.listMessages()...), MaxTitleAnswer, nil)
 		if err == nil {
 			return fromAnswer(answer.Text), k.used
 		}
@@ -97,8 +96,8 @@ func (g *TitleGenerator) requestTitle(ctx context.Context, q TitleRequest) (titl
 // fromAnswer returns the first line with text of an answer, without blocks of thinking.
 func fromAnswer(answer string) string {
 	title := firstLine(history.RemoveThinking(answer))
-	if len(title) > maxGenerated {
-		return string(title[:maxGenerated-3]) + "..."
+	if len(title) > maxTitle {
+		return string(title[:maxTitle-3]) + "..."
 	}
 	return string(title)
 }

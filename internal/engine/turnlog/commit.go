@@ -16,6 +16,7 @@ import (
 // Commit is not cancelled by ctx.
 func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eventlog.Draft) error {
 	ctx = context.WithoutCancel(ctx)
+	// Collect what is due. The first commit begins the message.
 	message, facts := r.message, append(r.dueEvents(), drafts...)
 	if message == "" {
 		message = r.config.Journal.NewMessageID()
@@ -24,6 +25,7 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 	if len(facts) == 0 {
 		return nil
 	}
+	// Append. After an uncertain commit look whether the events are there: a second message must not begin.
 	err := r.appendEvents(ctx, d, message, facts)
 	if err == nil || errors.Is(err, store.ErrUncertain) && r.isStored(ctx, message) {
 		started := r.message == ""
@@ -35,6 +37,7 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 	if err != nil {
 		return err
 	}
+	// Note what is stored; readers now know of new items, and get the text that these had by then.
 	for _, it := range r.order {
 		if it.endCommitted = it.done; !it.startCommitted {
 			it.startCommitted = true

@@ -141,6 +141,7 @@ func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
 
 // recordHostedResult settles a call that the provider ran, once. The result is stored verbatim.
 func (r *Recorder) recordHostedResult(ctx context.Context, ev llm.HostedResult) error {
+	// It must settle a call that the provider ran, and only once.
 	c := r.callByID[ev.ID]
 	switch {
 	case c == nil || !c.hosted:
@@ -150,6 +151,7 @@ func (r *Recorder) recordHostedResult(ctx context.Context, ev llm.HostedResult) 
 	case c.settled:
 		return newViolation("a second result for the call %q", ev.ID)
 	}
+	// Commit the settlement at once: the call has had its effect.
 	provider := session.CallProvider{Executed: true, Metadata: encodeMetadata(ev.Metadata)}
 	var d session.EventData = &session.ToolSuccess{
 		CallID: ev.ID, PartID: c.PartID, Structured: jsontext.Value(`{}`),

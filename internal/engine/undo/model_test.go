@@ -20,9 +20,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/engine/undo"
-
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/location/snapshot"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"

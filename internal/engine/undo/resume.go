@@ -29,6 +29,7 @@ func (r Reverter) completePhase(
 	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
 		return nil, err
 	}
+	// Restoring is not interrupted: half of the files would be a state that no session had.
 	ctx = context.WithoutCancel(ctx)
 	if err := fault.PassPoint(ctx, fault.RevertPlanned); err != nil {
 		return nil, err
@@ -38,6 +39,7 @@ func (r Reverter) completePhase(
 	if err := fault.PassPoint(ctx, fault.RevertRestored); err != nil {
 		return nil, err
 	}
+	// Record the end of the phase with what was left, and the sum of the changes that remain.
 	if back {
 		cleared := &session.RevertCleared{Kept: kept, Total: r.countRemaining(ctx, id, nil), Replaced: replaced}
 		return kept, r.Journal.AppendFacts(ctx, id, cleared)
@@ -127,6 +129,7 @@ func (r Reverter) putBack(ctx context.Context, steps []session.FileChange, faile
 			queue = append(queue, i)
 		}
 	}
+	// Find who removed the only copy of each content that could not be written, and reverse that.
 	for ; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
 		lost := steps[i].After.Blob

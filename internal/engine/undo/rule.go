@@ -106,6 +106,7 @@ func protectMoved(out *session.Revert, found []CallChange, force bool) {
 
 // addFile adds the file to those that the revert changes, or to those that stay.
 func addFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
+	// Conflicts stay, and what is there already, or cannot be written as a file.
 	switch {
 	case p.conflict != "":
 		out.Kept = append(out.Kept, session.KeptFile{
@@ -117,6 +118,7 @@ func addFile(out *session.Revert, path session.FilePath, now session.PathState, 
 	case now.Mode == session.ModeSubmodule || p.to.Mode == session.ModeSubmodule:
 		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonModule, State: now})
 	default:
+		// The rest changes; a forced change keeps copies of what it overwrites.
 		f := session.RevertedFile{Path: path, From: now, To: p.to, Reason: p.reason}
 		change := f.AsChange()
 		f.Status = change.Status()
@@ -173,6 +175,7 @@ type filePlan struct {
 func planFile(chain []CallChange, now session.PathState, force bool) filePlan {
 	first := chain[0].Before
 	out := filePlan{to: first}
+	// Find the newest change that is still there, then the first gap in the chain before it.
 	switch applied := newestApplied(chain, now); {
 	case applied == 0:
 		return filePlan{to: now}
@@ -192,6 +195,7 @@ func planFile(chain []CallChange, now session.PathState, force bool) filePlan {
 			}
 		}
 	}
+	// With force it returns to the beginning, and copies keep the versions of others.
 	if force && (out.to != first || out.conflict != "") {
 		return filePlan{to: first, backup: true, others: listOthers(chain, now)}
 	}

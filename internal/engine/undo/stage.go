@@ -64,6 +64,7 @@ func nameNotBroughtBack(staged *session.Revert, kept []session.KeptFile) *sessio
 
 // stagePlan stages a planned revert: it makes the copies, pins the contents, stores the plan, and restores the files.
 func (r Reverter) stagePlan(ctx context.Context, id session.ID, planned *session.Revert) error {
+	// Secure the contents first, so that nothing is lost if the process ends in between.
 	if err := r.keepCopies(ctx, planned); err != nil {
 		return err
 	}
@@ -81,6 +82,7 @@ func (r Reverter) stagePlan(ctx context.Context, id session.ID, planned *session
 			return err
 		}
 	}
+	// Store the plan, then carry it out. A later process completes what this one does not.
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertStaged{Revert: *planned}); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ func (r *ChangeRecorder) readTasks(ctx context.Context, id session.ID, before ta
 	if t = before; t.calls == nil {
 		t.calls, t.prompts = map[session.MessageID]Call{}, map[session.MessageID]session.MessageID{}
 	}
+	// Read what is new. The mark avoids decoding every call of a long session.
 	mark := []byte(`"tool":"` + tool.NameTask + `"`)
 	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
 		rows, err := rd.Events(id, t.seq, 0, session.KindStepStarted, session.KindToolCalled)
@@ -159,6 +160,7 @@ func (r *ChangeRecorder) mergeTree(ctx context.Context, id session.ID, l *Ledger
 // addTask adds the changes of a subagent for tasks, whose origins are those by prompt. It returns the commands of the
 // subagent, with their origins.
 func (l *Ledger) addTask(child *Ledger, origins map[session.MessageID]Call) (commands []*command) {
+	// Changes and gaps count for the call that gave the subagent its prompt.
 	for _, c := range child.Changes {
 		if origin, ok := origins[c.PromptID]; ok {
 			c.Origin, c.By = origin, []session.ID{c.SessionID}
@@ -171,6 +173,7 @@ func (l *Ledger) addTask(child *Ledger, origins map[session.MessageID]Call) (com
 			l.Gaps = append(l.Gaps, g)
 		}
 	}
+	// So do its commands; all of them are returned, also those of other prompts.
 	for _, c := range child.copyCommands() {
 		origin, ok := origins[c.PromptID]
 		if c.origin = origin; ok {

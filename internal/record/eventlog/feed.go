@@ -47,8 +47,10 @@ func (f *feeder) start(ctx context.Context) bool {
 	return err == nil
 }
 
+// readRound yields what has happened since the cursor. It returns false if the reader stops.
 func (f *feeder) readRound(ctx context.Context) bool {
 	seen := f.cursor
+	// Yield the stored events up to the newest.
 	for ctx.Err() == nil && f.log.hub.hasEventsAfter(f.cursor) {
 		seen = f.log.hub.newestPosition() // events missing up to here are damaged and never come
 		events, err := f.log.readFeedPage(ctx, f.cursor)
@@ -64,6 +66,7 @@ func (f *feeder) readRound(ctx context.Context) bool {
 			break
 		}
 	}
+	// Then the live updates, which belong after them.
 	seen = max(seen, f.cursor)
 	return f.yieldLive(func() ([]session.Fragment, []Notice, int64) {
 		return f.log.hub.feedUpdates(f.cursor, seen, f.offsets, f.notice)

@@ -20,6 +20,7 @@ func newFeedCache() feedCache { return feedCache{turn: make(chan struct{}, 1)} }
 
 // readFeedPage returns up to page events with position > after, without gap.
 func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, error) {
+	// One reader at a time, so that many streams cause one read of a new page.
 	s := &l.feedCache
 	select {
 	case s.turn <- struct{}{}:
@@ -27,6 +28,7 @@ func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, e
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
+	// The last page may have what comes next.
 	if s.after <= after {
 		i, _ := slices.BinarySearchFunc(
 			s.events, after+1, func(e session.Event, p int64) int { return int(e.Position - p) },
@@ -35,6 +37,7 @@ func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, e
 			return s.events[i:], nil
 		}
 	}
+	// Else read a page, and keep it.
 	var rows []store.EventRow
 	err := l.store.View(ctx, func(r store.Reader) (err error) {
 		rows, err = r.Events("", after, page)

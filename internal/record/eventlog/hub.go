@@ -72,11 +72,13 @@ func (h *hub) addCommitted(events []session.Event) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	// Note the events in order.
 	l := h.sessions[events[0].SessionID]
 	for _, e := range events {
 		h.position = max(h.position, e.Position)
 		l = h.noteEvent(l, e)
 	}
+	// Signal the streams of the session, then those of all sessions; they read by themselves.
 	if l != nil {
 		for w := range l.waiters {
 			w.signal()
@@ -88,7 +90,9 @@ func (h *hub) addCommitted(events []session.Event) {
 	}
 }
 
+// noteEvent brings what the hub keeps of a session up to date. l is nil if it keeps nothing of it.
 func (h *hub) noteEvent(l *liveSession, e session.Event) *liveSession {
+	// A session is followed from its first open item, or from its first stream, on.
 	if it := startedItem(e); it != nil {
 		l = h.liveSessionOf(e.SessionID)
 		l.items = append(l.items, it)
@@ -97,6 +101,7 @@ func (h *hub) noteEvent(l *liveSession, e session.Event) *liveSession {
 		return nil
 	}
 	l.head = max(l.head, e.Seq)
+	// Items end by themselves, with their turn, or with the session.
 	if part := endedItem(e.Data); part != "" {
 		l.dropItems(func(it *openItem) bool { return it.fragment.PartID == part })
 	}
@@ -106,6 +111,7 @@ func (h *hub) noteEvent(l *liveSession, e session.Event) *liveSession {
 	case *session.StepEnded, *session.StepFailed: // whatever a turn left open ends with it
 		l.dropItems(func(it *openItem) bool { return it.fragment.MessageID == session.ChangedTurn(e.Data) })
 	}
+	// Streams get recent events from memory.
 	if len(l.waiters) > 0 {
 		l.keepRecent(e)
 	}
@@ -154,12 +160,14 @@ func (l *liveSession) dropItems(gone func(*openItem) bool) {
 	l.items = slices.DeleteFunc(l.items, gone)
 }
 
+// publish appends a delta to the open item of the part, and signals the streams.
 func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64) {
 	if delta == "" {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	// Without an entry the session has neither an open item nor a stream.
 	l := h.sessions[id]
 	if l == nil {
 		return
