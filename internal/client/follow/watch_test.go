@@ -1,0 +1,163 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// server answers for the session ses_1, whose events are renames. What it does at each request is in plan.
+type server struct {
+	mu      sync.Mutex          // guards gone and streams
+	newest  int64               // seq
+	streams []func(w io.Writer) // what the requests for a stream get; the last stream stays open
+	gone    int                 // so many requests fail once the first stream broke
+	idle    chan struct{}       // closed when the session is idle
+	missing bool                // the session was deleted
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	fail := func(e *session.Error) {
+		status, body := api.EncodeError(e, api.ErrorContext{})
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/api/session/ses_1")
+	s.mu.Lock()
+	fails := s.gone > 0 && path != "/event"
+	if fails {
+		s.gone--
+	}
+	s.mu.Unlock()
+	switch {
+	case fails:
+		panic(http.ErrAbortHandler)
+	case s.missing:
+		fail(session.NotFound("session", "ses_1"))
+	case path == "/event":
+		w.Header().Set("Content-Type", "text/event-stream")
+		s.mu.Lock()
+		write := s.streams[0]
+		s.streams = s.streams[1:]
+		isLast := len(s.streams) == 0
+		s.mu.Unlock()
+		write(w)
+		flush(w)
+		if isLast {
+			<-r.Context().Done()
+		}
+	case path == "/wait":
+		<-s.idle
+		w.WriteHeader(http.StatusNoContent)
+	case path == "/history":
+		e := session.Errorf(session.CodeConflict, "beyond the end")
+		e.Kind, e.ID = api.KindCursor, strconv.FormatInt(s.newest, 10)
+		fail(e)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":{"id":"ses_1"}}`)
+	}
+}
+
+// renamed writes the frame of an event.
+func renamed(w io.Writer, seqs ...int) {
+	for _, seq := range seqs {
+		fmt.Fprintf(w, "id: %d\ndata: {\"id\":\"evt_%d\",\"type\":\"session.next.renamed\",\"durable\":{\"aggregateID\":\"ses_1\","+
+			"\"seq\":%d,\"version\":1},\"data\":{\"timestamp\":1,\"sessionID\":\"ses_1\",\"title\":\"T\"}}\n\n", seq, seq, seq)
+	}
+}
+
+// watch returns what a watch reports of the session until it says the last word, or nothing for an hour.
+func watch(t *testing.T, s *server, o follow.Options, expectIdle bool, last string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of the bubble's clock
+	defer cancel()
+	c := &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(s)}}
+	w := follow.Start(ctx, c, "ses_1", o)
+	defer w.Stop()
+	if expectIdle {
+		w.ExpectIdle()
+	}
+	var seen []string
+	for u := range w.C {
+		switch {
+		case u.Event != nil:
+			seen = append(seen, strconv.FormatInt(u.Event.Seq, 10))
+		case u.Idle:
+			seen = append(seen, "idle")
+		case u.Lost != nil:
+			seen = append(seen, "lost")
+		case u.Found:
+			seen = append(seen, "found")
+		case errors.Is(u.End, &session.Error{Code: session.CodeNotFound}):
+			seen = append(seen, "deleted")
+		case u.End != nil:
+			seen = append(seen, "end: "+u.End.Error())
+		}
+		if seen[len(seen)-1] == last {
+			break
+		}
+	}
+	return strings.Join(seen, " ")
+}
+
+// TestWatch: each event is reported once and in order, over as many streams as it takes, and the session is idle only
+// when all its events were reported.
+func TestWatch(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for name, tt := range map[string]struct {
+		server *server
+		last   string
+		want   string
+	}{
+		"idle after its last event": {
+			&server{newest: 3, streams: []func(io.Writer){func(w io.Writer) {
+				renamed(w, 1)
+				flush(w)
+				time.Sleep(time.Minute / 2) // the session is idle long before its stream says so
+				renamed(w, 2, 3)
+			}}, idle: closed}, "idle", "1 2 3 idle",
+		},
+		"two streams that overlap": {
+			&server{newest: 4, streams: []func(io.Writer){
+				func(w io.Writer) { renamed(w, 1, 2) },
+				func(w io.Writer) { renamed(w, 2, 3, 4) },
+			}, idle: closed}, "idle", "1 2 lost found 3 4 idle",
+		},
+		"a server that is gone for a while": {
+			&server{newest: 2, gone: 7, streams: []func(io.Writer){
+				func(w io.Writer) { renamed(w, 1) },
+				func(w io.Writer) { renamed(w, 2) },
+			}, idle: closed}, "idle", "1 lost found 2 idle",
+		},
+		"deleted": {&server{missing: true, idle: closed}, "deleted", "deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if got := watch(t, tt.server, follow.Options{After: 0}, true, tt.last); got != tt.want {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func flush(w io.Writer) {
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
