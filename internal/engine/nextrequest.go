@@ -37,10 +37,10 @@ func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRe
 	if err := e.journal.Store.View(ctx, f.readBoundary); err != nil {
 		return nil, nil, err
 	}
-	input, release, err := e.sampleLocation(ctx, f.now)
+	input, releaseScope, err := e.sampleLocation(ctx, f.now)
 	defer func() {
 		if err != nil {
-			release()
+			releaseScope()
 		}
 	}()
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *Engine) BuildNextRequest(ctx context.Context, id session.ID) (q *NextRe
 	if last := input.history.LastRequested(); last != nil {
 		q.Last = last
 	}
-	return q, release, nil
+	return q, releaseScope, nil
 }
 
 // forecast brings a sampled boundary to where the next turn's boundary would bring it.

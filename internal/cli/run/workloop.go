@@ -31,6 +31,7 @@ type workLoop struct {
 	late     <-chan time.Time  // --timeout passed; likewise
 	stopped  cli.ExitCode      // why we interrupted the session; 0: we did not
 	left     bool              // the person has left the conversation
+	answered bool              // without a prompt: an answer was sent, and no event has followed
 
 	watch     *follow.Watch
 	calls     sync.WaitGroup
@@ -111,7 +112,9 @@ func (l *workLoop) deliverAnswers(ctx context.Context) error {
 	ctx, stop := l.inv.UntilSignal(ctx)
 	defer stop()
 	err := l.desk.deliver(ctx, l.client)
-	l.watch.ExpectIdle()
+	if l.progress == nil {
+		l.answered = true
+	}
 	return err
 }
 
@@ -132,6 +135,10 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 	switch {
 	case u.Event != nil:
 		l.cursor = u.Event.Seq
+		if l.answered {
+			l.answered = false
+			l.watch.ExpectIdle()
+		}
 		if l.progress == nil || l.progress.Apply(*u.Event) {
 			l.handleAsk(u.Event.Data)
 			l.view.ShowEvent(*u.Event)
@@ -188,7 +195,8 @@ func (l *workLoop) handleTask(e *follow.TaskEvent) {
 func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
 	switch {
 	case l.progress == nil:
-		return !l.desk.isAsking() && len(l.desk.answers) == 0, nil // an answer continues work that was cut off
+		// An answer continues work that was cut off, also in the session of a task first.
+		return !l.desk.isAsking() && len(l.desk.answers) == 0 && !l.answered, nil
 	case l.stopped != 0 || l.progress.IsComplete():
 		return true, nil
 	case l.resuming:
