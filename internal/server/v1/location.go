@@ -2,8 +2,9 @@ package v1
 
 import (
 	"cmp"
-	"github.com/go-json-experiment/json/jsontext"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/models"
