@@ -176,25 +176,6 @@ func (d *askDesk) showNext(ctx context.Context, c *api.Client, sent follow.Answe
 	})
 }
 
-// settlePendingAsks handles requests that were pending before this prompt, which would keep the session from it. A
-// person is asked, a policy of the command line decides, and a run without either fails. With --queue they are left to
-// others.
-func (s *setup) settlePendingAsks(ctx context.Context) error {
-	if !s.plan.existing {
-		return nil
-	}
-	asks, err := follow.PendingAsks(ctx, s.client, s.plan.id)
-	if err != nil {
-		return err
-	}
-	for _, a := range asks {
-		if err := s.desk.settleEarlier(a, s.plan.delivery); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // settleEarlier handles a request that was pending before the prompt.
 func (d *askDesk) settleEarlier(a session.PendingAsk, delivery session.Delivery) error {
 	switch {

@@ -244,6 +244,25 @@ func (s *setup) notePendingPrompts(ctx context.Context) error {
 	return nil
 }
 
+// settlePendingAsks handles requests that were pending before this prompt, which would keep the session from it. A
+// person is asked, a policy of the command line decides, and a run without either fails. With --queue they are left to
+// others.
+func (s *setup) settlePendingAsks(ctx context.Context) error {
+	if !s.plan.existing {
+		return nil
+	}
+	asks, err := follow.PendingAsks(ctx, s.client, s.plan.id)
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		if err := s.desk.settleEarlier(a, s.plan.delivery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // expandCommand makes the run's prompt from its command, once: what the template has run is not run again after a lost
 // connection.
 func (s *setup) expandCommand(ctx context.Context) error {
