@@ -125,13 +125,16 @@ func (b *txn) writeFile() error {
 }
 
 // Move moves all credentials to a place and returns how many were elsewhere. If one cannot be moved, none is.
+// It does so in one update of the file, so that an error leaves every entry where it was.
 func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 	if to == InKeyring && s.keyring == nil {
 		return 0, errNoKeyring
 	}
+	// The keyring may ask the user to unlock it, so wait as long as for a prompt.
 	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
 	err = s.update(ctx, func(b *txn) error {
+		// Leave out what is there already, and invalid entries, whose secret cannot be read.
 		for _, provider := range slices.Sorted(maps.Keys(b.all)) {
 			if b.all[provider].placeOf() == to || b.all[provider].invalid != "" {
 				continue
@@ -140,6 +143,8 @@ func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 			if err != nil {
 				return err
 			}
+			// put falls back to the file if the keyring refuses. That is right for a login, but here it is a
+			// failure.
 			if err := b.put(ctx, provider, e, to); err != nil {
 				return err
 			}
@@ -151,6 +156,7 @@ func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 		}
 		return nil
 	})
+	// The update was rolled back, so none was moved.
 	if err != nil {
 		moved = 0
 	}
