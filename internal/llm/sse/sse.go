@@ -104,6 +104,8 @@ type decoder struct {
 
 // feedChunk consumes one chunk. It reports whether the consumer wants more frames.
 func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, error) {
+	// A line may end in CR, LF or CRLF. The LF of a CRLF may come in the next chunk; it must not count as an empty
+	// line.
 	for len(chunk) > 0 {
 		if d.skipLF {
 			d.skipLF = false
@@ -112,6 +114,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 				continue
 			}
 		}
+		// An incomplete line is kept for the next chunk.
 		end := lineEnd(chunk)
 		if end < 0 {
 			d.line = append(d.line, chunk...)
@@ -120,6 +123,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 		line := chunk[:end]
 		d.skipLF = chunk[end] == '\r'
 		chunk = chunk[end+1:]
+		// Complete a line that began in an earlier chunk.
 		if len(d.line) > 0 {
 			d.line = append(d.line, line...)
 			line = d.line
@@ -127,6 +131,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 		if err := d.checkLimit(len(line)); err != nil {
 			return false, err
 		}
+		// Parse the line. An empty one ends a frame.
 		frame, ok := d.parseLine(line)
 		d.line = d.line[:0]
 		if ok && !yield(frame, nil) {
