@@ -120,14 +120,17 @@ func requestOptions(options jsontext.Value) map[string]jsontext.Value {
 // credentialFor returns the key of a vendor, or a credential that fetches tokens or signs requests. Both are empty if
 // the vendor needs none or none is known.
 func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider.Credential, error) {
+	// A token that the configuration names replaces the key, for Anthropic's protocol only.
 	token := m.settingsFor(row.ID).getText("authToken")
 	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.AuthKey {
 		return token, nil, nil
 	}
+	// A stored or exported key goes before the vendor's own way, except for Copilot, where the key is the login.
 	key, err := m.findKey(row.ID, env)
 	if err != nil {
 		return "", nil, err
 	}
+	// Otherwise the vendor's way: request signatures, or tokens that are fetched and renewed.
 	switch row.Scheme {
 	case provider.AuthAWS:
 		if key == "" {

@@ -140,11 +140,13 @@ func marshalMembers(members map[string]jsontext.Value) jsontext.Value {
 
 // problemText says where a value cannot be read, and what is expected there.
 func problemText(err error) string {
+	// Only an error of types has a place; anything else is broken JSON.
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return "it is not JSON"
 	}
 	at := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
+	// Say what is expected: the error's own words, or the kind of the Go type that the value must fit.
 	want := "something else"
 	switch {
 	case errors.Is(err, errFraction), errors.Is(err, errNegative):
@@ -165,6 +167,7 @@ func problemText(err error) string {
 			want = "an object"
 		}
 	}
+	// The place is empty if the whole value is meant.
 	if at == "" {
 		return "want " + want
 	}
