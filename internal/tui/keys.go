@@ -153,7 +153,7 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		if !m.editor.MoveRow(1, width) {
 			recallPrompt(m, -1)
 		}
-	// Scroll the transcript. Upwards, older messages are read when the end of the known ones is near.
+	// Scroll the transcript. Upwards, older messages are read once the first known one is on the screen.
 	case "pgup":
 		m.transcript.ScrollBy(-max(m.height/2, 1))
 		return readOlder(m)
