@@ -52,6 +52,8 @@ func ReadFramesToEnd(r io.Reader, limit int) iter.Seq2[Frame, error] {
 	return readFrames(r, limit, true)
 }
 
+// readFrames returns the frames of r until its end or its first error. With unended, a last frame without a blank line
+// counts too. No frame may be larger than limit; 0 is DefaultLimit.
 func readFrames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -61,10 +63,12 @@ func readFrames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 		chunk := make([]byte, chunkSize)
 		for empty := 0; ; {
 			n, err := r.Read(chunk)
+			// A reader that returns nothing again and again would loop forever.
 			empty++
 			if n > 0 {
 				empty = 0
 			}
+			// Data that came with an error is used before the error is.
 			if more, feedErr := d.feedChunk(chunk[:n], yield); feedErr != nil {
 				yield(Frame{}, feedErr)
 				return
