@@ -29,6 +29,8 @@ func (g authCommands) authCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// authLogin returns the command that stores a key or logs in. The way is decided in this order: a provider from the
+// list if none is named, an organisation for a URL, the browser, else a key that is read without echo.
 func (g authCommands) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
 	var provider, method string // OpenCode's names of them

@@ -126,6 +126,7 @@ type claimState struct {
 	Unrun   []string     `json:"unrun,omitzero"` // files that are not run, beside which the project allows nothing
 }
 
+// showClaim prints the content of the project that needs trust, with the reasons, and whether it is trusted.
 func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	// For programs: all facts and the hash.
 	c := cfg.Claim

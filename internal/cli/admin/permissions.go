@@ -80,6 +80,8 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 	return append([]session.PendingAsk{}, asks...), err
 }
 
+// permissionReply returns the command that answers a request. It checks the combination of the flags first, then finds
+// the request by its id or the beginning of it.
 func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
 	var lifetime string

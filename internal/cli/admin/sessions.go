@@ -32,6 +32,8 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits
+// and formats.
 func (g sessionCommands) sessionList() *cobra.Command {
 	var asJSON, all, archived bool
 	var limit int
@@ -48,6 +50,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			if format != "table" && format != "json" {
 				return cli.UsageErrorf("--format must be table or json, got %q", terminal.FirstLine(format, 40))
 			}
+			// Find the sessions, then print them in the format that is asked for.
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				root := session.ID("")
 				q := api.SessionQuery{Directory: g.inv.Dir, Search: search, Archived: archived, Parent: &root}

@@ -162,6 +162,8 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	}
 }
 
+// printCall prints a call with its outcome, and with --full its result. A call that completed may have failed all the
+// same, such as a command with an exit code.
 func (t *transcript) printCall(c *session.Tool) {
 	what := describe.DescribeCall(c.Name, c.State.Input)
 	failure, lines := describe.DescribeFailure(c.Name, c.State.Structured)

@@ -30,6 +30,7 @@ type agentSpec struct {
 	global, asJSON                          bool
 }
 
+// agentCreateCommand returns the command that creates an agent; createAgent does the work.
 func (g agentCommands) agentCreateCommand() *cobra.Command {
 	var n agentSpec
 	cmd := &cobra.Command{

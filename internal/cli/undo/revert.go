@@ -34,6 +34,8 @@ func (f *revertFlags) check(message string) error {
 	return nil
 }
 
+// revertCommand returns the command that takes a session back to before a message. Arguments are optional from the
+// left: with one, it is the message, unless it is the name of a session.
 func (g commands) revertCommand() *cobra.Command {
 	var f revertFlags
 	cmd := &cobra.Command{
