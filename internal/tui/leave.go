@@ -60,8 +60,8 @@ func leaveChoice(m *model, pid int) *dialog.Choice {
 		Options: []dialog.Reply{{Key: "s", Label: "stop the work and leave", Do: stop}},
 	}
 	stay := dialog.Reply{Key: "c", Label: "stay"}
-	// Who does the work decides what leaving means: this process cannot leave it running, a server or a process of
-	// its own goes on.
+	// The process that does the work decides what leaving means: this one cannot leave it running, a server or a
+	// process of its own goes on.
 	switch {
 	case pid == os.Getpid():
 		d.Text = []string{"This process does the work, so that it ends when cairn does. It can be continued later."}

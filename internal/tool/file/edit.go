@@ -84,8 +84,8 @@ func (t *editTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	return done.formatOutput(), nil
 }
 
-// plan returns the new content of the file and what the model is told about the edit. It keeps the file's byte order
-// mark and line ends, whichever the model used in its texts.
+// plan returns the new content of the file and the message to the model. It keeps the file's byte order mark
+// and line ends, whichever the model used in its texts.
 func (in editInput) plan(before fileState) ([]byte, string, error) {
 	// Decide by the state of the file: create it, or refuse.
 	switch {
