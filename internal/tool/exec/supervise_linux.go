@@ -77,7 +77,9 @@ func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) 
 	if err != nil {
 		return err
 	}
+	// A supervisor that just started gets the rest of its start time.
 	_ = s.conn.SetDeadline(time.Now().Add(max(acceptTimeout, startTimeout-time.Since(s.started))))
+	// The descriptors travel with the first four bytes, the length of the order.
 	var fds []int
 	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
@@ -88,6 +90,7 @@ func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) 
 	if _, err := s.conn.Write(text[4:]); err != nil {
 		return err
 	}
+	// Start the command only when the supervisor has accepted the whole order.
 	switch m, ok := s.read(); {
 	case m.Error != "":
 		return errors.New(m.Error)
