@@ -90,6 +90,7 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	return statefile.WithLock(waiting, s.path, func() (err error) {
+		// Read both files under the lock, and run the change on them.
 		b := &txn{Store: s}
 		if b.all, err = s.readFile(); err != nil {
 			return err
@@ -97,6 +98,8 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 		if b.orphans, err = s.readOrphans(); err != nil {
 			return err
 		}
+		// The list of orphans is written first: a crash after it leaves an entry that is listed, never one that is
+		// lost.
 		before := maps.Clone(b.orphans)
 		if err = f(b); err == nil && !maps.Equal(before, b.orphans) {
 			err = b.writeOrphans(b.orphans)
@@ -104,6 +107,7 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 		if err == nil && b.changed {
 			err = b.writeFile()
 		}
+		// The change failed: clean up by what the file says, not by what f did to its copy.
 		if err != nil {
 			if b.all, _ = s.readFile(); b.all == nil {
 				return err

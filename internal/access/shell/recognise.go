@@ -98,9 +98,11 @@ func (r *recogniser) skipContinued() bool {
 
 // readCommand reads one simple command and the operator behind it.
 func (r *recogniser) readCommand() (c Command, err error) {
+	// The text of the command ends with its last word or redirection, without a comment behind it.
 	start, end := r.at, r.at
 	for {
 		continued := r.skipBlanks()
+		// # begins a comment; at the start of a continued line it is refused below.
 		switch b := r.peekByte(0); {
 		case b == '#' && !continued:
 			r.skipComment()
@@ -152,6 +154,7 @@ func (r *recogniser) readArgument(c *Command) error {
 	if err != nil {
 		return err
 	}
+	// Digits directly before a redirection are its descriptor, unless they are quoted, which is refused.
 	next := r.peekByte(0)
 	if isDigits(w.Text) && (next == '<' || next == '>') {
 		if w.Source != "1" && w.Source != "2" {
@@ -159,10 +162,12 @@ func (r *recogniser) readArgument(c *Command) error {
 		}
 		return r.readRedirection(c, w.Source)
 	}
+	// Behind the command name every word is an argument.
 	if len(c.Words) > 0 {
 		c.Words = append(c.Words, w)
 		return nil
 	}
+	// The command name: refuse what bash would not run as a program of this name.
 	if name := assignedName(w.Source); name != "" {
 		return r.refuseAt(start, "the assignment of "+name, "leave it out and write values where they are used")
 	}
