@@ -138,6 +138,7 @@ func nameOf(m hujson.ObjectMember) string {
 }
 
 func setAt(v *hujson.Value, path []string, value jsontext.Value) error {
+	// Descend along the path and create what is missing, in the style of the lines around it.
 	indent, inline := "", false
 	for i, name := range path {
 		o, ok := v.Value.(*hujson.Object)
