@@ -344,16 +344,19 @@ const maxErrorBody = 64 << 10
 
 // readFailure reads the body of a failed response and classifies it.
 func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Reader, secrets []string) *llm.Error {
+	// Read a bounded part of the body; what arrived before an error still tells the reason.
 	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
+	// A proxy refused, not the provider.
 	if resp.StatusCode == http.StatusProxyAuthRequired {
 		return proxyRefusal("in between", m.host, resp)
 	}
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
+	// Add what helps with a wrong address: the address itself, or where it redirects to.
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil && blamesAddress(e.Message) {
 		at := resp.Request.URL
 		e.Message += fmt.Sprintf(" (at %s://%s%s)", at.Scheme, at.Host, at.EscapedPath())
@@ -392,6 +395,7 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 		_, credential, _ := strings.Cut(v, " ")
 		out = append(out, v, credential)
 	}
+	// Headers by their names.
 	for name, values := range sent {
 		name = strings.ToLower(name)
 		if slices.ContainsFunc(
@@ -403,6 +407,7 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 			}
 		}
 	}
+	// Declarations of hosted tools.
 	for _, tool := range req.Tools {
 		for _, v := range redact.FindSecrets(tool.Hosted, redact.IsCredentialName) {
 			add(v)

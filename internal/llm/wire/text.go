@@ -41,11 +41,13 @@ func unescape(raw jsontext.Value) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
 	}
+	// Most strings have no escapes and are returned as they are.
 	s := []byte(raw[1 : len(raw)-1])
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
 		return s
 	}
+	// Copy up to each escape, and decode it.
 	out := make([]byte, 0, len(s))
 	for i >= 0 && i+1 < len(s) {
 		out = append(out, s[:i]...)
