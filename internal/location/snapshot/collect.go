@@ -108,6 +108,7 @@ func (f blobFile) isRetained(pinned map[string]bool) bool {
 func (b *Blobs) listFiles(ctx context.Context) (out []blobFile, err error) {
 	top := filepath.Join(b.dir, "blobs")
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		// A file or folder that another process removes meanwhile is no error.
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil

@@ -157,6 +157,7 @@ func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, omittedFiles
 		return nil, nil, err
 	}
 	defer root.Close()
+	// Find the files, then store what changed. began tells which times are too recent to be trusted.
 	w := &dirWalk{options: d.options, root: root, rules: gitignore.New(""), omitted: omittedFiles{}}
 	began := time.Now()
 	if err := w.visit(ctx, cmp.Or(filepath.ToSlash(d.options.Scope), ".")); err != nil {
