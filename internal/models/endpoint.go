@@ -175,16 +175,19 @@ func (m *Set) gitHubToken(id, key string) (string, provider.TokenCache, error) {
 // keyring does not give out counts as known, so that a request with it fails with the reason instead of going to
 // another provider.
 func (m *Set) IsReady(id string, env []string) bool {
+	// A provider outside of the table has a key only.
 	row, known := provider.Find(id)
 	if !known {
 		key, err := m.findKey(id, env)
 		return err == nil && key != "" || IsKeyUnreachable(err)
 	}
+	// The address: configured, or of the table with its settings.
 	if m.Config.Provider[id].BaseURL() == "" {
 		if _, err := m.withKey(row, env).ResolveBaseURL(m.endpointLookup(id)); err != nil {
 			return false
 		}
 	}
+	// The credential. Those that are fetched are ready if their sources exist; no request is sent.
 	key, credential, err := m.credentialFor(row, env)
 	if IsKeyUnreachable(err) {
 		return true

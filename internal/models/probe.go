@@ -124,6 +124,7 @@ func redactQuery(address string) string {
 
 // examineKey says where the key comes from, and never shows it.
 func (p providerProbe) examineKey(row provider.Vendor) finding.Finding {
+	// A configured key has precedence.
 	f := finding.Finding{Level: finding.OK, What: "key"}
 	id, env := p.provider.ID, p.provider.Env
 	configured := p.models.Config.Provider[id]
@@ -131,6 +132,7 @@ func (p providerProbe) examineKey(row provider.Vendor) finding.Finding {
 		f.Detail = "in the configuration"
 		return f
 	}
+	// Then a stored key or a variable, with a warning if it stands in for one that cannot be read.
 	stored, ok, err := p.pool.Auth.Get(id, KeyVariables(id, env)...)
 	switch {
 	case err != nil:
