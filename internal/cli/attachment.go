@@ -37,6 +37,7 @@ func (a *Invocation) ReadAttachments(names []string) ([]session.File, error) {
 // ReadAttachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
 // tools.
 func (a *Invocation) ReadAttachment(name string) (session.File, error) {
+	// Find the file; what is no regular file is named or refused.
 	path, err := a.ResolvePath(name)
 	if err != nil {
 		return session.File{}, err
@@ -53,6 +54,7 @@ func (a *Invocation) ReadAttachment(name string) (session.File, error) {
 	case !info.Mode().IsRegular():
 		return session.File{}, UsageErrorf("--file: %s is not a regular file", path)
 	}
+	// Read it within the limit. Its content decides the type, not its name.
 	data, err := readAtMost(path, maxAttachment)
 	if err != nil {
 		return session.File{}, err
@@ -64,6 +66,7 @@ func (a *Invocation) ReadAttachment(name string) (session.File, error) {
 			path,
 		)
 	}
+	// The content travels in the prompt, since a server may run on another machine.
 	return session.File{
 		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
 		Mime: mime, Name: filepath.Base(path),

@@ -130,6 +130,7 @@ func CheckSessionName(field, name string) error {
 
 // FindSession returns the session with this id, with this beginning of an id, or the newest one for "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
+	// "last" is the newest session of the directory.
 	if name == "last" {
 		return NewestSession(
 			ctx,
@@ -138,6 +139,7 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 			"cairn session list --all shows those of other directories; cairn run \"…\" starts one",
 		)
 	}
+	// An id is complete: ask for it.
 	if err := CheckSessionName("the session's id", name); err != nil {
 		return nil, err
 	}
@@ -145,6 +147,8 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return s, err
 	}
+	// Else it may be the beginning of one: look among the newest sessions, archived ones too. At least 8 bytes are
+	// needed.
 	list, _, lerr := listSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
 	if lerr != nil {
 		return nil, err
@@ -155,6 +159,7 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 			found = append(found, s)
 		}
 	}
+	// Exactly one must match.
 	if len(found) == 1 {
 		return found[0], nil
 	}

@@ -40,9 +40,11 @@ func NewestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2
 // or the number of a prompt. The output of a command of the user has an id of its own in V1, and stands for the
 // command. If name stands for no message or several, the error suggests ids and has the exit code for usage.
 func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name string) (session.MessageID, error) {
+	// A number counts prompts.
 	if n, err := strconv.Atoi(name); err == nil {
 		return FindPrompt(ctx, c, s, n)
 	}
+	// Search from the newest message; an equal id ends the search, beginnings are collected.
 	const minBeginning = 8
 	var ids []string
 	var matches []session.MessageID
@@ -64,6 +66,7 @@ func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 			}
 		}
 	}
+	// One message matches, perhaps with both of its ids; otherwise suggest ids.
 	if matches = slices.Compact(matches); len(matches) == 1 {
 		return matches[0], nil
 	}

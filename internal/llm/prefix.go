@@ -179,9 +179,12 @@ func (f *fieldHash) writeValues(m map[string]jsontext.Value) {
 	}
 }
 
+// writeParts adds parts to the hash. Each value has a length or a number before it, so that no two lists of parts write
+// the same bytes. A new field of a Part belongs here: equal hashes must mean equal prefixes.
 func (f *fieldHash) writeParts(parts []Part) {
 	f.writeNumber(len(parts))
 	for _, p := range parts {
+		// The type comes first, so that parts of different kinds with equal fields differ.
 		f.writeText(fmt.Sprintf("%T", p))
 		switch p := p.(type) {
 		case Text:

@@ -120,14 +120,17 @@ func requestOptions(options jsontext.Value) map[string]jsontext.Value {
 // credentialFor returns the key of a vendor, or a credential that fetches tokens or signs requests. Both are empty if
 // the vendor needs none or none is known.
 func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider.Credential, error) {
+	// A token that the configuration names replaces the key, for Anthropic's protocol only.
 	token := m.settingsFor(row.ID).getText("authToken")
 	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.AuthKey {
 		return token, nil, nil
 	}
+	// A stored or exported key goes before the vendor's own way, except for Copilot, where the key is the login.
 	key, err := m.findKey(row.ID, env)
 	if err != nil {
 		return "", nil, err
 	}
+	// Otherwise the vendor's way: request signatures, or tokens that are fetched and renewed.
 	switch row.Scheme {
 	case provider.AuthAWS:
 		if key == "" {
@@ -172,16 +175,19 @@ func (m *Set) gitHubToken(id, key string) (string, provider.TokenCache, error) {
 // keyring does not give out counts as known, so that a request with it fails with the reason instead of going to
 // another provider.
 func (m *Set) IsReady(id string, env []string) bool {
+	// A provider outside of the table has a key only.
 	row, known := provider.Find(id)
 	if !known {
 		key, err := m.findKey(id, env)
 		return err == nil && key != "" || IsKeyUnreachable(err)
 	}
+	// The address: configured, or of the table with its settings.
 	if m.Config.Provider[id].BaseURL() == "" {
 		if _, err := m.withKey(row, env).ResolveBaseURL(m.endpointLookup(id)); err != nil {
 			return false
 		}
 	}
+	// The credential. Those that are fetched are ready if their sources exist; no request is sent.
 	key, credential, err := m.credentialFor(row, env)
 	if IsKeyUnreachable(err) {
 		return true

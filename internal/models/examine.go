@@ -88,6 +88,7 @@ func examineFacts(pool *Pool, set *Set) []finding.Finding {
 	add := func(detail, fix string) {
 		found = append(found, finding.Finding{Level: finding.Warning, What: "models", Detail: detail, Fix: fix})
 	}
+	// The list itself: a file that cannot be read, or an old one.
 	file := pool.FactsFile()
 	if err := pool.Facts.Check(); err != nil && file == "" {
 		add(err.Error()+"; the list that came with cairn is in use", "cairn models --refresh")
@@ -98,6 +99,7 @@ func examineFacts(pool *Pool, set *Set) []finding.Finding {
 			Fix: "cairn models --refresh",
 		})
 	}
+	// Its rows, a bounded number of them.
 	problems := set.Catalog.Problems()
 	for i, p := range problems {
 		if i == maxFactsFindings {

@@ -33,6 +33,7 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 	if config.IsSwitchOn(getenv, "DISABLE_DISCOVERY") {
 		return time.Time{}
 	}
+	// One caller asks; the others use what is known.
 	l.mu.Lock()
 	due := time.Since(l.askedAt) > localsMaxAge
 	if due {
@@ -43,6 +44,7 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 	if !due {
 		return changed
 	}
+	// Ask the vendors whose addresses are complete, without the lock.
 	var rows []provider.Vendor
 	for _, row := range provider.ListVendors() {
 		if row, err := row.ResolveBaseURL(provider.Lookup{Env: getenv}); err == nil {
@@ -50,6 +52,7 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 		}
 	}
 	models := provider.Discover(context.Background(), rows)
+	// The time changes only with the models, since it makes the catalog be built again.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.changed.IsZero() || !maps.EqualFunc(models, l.byServer, slices.Equal) {

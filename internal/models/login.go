@@ -28,6 +28,7 @@ func (t *Pool) LogIn(ctx context.Context, cfg *config.Config, id string, say fun
 	login := provider.Login{
 		Client: t.tokens.HTTPClient(), Show: say, ClientID: s.getText("clientId"), Base: s.enterpriseURL("https://"),
 	}
+	// Each provider has its own flow and kind of credential.
 	switch id {
 	case copilotID:
 		token, err := login.GitHub(ctx)

@@ -23,6 +23,7 @@ import (
 // Probe checks whether a provider can be used with the configuration, and asks it something small; "" is the default
 // model's provider.
 func (t *Pool) Probe(ctx context.Context, cfg *config.Config, id string) ([]finding.Finding, error) {
+	// Without a valid configuration no result would be true.
 	if len(cfg.Errors) > 0 {
 		return cfg.ListErrorFindings(), nil
 	}
@@ -30,6 +31,7 @@ func (t *Pool) Probe(ctx context.Context, cfg *config.Config, id string) ([]find
 	if err != nil {
 		return nil, err
 	}
+	// The default model's provider, unless one is named. The offline guide needs no check.
 	if id == "" {
 		ref, err := set.Default()
 		if err != nil {
@@ -44,6 +46,7 @@ func (t *Pool) Probe(ctx context.Context, cfg *config.Config, id string) ([]find
 			Fix:    "set a key such as OPENAI_API_KEY, or run cairn auth login PROVIDER",
 		}}, nil
 	}
+	// Find the provider, or suggest similar names.
 	row, err := set.Catalog.Provider(id)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
 		return nil, set.NotFoundError(unknown, id)
@@ -63,6 +66,7 @@ type providerProbe struct {
 
 // run examines one thing after the other. It stops at a failure that the next step depends on.
 func (p providerProbe) run(ctx context.Context) []finding.Finding {
+	// Is it enabled, and where is it? A model may have an address of its own.
 	id := p.provider.ID
 	if p.provider.Disabled {
 		return []finding.Finding{{
@@ -80,12 +84,14 @@ func (p providerProbe) run(ctx context.Context) []finding.Finding {
 		return []finding.Finding{{Level: finding.Error, What: "address", Detail: err.Error()}}
 	}
 	out := []finding.Finding{{Level: finding.OK, What: "address", Detail: redactQuery(row.BaseURL)}}
+	// The environment, the key and the server do not depend on each other, so report all three.
 	for _, err := range provider.CheckEnvironment() {
 		out = append(out, finding.Finding{Level: finding.Warning, What: "environment", Detail: err.Error()})
 	}
 	key := p.examineKey(row)
 	server := p.examineServer(ctx, row)
 	out = append(append(out, key), server...)
+	// Ask a model only if the key and the server are good.
 	switch {
 	case key.Level == finding.Error || server[0].Level == finding.Error:
 		return out
@@ -118,6 +124,7 @@ func redactQuery(address string) string {
 
 // examineKey says where the key comes from, and never shows it.
 func (p providerProbe) examineKey(row provider.Vendor) finding.Finding {
+	// A configured key has precedence.
 	f := finding.Finding{Level: finding.OK, What: "key"}
 	id, env := p.provider.ID, p.provider.Env
 	configured := p.models.Config.Provider[id]
@@ -125,6 +132,7 @@ func (p providerProbe) examineKey(row provider.Vendor) finding.Finding {
 		f.Detail = "in the configuration"
 		return f
 	}
+	// Then a stored key or a variable, with a warning if it stands in for one that cannot be read.
 	stored, ok, err := p.pool.Auth.Get(id, KeyVariables(id, env)...)
 	switch {
 	case err != nil:
@@ -164,6 +172,8 @@ const (
 // examineServer sends a request without a key and compares the server's clock with that of this machine. The finding
 // about the server comes first.
 func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) []finding.Finding {
+	// Send a request that needs no key and changes nothing. Any answer shows that the server can be reached, so a
+	// redirect is not followed.
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, row.BaseURL, nil)
@@ -189,6 +199,7 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 		Level: finding.OK, What: "server",
 		Detail: fmt.Sprintf("%s answers within %d ms%s", req.URL.Host, took.Milliseconds(), describeProxy(req)),
 	}}
+	// The server saw the request about half-way between its start and its end.
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		return out
@@ -226,12 +237,14 @@ const probeTokens = 16
 
 // examineAnswer asks the model for a word.
 func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) finding.Finding {
+	// Resolve the model as a session would, so that the probe fails where a session fails.
 	f := finding.Finding{Level: finding.Error, What: "answer"}
 	resolved, err := p.models.Resolve(session.ModelRef{ProviderID: model.ProviderID, ID: model.ID}, session.Agent{})
 	if err != nil {
 		f.Detail = err.Error()
 		return f
 	}
+	// Send a short request with a small limit: it costs as little as possible.
 	generate := resolved.Generate
 	generate.MaxTokens = probeTokens
 	req := &llm.Request{
@@ -239,6 +252,7 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) f
 		Headers: resolved.Headers, Clocks: resolved.Clocks,
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Say: ok"}}}},
 	}
+	// Read the whole answer; only its end matters.
 	start := time.Now()
 	var failure *llm.Error
 	var finish llm.Finish
@@ -250,6 +264,7 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) f
 			finish = end
 		}
 	}
+	// A filter that stops a greeting is worth its own hint; it may come with an error or without.
 	switch {
 	case finish.Reason == llm.FinishContentFilter:
 		f.Detail = model.Name() + " declines to answer a greeting"

@@ -99,6 +99,7 @@ func variantNames(m catalog.Model) []string {
 // newClient returns a client for the model, and the definitions of the tools that the vendor runs itself. Clients share
 // connections.
 func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinition, error) {
+	// Check what needs no key: the protocol, the provider, its address and the hosted tools.
 	if !IsSupported(model.API) {
 		return nil, nil, invalidModel(
 			"%s uses a protocol that cairn does not support (%s)",
@@ -122,6 +123,7 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 	if err != nil {
 		return nil, nil, invalidModel("hosted_tools: %v", err)
 	}
+	// Find the key, and build the client.
 	key, credential, err := m.credentialFor(vendor, p.Env)
 	if err != nil {
 		return nil, nil, err
@@ -131,6 +133,7 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 		Headers: m.Config.Provider[p.ID].Options.Headers, Facts: wireFacts(model, m.settingsFor(p.ID)),
 		Cures: &m.pool.cures,
 	})
+	// The message names the next step, and the stored entry if that is the reason.
 	if err != nil {
 		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)
 		if invalid := m.pool.Auth.CheckEntry(p.ID); invalid != nil {

@@ -45,7 +45,9 @@ func (s settings) getFlag(name string) (on, isSet bool) {
 }
 
 // applyTo returns the row as the settings change it, except for its address.
+// The row is a copy; what it shares with the table is cloned before it changes.
 func (s settings) applyTo(row provider.Vendor) provider.Vendor {
+	// Settings of single vendors.
 	switch {
 	case row.TableID == "azure" || row.TableID == "azure-cognitive-services":
 		if byDeployment, _ := s.getFlag("useDeploymentBasedUrls"); byDeployment {
@@ -58,6 +60,7 @@ func (s settings) applyTo(row provider.Vendor) provider.Vendor {
 	case row.Wire == provider.Messages && row.Scheme == provider.AuthKey && s.getText("authToken") != "":
 		row.KeyHeader, row.KeyPrefix = "Authorization", "Bearer "
 	}
+	// Settings of protocols. Unset ones leave the vendor's default.
 	if chat, _ := s.getFlag("useCompletionUrls"); chat && row.Wire == provider.Responses {
 		row.Wire = provider.Chat
 	}
@@ -67,6 +70,7 @@ func (s settings) applyTo(row provider.Vendor) provider.Vendor {
 	if usage, isSet := s.getFlag("includeUsage"); isSet {
 		row.Dialect.NoStreamOptions = !usage
 	}
+	// Headers that are settings with a name, of the vendor that knows them.
 	row.Headers = maps.Clone(row.Headers)
 	for name, header := range map[string]struct{ row, name string }{
 		"organization": {"openai", "OpenAI-Organization"}, "project": {"openai", "OpenAI-Project"},

@@ -205,6 +205,7 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 // counts from the end. The text ends at a character and, for a negative offset, begins at one. For any other path the
 // file does not exist.
 func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
+	// Only regular files directly in the folder are outputs; anything else does not exist.
 	info, err := os.Lstat(path)
 	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !isManagedFile(info)) {
 		err = fs.ErrNotExist
@@ -217,6 +218,7 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 		return nil, 0, fmt.Errorf("read tool output: %w", err)
 	}
 	defer func() { _ = f.Close() }()
+	// Convert an offset from the end to one from the start.
 	fromEnd := offset < 0
 	if fromEnd {
 		offset = max(0, info.Size()+offset)
@@ -226,11 +228,14 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, fmt.Errorf("read tool output: %w", err)
 	}
+	// An offset from the end may fall into a character: begin at the next one. A positive offset came from an
+	// earlier Read and stands at a character.
 	text = text[:read]
 	if fromEnd && offset > 0 {
 		begin := runeAfter(text, 0)
 		text, offset = text[begin:], offset+int64(begin)
 	}
+	// Leave an incomplete last character for the next Read.
 	text = text[:len(text)-incompleteSuffix(text)]
 	return text, offset + int64(len(text)), nil
 }

@@ -70,6 +70,7 @@ func (r *schemaGraph) indexObject(at string, v any, schemas *[]string) {
 
 // countApplied counts the schemas that are applied to a value in order to apply the schema at a pointer.
 func (r *schemaGraph) countApplied(at string) (int, error) {
+	// Each schema is counted once.
 	if n, known := r.cost[at]; known {
 		return n, nil
 	}
@@ -77,7 +78,9 @@ func (r *schemaGraph) countApplied(at string) (int, error) {
 	if !ok {
 		return 1, nil
 	}
+	// A schema that applies itself to the same value never ends: while it is counted, its count is over the limit.
 	r.cost[at] = maxApplied + 1
+	// The schemas in place (allOf, anyOf, …) and the targets of references apply to the same value.
 	next := inPlaceSubschemas(at, s)
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		if ref, ok := s[key].(string); ok {
@@ -88,6 +91,7 @@ func (r *schemaGraph) countApplied(at string) (int, error) {
 			next = append(next, targets...)
 		}
 	}
+	// Sum up, and stop growing above the limit, so that the sum cannot overflow.
 	total := 1
 	for _, child := range next {
 		n, err := r.countApplied(child)

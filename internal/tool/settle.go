@@ -18,6 +18,7 @@ import (
 // panic fails only this call. If ctx ends while the tool runs, the outcome is an error with reason "aborted", unless
 // the tool had finished. The caller records the outcome with a context that has not ended.
 func (s *Set) Settle(ctx context.Context, call Call) Settlement {
+	// Find the tool and fit the input to its schema.
 	e, failure := s.findEntry(call.Name)
 	if failure != nil {
 		return Settlement{Error: failure}
@@ -27,6 +28,7 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 		return Settlement{Error: session.Fail(session.ReasonInvalidInput, sanitizeMessage(err.Error()))}
 	}
 	call.Input = input
+	// Fill in what the caller does not offer, so that tools need not check for nil.
 	if call.Ask == nil {
 		call.Ask = refuseUnanswerable
 	}
@@ -41,6 +43,7 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	if call.Progress == nil {
 		call.Progress = func(Output) {}
 	}
+	// Run the tool, then bound its output, also that of a failed call: it may say what was done.
 	out, err := s.runTool(ctx, e, call)
 	if note != "" {
 		out.Content = append(slices.Clip(out.Content), session.ToolContent{Type: "text", Text: note})

@@ -42,7 +42,10 @@ func (s *schema) fitInput(name string, input jsontext.Value) (v jsontext.Value, 
 }
 
 // removeUnknown returns v without the keys that closed objects of the schema do not have, and their paths.
+// It descends through properties and items only. A value that does not have the form of its schema is left as it is;
+// validation reports it.
 func removeUnknown(s *jsonschema.Schema, v jsontext.Value, at string) (jsontext.Value, []string) {
+	// A list: each of its elements; any other value than an object has no keys.
 	switch {
 	case s == nil:
 		return v, nil
@@ -61,6 +64,7 @@ func removeUnknown(s *jsonschema.Schema, v jsontext.Value, at string) (jsontext.
 	case v.Kind() != '{':
 		return v, nil
 	}
+	// An object: descend into known keys; remove an unknown one only if the schema is closed.
 	var members map[string]jsontext.Value
 	if json.Unmarshal(v, &members) != nil {
 		return v, nil
@@ -78,6 +82,7 @@ func removeUnknown(s *jsonschema.Schema, v jsontext.Value, at string) (jsontext.
 			unknown = append(unknown, joinKey(at, key))
 		}
 	}
+	// Sort: maps have no order, and the note to the model must be the same each time.
 	slices.Sort(unknown)
 	return encodeOr(members, v), unknown
 }

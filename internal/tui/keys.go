@@ -132,15 +132,19 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 // isTypedKey reports whether the key is text that the user wants in a prompt.
 func isTypedKey(m *model, k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod == 0 }
 
+// pressComposerKey handles a key for the prompt or the transcript, after the commands and dialogs. Keys that no case
+// names edit the text.
 func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	width := m.composerWidth()
 	switch k.String() {
+	// Send, or begin another line.
 	case "enter":
 		return submitText(m, false)
 	case "ctrl+enter", "alt+s":
 		return submitText(m, true)
 	case "shift+enter", "ctrl+j":
 		m.editor.Insert("\n")
+	// Move in the text; at its first or last line, recall another prompt of the history.
 	case "up":
 		if !m.editor.MoveRow(-1, width) {
 			recallPrompt(m, 1)
@@ -149,6 +153,7 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		if !m.editor.MoveRow(1, width) {
 			recallPrompt(m, -1)
 		}
+	// Scroll the transcript. Upwards, older messages are read once the first known one is on the screen.
 	case "pgup":
 		m.transcript.ScrollBy(-max(m.height/2, 1))
 		return readOlder(m)
@@ -164,6 +169,7 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		return readOlder(m)
 	case "shift+end", "ctrl+end":
 		m.transcript.ScrollTo(false)
+	// Edit. Some keys have another meaning in an empty prompt.
 	case "ctrl+_", "ctrl+/", "ctrl+-":
 		m.editor.UndoEdit()
 	case "?":

@@ -39,6 +39,7 @@ func leaveProgram(m *model) tea.Cmd {
 
 // leaveChoice asks what becomes of the work. pid is the process that does it, 0 on another machine.
 func leaveChoice(m *model, pid int) *dialog.Choice {
+	// The acts: quit with a reason, and interrupt before that.
 	quit := func(l Leave) func() tea.Cmd {
 		return func() tea.Cmd {
 			m.leave, m.workerPID = l, pid
@@ -53,11 +54,14 @@ func leaveChoice(m *model, pid int) *dialog.Choice {
 			quit(LeaveStopped),
 		)
 	}
+	// The first option is the same everywhere.
 	d := &dialog.Choice{
 		Title:   "The session is still working.",
 		Options: []dialog.Reply{{Key: "s", Label: "stop the work and leave", Do: stop}},
 	}
 	stay := dialog.Reply{Key: "c", Label: "stay"}
+	// The process that does the work decides what leaving means: this one cannot leave it running, a server or a
+	// process of its own goes on.
 	switch {
 	case pid == os.Getpid():
 		d.Text = []string{"This process does the work, so that it ends when cairn does. It can be continued later."}

@@ -112,12 +112,15 @@ func slashAliases(name string) string {
 
 // sendPrompt sends a prompt with what is attached, and creates the session for the first one.
 func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
+	// Take what was chosen for this prompt only: attachments, agent, model.
 	p.Files, m.attached = slices.Concat(p.Files, m.attached), nil
 	p.Agent = cmp.Or(m.agent, p.Agent)
 	if m.model != nil {
 		p.Model = m.model
 	}
 	m.agent, m.model = "", nil
+	// Build the request. Its id is made here, so that repeating it is harmless. While the model works a prompt
+	// waits, unless it steers.
 	r := api.PromptRequest{
 		ID: session.MessageID(m.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
 		Recovery: session.RecoveryPause,
@@ -125,8 +128,10 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	if m.working && !steer {
 		r.Delivery = session.Queue
 	}
+	// Keep the prompt until the server has it: a failure puts it back into the composer.
 	m.unsentPrompts = append(m.unsentPrompts, p)
 	m.transcript.ScrollTo(false)
+	// The first prompt creates the session, whose id is made here as well.
 	create := m.session == nil
 	fresh := describeNewSession(m)
 	id := fresh.ID
@@ -134,6 +139,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 		id = m.session.ID
 	}
 	c := m.api
+	// Send in the background. The session is created once, however often the prompt is repeated.
 	return m.run(func(ctx context.Context) tea.Msg {
 		out := promptedMsg{id: r.ID, prompt: p}
 		out.err = follow.RepeatUntilAnswered(ctx, func() (err error) {

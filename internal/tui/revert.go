@@ -20,6 +20,7 @@ func previewUndo(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
+	// The same request twice: as a preview now, and for real after the confirmation.
 	c, id := m.api, m.session.ID
 	request := api.RevertRequest{Before: true, MessageID: m.transcript.SelectedMessage()}
 	preview := request
@@ -29,6 +30,7 @@ func previewUndo(m *model) tea.Cmd {
 		r, err = api.Reverts{Client: c}.StageRevert(ctx, id, preview)
 		return err
 	}, func() tea.Cmd {
+		// The preview has arrived: show it, and ask.
 		apply := func() tea.Cmd {
 			return m.callAPI("undo", func(ctx context.Context) error {
 				_, err := api.Reverts{Client: c}.StageRevert(ctx, id, request)

@@ -47,18 +47,22 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.showError("open the session", o.err)
 		return nil
 	}
+	// Replace the session before, and follow this one from the point that was read.
 	closeSession(m)
 	m.session, m.watch = o.session, m.follow(o.session.ID, o.head)
 	setInbox(m, o.inbox)
+	// The newest messages came first; the transcript shows the oldest first. A short page is the last one.
 	slices.Reverse(o.messages.Data)
 	m.transcript.SetMessages(o.messages.Data, o.session.Revert)
 	m.olderCursor = o.messages.Cursor
 	if len(o.messages.Data) < pageSize {
 		m.olderCursor.Next = ""
 	}
+	// Say what state it is in: cut off, open or working.
 	if o.status.Type == api.StatusIdle && session.NextOf(o.messages.Data).NeedsTurn() {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
 	}
+	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
 	if o.session.Open {
 		m.note = describe.OpenNote
@@ -67,6 +71,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		cmds = append(cmds, beginWork(m))
 		m.since = time.UnixMilli(workStart(o.messages.Data))
 	}
+	// Show the requests that wait for an answer.
 	for _, a := range o.asks {
 		cmds = append(cmds, addAsk(m, a))
 	}

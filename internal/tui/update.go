@@ -62,6 +62,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, tea.Batch(cmd, m.scheduleSave())
 }
 
+// handleMessage handles a message of the terminal or of a timer; others are of the session. The command that it returns
+// runs in the background.
 func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -102,6 +104,8 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// handleSession handles what the server sent. An answer about another session than the open one came too late and is
+// ignored.
 func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case feed.Updates:

@@ -84,11 +84,15 @@ func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, er
 	return c, ok, err
 }
 
+// lookup finds the credential of a provider: a stored one, else the first of the environment variables in names, else a
+// login of an organisation that sets such a variable. An unreachable keyring does not hide the others; the credential
+// found in its place carries the error in Instead.
 func (s *Store) lookup(provider string, names []string) (c Credential, ok bool, err error) {
 	all, err := s.readFile()
 	if err != nil {
 		return Credential{}, false, err
 	}
+	// A stored credential comes first. If its secret cannot be read now, go on and remember why.
 	var unreachable error
 	if e, found := all[provider]; found && e.invalid == "" {
 		opened, err := s.withSecrets(context.Background(), provider, e)
@@ -101,6 +105,7 @@ func (s *Store) lookup(provider string, names []string) (c Credential, ok bool, 
 			return c, true, nil
 		}
 	}
+	// For each variable: its value in the environment, else the token of the login that provides it.
 	for _, name := range names {
 		if v := strings.TrimSpace(s.getenv(name)); v != "" {
 			return Credential{Kind: KindKey, Key: NewSecret(v), From: "$" + name, Instead: unreachable}, true, nil
@@ -112,6 +117,7 @@ func (s *Store) lookup(provider string, names []string) (c Credential, ok bool, 
 			return c, true, nil
 		}
 	}
+	// Nothing was found; the reason may be that the keyring is not reachable.
 	return Credential{}, false, unreachable
 }
 

@@ -154,10 +154,12 @@ func (s *Store) withSecrets(ctx context.Context, provider string, e entry) (entr
 	if e.KeyringName == "" {
 		return e, nil
 	}
+	// Use what was read before; a keyring that is down is not asked again for a while.
 	known, ok, err := s.cache.lookup(e.KeyringName)
 	if ok {
 		return known, nil
 	}
+	// Read the entry. If that fails for another reason than a missing entry, the keyring counts as down.
 	var out entry
 	if err == nil {
 		if out, err = s.readKeyring(ctx, e.KeyringName); err != nil && !errors.Is(err, keyring.ErrNotFound) {
@@ -167,6 +169,7 @@ func (s *Store) withSecrets(ctx context.Context, provider string, e entry) (entr
 	if err != nil {
 		return entry{}, &Unreachable{provider, err}
 	}
+	// Keep the entry. At the limit all are dropped; they can be read again.
 	out.KeyringName = e.KeyringName
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()

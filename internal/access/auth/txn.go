@@ -90,6 +90,7 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	return statefile.WithLock(waiting, s.path, func() (err error) {
+		// Read both files under the lock, and run the change on them.
 		b := &txn{Store: s}
 		if b.all, err = s.readFile(); err != nil {
 			return err
@@ -97,6 +98,8 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 		if b.orphans, err = s.readOrphans(); err != nil {
 			return err
 		}
+		// The list of orphans is written first: a crash after it leaves an entry that is listed, never one that is
+		// lost.
 		before := maps.Clone(b.orphans)
 		if err = f(b); err == nil && !maps.Equal(before, b.orphans) {
 			err = b.writeOrphans(b.orphans)
@@ -104,6 +107,7 @@ func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 		if err == nil && b.changed {
 			err = b.writeFile()
 		}
+		// The change failed: clean up by what the file says, not by what f did to its copy.
 		if err != nil {
 			if b.all, _ = s.readFile(); b.all == nil {
 				return err
@@ -125,13 +129,16 @@ func (b *txn) writeFile() error {
 }
 
 // Move moves all credentials to a place and returns how many were elsewhere. If one cannot be moved, none is.
+// It does so in one update of the file, so that an error leaves every entry where it was.
 func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 	if to == InKeyring && s.keyring == nil {
 		return 0, errNoKeyring
 	}
+	// The keyring may ask the user to unlock it, so wait as long as for a prompt.
 	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
 	err = s.update(ctx, func(b *txn) error {
+		// Leave out what is there already, and invalid entries, whose secret cannot be read.
 		for _, provider := range slices.Sorted(maps.Keys(b.all)) {
 			if b.all[provider].placeOf() == to || b.all[provider].invalid != "" {
 				continue
@@ -140,6 +147,8 @@ func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 			if err != nil {
 				return err
 			}
+			// put falls back to the file if the keyring refuses. That is right for a login, but here it is a
+			// failure.
 			if err := b.put(ctx, provider, e, to); err != nil {
 				return err
 			}
@@ -151,6 +160,7 @@ func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 		}
 		return nil
 	})
+	// The update was rolled back, so none was moved.
 	if err != nil {
 		moved = 0
 	}

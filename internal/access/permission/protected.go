@@ -69,6 +69,7 @@ func ProtectedPaths(top, home string) (paths []string) {
 // name stands for unknown text.
 func ProtectedName(path string) string {
 	path = normalizePath(path)
+	// Names that are protected wherever they are: directories, then files, then paths of several names.
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for _, p := range parts {
 		if name := findProtectedName(p, guardedDirs); name != "" {
@@ -83,6 +84,7 @@ func ProtectedName(path string) string {
 			return name
 		}
 	}
+	// Names outside of a project, which only an absolute path or one below the home directory can reach.
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") {
 		return ""
 	}

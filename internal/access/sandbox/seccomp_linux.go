@@ -17,6 +17,7 @@ func Check() error {
 	if auditArchitectures[runtime.GOARCH] == 0 {
 		return fmt.Errorf("the sandbox does not support the architecture %s", runtime.GOARCH)
 	}
+	// Landlock confines files; an error says whether the kernel lacks it or has it switched off.
 	version, err := landlockVersion()
 	switch {
 	case errors.Is(err, unix.ENOSYS):
@@ -30,6 +31,7 @@ func Check() error {
 			"this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, minLandlockVersion,
 		)
 	}
+	// seccomp filters system calls. Asking for an action does not change this process.
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	if _, _, errno := unix.Syscall(
 		unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)),

@@ -98,9 +98,11 @@ func (r *recogniser) skipContinued() bool {
 
 // readCommand reads one simple command and the operator behind it.
 func (r *recogniser) readCommand() (c Command, err error) {
+	// The text of the command ends with its last word or redirection, without a comment behind it.
 	start, end := r.at, r.at
 	for {
 		continued := r.skipBlanks()
+		// # begins a comment; at the start of a continued line it is refused below.
 		switch b := r.peekByte(0); {
 		case b == '#' && !continued:
 			r.skipComment()
@@ -152,6 +154,7 @@ func (r *recogniser) readArgument(c *Command) error {
 	if err != nil {
 		return err
 	}
+	// Digits directly before a redirection are its descriptor, unless they are quoted, which is refused.
 	next := r.peekByte(0)
 	if isDigits(w.Text) && (next == '<' || next == '>') {
 		if w.Source != "1" && w.Source != "2" {
@@ -159,10 +162,12 @@ func (r *recogniser) readArgument(c *Command) error {
 		}
 		return r.readRedirection(c, w.Source)
 	}
+	// Behind the command name every word is an argument.
 	if len(c.Words) > 0 {
 		c.Words = append(c.Words, w)
 		return nil
 	}
+	// The command name: refuse what bash would not run as a program of this name.
 	if name := assignedName(w.Source); name != "" {
 		return r.refuseAt(start, "the assignment of "+name, "leave it out and write values where they are used")
 	}
@@ -177,13 +182,18 @@ func (r *recogniser) readArgument(c *Command) error {
 }
 
 // readRedirection reads a redirection of the descriptor: "" for the usual one, 1 or 2.
+// The file name joins the command's Redirections, whose permission is asked for. Every form that the recogniser does
+// not model exactly as bash does is refused: a wrong guess would hide a file from the rules.
 func (r *recogniser) readRedirection(c *Command, descriptor string) error {
+	// The command name must come first, so that Words[0] is always the program.
 	start := r.at
 	if len(c.Words) == 0 {
 		return r.refuseAt(start, "a redirection before the command", "write the command first")
 	}
 	rest := r.text[start:]
 	operator := rest[:1]
+	// Refuse the operators with other meanings; the longer ones are tested before the shorter ones that they begin
+	// with.
 	switch {
 	case strings.HasPrefix(rest, "<<"):
 		return r.refuseAt(start, "a here-document or here-string", adviceFile)
@@ -194,6 +204,8 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 		strings.HasPrefix(rest, ">|"),
 		operator == "<" && descriptor != "":
 		return r.refuseAt(start, "the redirection "+descriptor+rest[:min(2, len(rest))], "use < > or >> with a file name")
+	// >&1 and >&2 duplicate a descriptor and name no file, so nothing is recorded. More characters would be a file
+	// name.
 	case strings.HasPrefix(rest, ">&"):
 		if len(rest) < 3 || rest[2] != '1' && rest[2] != '2' ||
 			len(rest) > 3 && strings.IndexByte(" \t\n;&|", rest[3]) < 0 {
@@ -204,6 +216,7 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 	case strings.HasPrefix(rest, ">>"):
 		operator = ">>"
 	}
+	// Step behind the operator and blanks to the file name.
 	r.at += len(operator)
 	for isBlank(r.peekByte(0)) {
 		r.at++
@@ -212,19 +225,23 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 	if r.at == len(r.text) || strings.IndexByte(";&|<>\n#", r.peekByte(0)) >= 0 {
 		return r.refuseAt(start, "a redirection without a file name", "write the file name behind it")
 	}
+	// The name is a word with the same rules as an argument.
 	w, err := r.readWord()
 	if err != nil {
 		return err
 	}
+	// Digits directly before < or > are a descriptor in bash, not a name.
 	if next := r.peekByte(0); isDigits(w.Source) && (next == '<' || next == '>') {
 		return r.refuseAt(target, "two redirections without a blank between them", "write a blank before each")
 	}
+	// A pattern may expand to any file; network devices of bash and the empty name are no files.
 	if !w.Literal {
 		return r.refuseAt(target, "a redirection to a pattern", "write the file name")
 	}
 	if strings.HasPrefix(w.Text, "/dev/tcp") || strings.HasPrefix(w.Text, "/dev/udp") || w.Text == "" {
 		return r.refuseAt(target, "a redirection to something else than a file", "use a file name")
 	}
+	// 1> is the same as >.
 	if descriptor == "1" {
 		descriptor = ""
 	}

@@ -14,6 +14,7 @@ const maxParentheses = 4000
 // of bash or is too long. It serves rules that deny or ask, and is no boundary: what an expansion becomes, and what a
 // program runs, is not in the text.
 func FindCommands(text string) (found []string) {
+	// Bound the time that the parser takes.
 	if len(text) > maxLine || strings.Contains(text, Placeholder) || strings.Count(text, "(") > maxParentheses {
 		return nil
 	}
@@ -21,6 +22,7 @@ func FindCommands(text string) (found []string) {
 	if err != nil {
 		return nil
 	}
+	// Collect each command once, in the order of the text.
 	known := map[string]bool{}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {

@@ -31,6 +31,8 @@ func (r *recogniser) readWord() (Word, error) {
 }
 
 // readPart reads the next character or quotation of a word that begins at start. It refuses expansions.
+// What it adds to b is the text that bash passes to the command; a pattern adds Placeholder and marks the word as a
+// glob.
 func (r *recogniser) readPart(b *wordBuilder, start int) error {
 	switch c := r.peekByte(0); c {
 	case '\'':
@@ -39,12 +41,14 @@ func (r *recogniser) readPart(b *wordBuilder, start int) error {
 		return r.readDouble(b)
 	case '$':
 		return r.refuseVariable()
+	// A backslash makes one printable character literal. Before a line end it would join lines.
 	case '\\':
 		if next := r.peekByte(1); next < ' ' || next > '~' || next == '$' {
 			return r.refuseAt(r.at, `a backslash before something else than a character`, "join the lines or "+adviceQuote)
 		}
 		b.addLiteral(r.peekByte(1))
 		r.at += 2
+	// A pattern may expand to a file whose name begins with a hyphen, which the command would take as an option.
 	case '*', '?':
 		if len(b.text) == 0 || b.text[0] == '-' {
 			return r.refuseAt(r.at, "a pattern that may become an option", "begin it with ./")
@@ -56,6 +60,8 @@ func (r *recogniser) readPart(b *wordBuilder, start int) error {
 		return r.readTilde(b, start)
 	case '{':
 		return r.readBraces(b)
+	// Within a word # is a character. At its start and behind a quotation it is refused, since it may begin a
+	// comment.
 	case '#':
 		if r.at > start && (r.text[r.at-1] == '\'' || r.text[r.at-1] == '"' || r.text[r.at-1] == '\\') ||
 			r.at == start {

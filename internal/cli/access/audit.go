@@ -37,6 +37,7 @@ type auditReport struct {
 	Problem string        `json:"problem,omitzero"`
 }
 
+// showCommand returns the command that shows the newest entries. A damaged log is shown as far as it can be read.
 func (g auditCommands) showCommand() *cobra.Command {
 	var asJSON bool
 	var last int
@@ -51,10 +52,12 @@ func (g auditCommands) showCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The newest entries, in their order.
 			r.Entries = r.Entries[max(0, len(r.Entries)-last):]
 			if asJSON {
 				return g.inv.PrintJSON(auditReport{append([]audit.Entry{}, r.Entries...), r.Problem})
 			}
+			// A table for people; the damage is reported after it.
 			t := g.inv.NewTable("SEQ", "TIME", "KIND", "WHO", "WHAT")
 			for _, e := range r.Entries {
 				t.AddRow(
@@ -84,6 +87,7 @@ type auditVerdict struct {
 	Problem string `json:"problem,omitzero"`
 }
 
+// verifyCommand returns the command that checks the log. It exits with 1 if the log is damaged, in JSON, too.
 func (g auditCommands) verifyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -97,6 +101,7 @@ func (g auditCommands) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The JSON is complete before the exit code says that the log is damaged.
 			if asJSON {
 				err := g.inv.PrintJSON(auditVerdict{r.Problem == "", len(r.Entries), r.Problem})
 				if err == nil && r.Problem != "" {

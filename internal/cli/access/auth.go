@@ -29,6 +29,8 @@ func (g authCommands) authCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// authLogin returns the command that stores a key or logs in. The way is decided in this order: a provider from the
+// list if none is named, an organisation for a URL, the browser, else a key that is read without echo.
 func (g authCommands) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
 	var provider, method string // OpenCode's names of them
@@ -249,6 +251,7 @@ type keyInfo struct {
 	Problem  string    `json:"problem,omitzero"` // why it cannot be used now
 }
 
+// authList returns the command that lists keys without showing them. Notes come after the list.
 func (g authCommands) authList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -259,6 +262,7 @@ func (g authCommands) authList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The notes follow the list, whatever its form.
 			defer func() {
 				for _, text := range notes {
 					g.inv.Note(text)
@@ -321,6 +325,7 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 	return list, notes, nil
 }
 
+// authMove returns the command that moves all keys. Secrets in the old place are removed only after the move.
 func (g authCommands) authMove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -329,6 +334,7 @@ func (g authCommands) authMove() *cobra.Command {
 		Example:   "  cairn auth move keyring\n  cairn auth move file",
 		ValidArgs: []string{string(auth.InKeyring), string(auth.InFile)},
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Cobra does not check ValidArgs, so check the place here.
 			to := auth.Place(args[0])
 			if to != auth.InKeyring && to != auth.InFile {
 				return cli.UsageErrorf("keys can be moved to keyring or file, not to %q", terminal.FirstLine(args[0], 40))
@@ -337,6 +343,7 @@ func (g authCommands) authMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Move, then remove what the move left in the keyring.
 			var n int
 			err = g.whileKeyring(func() (err error) {
 				if n, err = store.Move(ctx, to); err == nil {
@@ -347,6 +354,7 @@ func (g authCommands) authMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Report, and say what could not be removed.
 			g.inv.ReportChange(
 				asJSON,
 				cli.Change{Count: &n},

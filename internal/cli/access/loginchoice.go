@@ -32,6 +32,7 @@ const maxTries = 10
 
 // chooseProvider asks the person at the terminal for a provider.
 func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, error) {
+	// Without a terminal, say how to name the provider.
 	missing := cli.UsageErrorf(
 		"the provider is missing; run cairn auth login PROVIDER, for example openai, anthropic or openrouter",
 	)
@@ -47,11 +48,13 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 		return loginChoice{}, missing
 	}
 	defer tty.Close()
+	// Ask at the terminal itself, since stdin may hold a key. Begin with the common providers.
 	screen, in := terminal.NewTerminalStream(tty, inv.Err.Color), bufio.NewReader(io.LimitReader(tty, 64<<10))
 	shown := slices.DeleteFunc(slices.Clone(all), func(c loginChoice) bool {
 		return !slices.Contains(describe.CommonProviders(), c.ID)
 	})
 	rest := fmt.Sprintf("%d others are found by a part of their name", len(all)-len(shown))
+	// The end of the input counts as an empty answer.
 	readAnswer := func(question string) (string, error) {
 		screen.Printf("%s > ", question)
 		text, err := terminal.ReadTyped(ctx, func() (string, error) { return in.ReadString('\n') })
@@ -60,6 +63,7 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 		}
 		return strings.ToLower(strings.TrimSpace(text)), err
 	}
+	// Ask until one provider is found. Each answer searches all providers; several matches become the next list.
 	for range maxTries {
 		for i, c := range shown {
 			screen.Printf("%4d  %-20s %s\n", i+1, c.ID, c.name)
@@ -70,6 +74,7 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 			return loginChoice{}, cmp.Or(err, errNoProvider)
 		}
 		found := findChoices(all, shown, text)
+		// Found. If there are two ways to log in, ask for the way.
 		switch {
 		case len(found) == 1 && found[0].browser && found[0].key:
 			text, err := readAnswer("With a browser, or with an API key? b/k")
@@ -77,6 +82,7 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 			return found[0], err
 		case len(found) == 1:
 			return found[0], nil
+		// Not one: say so, and ask again.
 		case len(found) == 0:
 			rest = "no provider is named " + terminal.FirstLine(text, 40)
 		default:

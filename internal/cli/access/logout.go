@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// authLogout returns the command that removes a key. The entry in the file goes first, so that cairn stops using the
+// key even if the keyring cannot be reached.
 func (g authCommands) authLogout() *cobra.Command {
 	var asJSON, force bool
 	cmd := &cobra.Command{
@@ -26,13 +28,16 @@ func (g authCommands) authLogout() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Addresses of organisations are stored without a slash at the end.
 			if cli.IsURL(args[0]) {
 				args[0] = strings.TrimRight(args[0], "/")
 			}
+			// Names that an earlier logout could not remove from the keyring are removed as well.
 			before, err := store.ListOrphans(args[0])
 			if err != nil {
 				return err
 			}
+			// The audit log is written before the change.
 			if err := g.inv.RecordSettings(ctx, "remove the key of "+args[0]); err != nil {
 				return err
 			}
@@ -40,9 +45,11 @@ func (g authCommands) authLogout() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Nothing was there: suggest what is.
 			if !had && len(before.Names) == 0 {
 				return noKey(store, args[0])
 			}
+			// A login at an organisation has its configuration, too. Then clean up the keyring.
 			if had && cli.IsURL(args[0]) {
 				err = g.logoutOrganisation(ctx, args[0])
 			}

@@ -23,6 +23,7 @@ type organisation struct {
 // loginOrganisation keeps the token that the organisation asks for and its configuration, and asks whether to trust
 // that.
 func (g authCommands) loginOrganisation(ctx context.Context, org organisation) error {
+	// Fetch what the organisation offers: the address, the name of the token's variable, and further configuration.
 	o, err := g.inv.HostOptions("")
 	if err != nil {
 		return err
@@ -38,6 +39,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 	if offer.Elsewhere != "" {
 		g.inv.Note(describeFurther(offer))
 	}
+	// Take the stored token, or ask for one.
 	store, err := g.inv.OpenKeys()
 	if err != nil {
 		return err
@@ -48,12 +50,14 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 			return err
 		}
 	}
+	// The audit log is written before the change.
 	if err := g.inv.RecordSettings(ctx, "store the login at "+login.Address); err != nil {
 		return err
 	}
 	if err := g.whileKeyring(func() error { return store.SetLogin(ctx, login) }); err != nil {
 		return classifyStoreError(err)
 	}
+	// Keep the configuration as it was fetched, so that what is asked about next is what is used.
 	g.notePassed(store, login.Address)
 	if err := offers.Keep(offer); err != nil {
 		return err
@@ -65,6 +69,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 			store.DescribePlace(offer.Address),
 		)
 	}
+	// The offer's address is the canonical one. Ask whether to trust what needs trust.
 	org.address = offer.Address
 	return g.trustOffer(ctx, offers, org)
 }
@@ -139,9 +144,10 @@ func (g authCommands) organisationToken(ctx context.Context, org organisation, w
 	return token, err
 }
 
-// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content. It
-// returns the hash of what is trusted last, "" when nothing was.
+// trustOrganisation shows the settings of the organisation's configuration that need trust and, after a confirmation,
+// trusts that content. It returns the hash of the content that was trusted last, "" if none was.
 func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (hash string, err error) {
+	// Load the configuration as a session would.
 	o, err := g.inv.HostOptions("")
 	if err != nil {
 		return "", err
@@ -150,10 +156,12 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 	if err != nil {
 		return "", err
 	}
+	// Find the organisation's documents with content that is not trusted yet.
 	for _, r := range cfg.Remotes {
 		if r.Address != org.address || r.Claim.IsEmpty() || r.Trusted {
 			continue
 		}
+		// Show why each file needs trust, and ask.
 		for _, f := range r.Claim.Files {
 			g.inv.Err.Printf(
 				"These settings have no effect without your trust: %s (%s)\n",
@@ -170,6 +178,7 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 				return "", err
 			}
 		}
+		// Trust exactly the content that was shown.
 		if err := store.Trust(ctx, r.Claim); err != nil {
 			return "", err
 		}

@@ -45,6 +45,8 @@ type createdToken struct {
 	Token string `json:"token"`
 }
 
+// createCommand returns the command that creates a token. The token goes to stdout, alone, and everything about it to
+// stderr.
 func (g tokenCommands) createCommand() *cobra.Command {
 	var scope, name, expires string
 	var asJSON bool

@@ -27,6 +27,7 @@ these files and trusts the content as it works without them.
 Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
 --trust=HASH of run and serve; --trust=none trusts nothing.`
 
+// trustCommand returns the command that trusts a project's configuration, shows what needs trust, or revokes it.
 func (g trustCommands) trustCommand() *cobra.Command {
 	var show, revoke, yes, without, asJSON bool
 	cmd := &cobra.Command{
@@ -38,6 +39,7 @@ func (g trustCommands) trustCommand() *cobra.Command {
 				return err
 			}
 			cfg, store, err := g.loadClaim(ctx, o)
+			// One of three acts; without a flag it is to trust.
 			switch {
 			case err != nil:
 				return err
@@ -62,6 +64,7 @@ func (g trustCommands) trustCommand() *cobra.Command {
 	return cmd
 }
 
+// trustListCommand returns the command that lists the trusted content of all checkouts.
 func (g trustCommands) trustListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -82,6 +85,7 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 			if asJSON {
 				return g.inv.PrintJSON(list)
 			}
+			// The beginning of a hash is enough to compare it.
 			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
 			for _, e := range list {
 				t.AddRow(
@@ -122,7 +126,9 @@ type claimState struct {
 	Unrun   []string     `json:"unrun,omitzero"` // files that are not run, beside which the project allows nothing
 }
 
+// showClaim prints the content of the project that needs trust, with the reasons, and whether it is trusted.
 func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
+	// For programs: all facts and the hash.
 	c := cfg.Claim
 	if asJSON {
 		out := claimState{
@@ -137,6 +143,7 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 		}
 		return g.inv.PrintJSON(out)
 	}
+	// For people: each file with its reasons and its content.
 	for _, f := range c.Files {
 		g.inv.Out.Printf(
 			"%s\n    %s\n",
@@ -147,6 +154,7 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 			return err
 		}
 	}
+	// Then the verdict.
 	switch {
 	case c.Problem != "":
 		g.inv.Out.Printf("This content cannot be trusted: %s.\n", terminal.FirstLine(c.Problem, 400))
@@ -157,6 +165,8 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	default:
 		g.inv.Out.Printf("This content is not trusted. Its hash is %s\n", c.Hash())
 	}
+	// Plugins, tools and hooks, which cairn does not run, keep the project's allow rules without effect: say how to
+	// change that.
 	if len(cfg.Unrun) > 0 {
 		g.inv.Out.Printf("%s\nTo let them allow without these files: cairn trust --without-plugins, or --trust=%s\n",
 			cli.UnrunNote(cfg.Unrun), c.HashWithoutPlugins())
@@ -193,12 +203,14 @@ type trustRequest struct {
 
 // trustClaim remembers the claim that was shown: what changes while the person thinks is another one.
 func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
+	// Show the content first; programs get it with --show --json.
 	c := r.cfg.Claim
 	if !r.asJSON {
 		if err := g.showClaim(r.cfg, false); err != nil {
 			return err
 		}
 	}
+	// The content cannot be trusted, or needs no further trust.
 	switch {
 	case c.Problem != "":
 		return errors.New("nothing was trusted")
@@ -206,6 +218,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 		g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root}, "")
 		return nil
 	}
+	// Ask, unless --yes answers.
 	if !r.yes {
 		what := fmt.Sprintf("trust this content of %s", c.Root)
 		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{
@@ -215,6 +228,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 			return err
 		}
 	}
+	// Trust all of it, or all but its programs. The hash is that of the content that was shown.
 	store, hash, text := r.store.Trust, c.Hash(), "Trusted until it changes."
 	if r.without && len(r.cfg.Unrun) > 0 {
 		store, hash = r.store.TrustWithoutPlugins, c.HashWithoutPlugins()

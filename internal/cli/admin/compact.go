@@ -31,6 +31,7 @@ type CompactionResult struct {
 // compactCommands are `cairn session compact` and `uncompact`.
 type compactCommands struct{ inv *cli.Invocation }
 
+// sessionCompact returns the command that compacts a session, or shows with --preview what it would do.
 func (g compactCommands) sessionCompact() *cobra.Command {
 	var asJSON, preview, full bool
 	var instructions, model string
@@ -44,6 +45,7 @@ func (g compactCommands) sessionCompact() *cobra.Command {
 		Example: "  cairn session compact\n  cairn session compact last --instructions \"Keep the measurements\"\n" +
 			"  cairn session compact last --preview --full",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Check the flags before anything is connected.
 			r := api.CompactRequest{Instructions: instructions}
 			if model != "" {
 				ref, err := cli.ParseModel(model)
@@ -55,6 +57,7 @@ func (g compactCommands) sessionCompact() *cobra.Command {
 			if full && !preview {
 				return cli.UsageErrorf("--full goes with --preview")
 			}
+			// Find the session, then compact or preview.
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
 					if preview {

@@ -150,13 +150,17 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	return nil
 }
 
+// explainConfig prints where the values of a key come from, with what they override, or all values for "". It returns
+// an error if the configuration is broken, after the output.
 func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool) error {
+	// A key without values may be misspelled: an unknown one is an error, an unset one is not.
 	origins := append([]config.Origin{}, c.Explain(key)...)
 	if len(origins) == 0 && key != "" {
 		if err := config.CheckKey(key); err != nil {
 			return cli.NewExitError(cli.ExitUsage, err, "cairn config schema lists all keys")
 		}
 	}
+	// For programs: everything in one object.
 	if asJSON {
 		err := g.inv.PrintJSON(struct {
 			Values   []config.Origin  `json:"values"`
@@ -165,6 +169,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		}{origins, append([]config.Warning{}, c.Warnings...), append([]*config.Error{}, c.Errors...)})
 		return cmp.Or(err, errBrokenConfig(c))
 	}
+	// For people: each value with its origin; warnings and errors go to stderr.
 	if len(origins) == 0 {
 		g.inv.Err.Printf("%q is not set.\n", terminal.FirstLine(key, 80))
 	}

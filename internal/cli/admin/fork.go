@@ -14,6 +14,7 @@ import (
 // forkCommands are `cairn session fork` and `tree`.
 type forkCommands struct{ inv *cli.Invocation }
 
+// sessionFork returns the command that copies a session up to a message.
 func (g forkCommands) sessionFork() *cobra.Command {
 	var asJSON bool
 	var before, part string
@@ -25,11 +26,13 @@ func (g forkCommands) sessionFork() *cobra.Command {
 		Example: "  cairn session fork\n  cairn session fork last --before 3\n" +
 			"  cairn run -s \"$(cairn session fork last --json | jq -r .id)\" \"Try it with a queue\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// A part needs the message that it belongs to.
 			if part != "" && before == "" {
 				return cli.UsageErrorf("--part goes with --before, which names the message of the part")
 			}
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					// Find where the copy ends, and copy.
 					r, err := findForkPoint(ctx, c, s, before, part)
 					if err != nil {
 						return err
@@ -38,6 +41,7 @@ func (g forkCommands) sessionFork() *cobra.Command {
 					if err != nil {
 						return err
 					}
+					// The id comes first on stdout, so that scripts can read it.
 					if asJSON {
 						return g.inv.PrintJSON(forked)
 					}

@@ -28,6 +28,7 @@ func (g inboxCommands) inboxCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// inboxList returns the command that lists the pending prompts in the order in which they are promoted.
 func (g inboxCommands) inboxList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -39,6 +40,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// JSON is a list even if it is empty.
 			if asJSON {
 				return g.inv.PrintJSON(append([]*session.Input{}, ins...))
 			}
@@ -46,6 +48,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 				g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
 				return nil
 			}
+			// A table for people; the numbers are those that the other commands accept.
 			t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "AGENT", "MODEL", "PROMPT")
 			for i, in := range ins {
 				t.AddRow(

@@ -97,6 +97,7 @@ func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cob
 	return ids, err
 }
 
+// jobsList returns the command that lists background jobs.
 func (g jobCommands) jobsList() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
@@ -104,6 +105,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn jobs list\n  cairn jobs list last --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			// Jobs of a session, of this directory, or with --all of every directory.
 			jobs, err := g.listJobs(ctx, c, cli.FirstArg(args, ""), all)
 			if err != nil {
 				return err
@@ -136,6 +138,7 @@ func jobState(j session.Job) string {
 	return string(j.Status)
 }
 
+// jobsShow returns the command that shows a job.
 func (g jobCommands) jobsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -143,6 +146,7 @@ func (g jobCommands) jobsShow() *cobra.Command {
 		Example: "  cairn jobs show job_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j sessionJob) error {
+				// JSON for programs; for people a heading, then the facts that are set.
 				if asJSON {
 					return g.inv.PrintJSON(j)
 				}
@@ -235,6 +239,7 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, 
 	}
 }
 
+// jobsWait returns the command that waits for a job. Its exit code is for scripts: 0 only if the job succeeded.
 func (g jobCommands) jobsWait() *cobra.Command {
 	var asJSON bool
 	var timeout time.Duration
@@ -248,6 +253,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 				return cli.UsageErrorf("--timeout must be more than 0, got %v", timeout)
 			}
 			return g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j sessionJob) error {
+				// Wait; the job is printed as it is afterwards, then its end decides the exit code.
 				if err := waitForJob(ctx, c, &j, timeout); err != nil {
 					return err
 				}

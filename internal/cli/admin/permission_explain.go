@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// permissionExplain returns the command that evaluates the permission rules for a call without making it.
 func (g permissionCommands) permissionExplain() *cobra.Command {
 	var asJSON bool
 	var agent, name string
@@ -28,6 +29,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			"  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			q := api.PermissionQuery{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
+			// The rules of a session count only if it is named.
 			if name != "" {
 				s, err := g.inv.FindSession(ctx, c, name)
 				if err != nil {
@@ -38,6 +40,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			if q.Action == "bash" { // a command is one text
 				q.Resources = []string{strings.Join(q.Resources, " ")}
 			}
+			// Evaluate. An action that no tool has is an error, as it is probably misspelled.
 			v, err := c.ExplainPermission(ctx, q)
 			if err == nil {
 				err = checkAction(ctx, c, args[0], v)

@@ -32,6 +32,7 @@ func (g permissionCommands) permissionCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// permissionList returns the command that lists pending requests, of all sessions or of one.
 func (g permissionCommands) permissionList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -49,6 +50,7 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			if len(asks) == 0 {
 				g.inv.Err.Printf("No permission requests are pending.\n")
 			}
+			// Each request: its id, which the reply needs, then what is asked and the details.
 			for _, ask := range asks {
 				g.inv.Out.Printf(
 					"%s  %s  %s\n",
@@ -78,6 +80,8 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 	return append([]session.PendingAsk{}, asks...), err
 }
 
+// permissionReply returns the command that answers a request. It checks the combination of the flags first, then finds
+// the request by its id or the beginning of it.
 func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
 	var lifetime string
@@ -155,6 +159,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	return cmd
 }
 
+// permissionApprovals returns the command that lists saved permissions.
 func (g permissionCommands) permissionApprovals() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
@@ -174,10 +179,12 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 			}
 			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE")
 			for _, p := range list {
+				// An approval of a command that is wider than what cairn offers still holds: mark it.
 				note := ""
 				if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
 					note = "wide: no longer offered"
 				}
+				// An approval for a session names the session.
 				lifetime := string(p.Lifetime)
 				if p.Lifetime == session.LifetimeSession {
 					lifetime = p.Holder

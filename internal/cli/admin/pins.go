@@ -80,6 +80,7 @@ func sessionArgument(args []string) (name string, rest []string) {
 	return "last", args
 }
 
+// sessionPin returns the command that pins a text to a session.
 func (g pinCommands) sessionPin() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -89,6 +90,7 @@ func (g pinCommands) sessionPin() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		Example: "  cairn session pin \"The API must stay compatible\"\n  cairn session pin last - < constraints.md",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// The first argument may be a session; the rest, or stdin, is the text.
 			name, words := sessionArgument(args)
 			text, err := g.inv.ReadPrompt(words)
 			if err != nil {
@@ -97,6 +99,7 @@ func (g pinCommands) sessionPin() *cobra.Command {
 			if strings.TrimSpace(text) == "" {
 				return cli.UsageErrorf("the text is empty")
 			}
+			// Add the text under the next number, and report the number.
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 				n, err := addPin(ctx, c, s.ID, text)
 				if err != nil {
@@ -141,17 +144,20 @@ func (g pinCommands) sessionPins() *cobra.Command {
 	return cmd
 }
 
+// sessionUnpin returns the command that removes a pinned text by its number.
 func (g pinCommands) sessionUnpin() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "unpin [SESSION] NUMBER", Short: "Remove a pinned text", Args: cobra.RangeArgs(1, 2),
 		Example: "  cairn session unpin 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Read the arguments; the session is optional.
 			name, rest := sessionArgument(args)
 			n, err := strconv.Atoi(rest[0])
 			if err != nil || len(rest) != 1 {
 				return cli.UsageErrorf("NUMBER must be one of cairn session pins, got %q", terminal.FirstLine(rest[0], 40))
 			}
+			// Remove the text with this number, if there is one.
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 				pins, err := listPins(ctx, c, s.ID)
 				if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// salvageCommand returns the command that copies the readable part of a damaged store.
 func (g storeCommands) salvageCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -27,6 +28,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Copy, report, then fail if anything was lost: scripts must not take a part for the whole.
 			s, err := g.inv.Host.Salvage(ctx, o, dir)
 			if err != nil {
 				return err

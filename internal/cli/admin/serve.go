@@ -14,6 +14,8 @@ import (
 // serveCommand is `cairn serve`.
 type serveCommand struct{ inv *cli.Invocation }
 
+// serveCommand returns the command that serves the HTTP API until a signal. Flags that are not given leave the values
+// of the configuration.
 func (g serveCommand) serveCommand() *cobra.Command {
 	var o client.ServeOptions
 	var asJSON bool

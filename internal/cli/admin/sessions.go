@@ -32,6 +32,8 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
+// sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits
+// and formats.
 func (g sessionCommands) sessionList() *cobra.Command {
 	var asJSON, all, archived bool
 	var limit int
@@ -48,6 +50,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			if format != "table" && format != "json" {
 				return cli.UsageErrorf("--format must be table or json, got %q", terminal.FirstLine(format, 40))
 			}
+			// Find the sessions, then print them in the format that is asked for.
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				root := session.ID("")
 				q := api.SessionQuery{Directory: g.inv.Dir, Search: search, Archived: archived, Parent: &root}
@@ -143,7 +146,10 @@ func describeStates(ctx context.Context, c *api.Client, list []*session.Session)
 	return states, err
 }
 
+// listSessions prints sessions as a table, with their directories if all are listed. states has those that are not
+// idle.
 func (g sessionCommands) listSessions(list []*session.Session, states map[session.ID]string, all bool) {
+	// Say where none were found, and how to start one.
 	if len(list) == 0 {
 		where := "in " + g.inv.Dir
 		if all {
@@ -152,6 +158,7 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 		g.inv.Err.Printf("No sessions %s. Start one with: cairn run \"…\"\n", where)
 		return
 	}
+	// The column of directories exists only if the rows can differ in it.
 	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
 	if all {
 		t.Head = append(t.Head, "DIRECTORY")
@@ -177,6 +184,7 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 	t.Print()
 }
 
+// sessionShow returns the command that prints the messages of a session.
 func (g sessionCommands) sessionShow() *cobra.Command {
 	var asJSON, thinking, full, tree bool
 	cmd := &cobra.Command{
@@ -187,6 +195,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The tree is another view, which needs no messages.
 			if tree {
 				return forkCommands(g).showFamily(ctx, c, s, asJSON)
 			}
@@ -200,6 +209,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 					Messages []session.Message `json:"messages"`
 				}{s, ms})
 			}
+			// Whether it is at work decides how an open message is described.
 			active, err := c.Active(ctx)
 			if err != nil {
 				return err
@@ -279,6 +289,7 @@ func (g sessionCommands) sessionRename() *cobra.Command {
 	return cmd
 }
 
+// sessionDelete returns the command that deletes sessions, one after the other; the first failure ends it.
 func (g sessionCommands) sessionDelete() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
@@ -289,6 +300,8 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
+				// "last" and the beginning of an id may mean another session than the user thinks, so they need a
+				// confirmation.
 				err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 					s, err := g.findToDelete(ctx, c, name)
 					if err != nil {

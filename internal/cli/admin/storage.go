@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// storageCommand returns the command that shows the size of what cairn stores.
 func (g storeCommands) storageCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -29,6 +30,7 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			}
 			table := terminal.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
 			for _, u := range uses {
+				// A size that is limited is shown with its limit.
 				size := formatMiB(u.Bytes)
 				if u.Limit > 0 {
 					size += " of " + formatMiB(u.Limit)

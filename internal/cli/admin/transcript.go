@@ -21,7 +21,9 @@ type transcript struct {
 	fill     float64 // of the model's window by the next request, in percent; 0 is unknown
 }
 
+// print prints a session: a heading, facts about it, the summary, the messages and the todos.
 func (t *transcript) print(s *session.Session, ms []session.Message) {
+	// The heading, with the facts that are known.
 	t.out.Printf("%s\n", t.out.PaintText(terminal.Bold, describe.SessionTitle(s)))
 	about := []string{
 		string(s.ID),
@@ -41,6 +43,7 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 		about = append(about, hit+" of the input from the cache")
 	}
 	t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	// Notes about the whole session, then its messages in order.
 	if s.Open {
 		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, "! "+describe.OpenNote))
 	}
@@ -64,11 +67,14 @@ func (t *transcript) printTodos(todos []session.Todo) {
 	}
 }
 
+// printMessage prints one message. Messages of people and models have headings and blocks; what cairn added is a note
+// of one line.
 func (t *transcript) printMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
 		t.printHeading(terminal.Cyan, "user", "")
 		t.printBlock(m.DisplayText())
+		// Files are named, not shown. A file without a name is named by its URI, without the data in it.
 		for _, f := range m.Files {
 			name := f.Name
 			if name == "" {
@@ -117,11 +123,13 @@ func (t *transcript) printBlock(text string) {
 	t.out.EndLine()
 }
 
+// printAssistant prints an answer: its content in order, then how it ended if that is not as usual.
 func (t *transcript) printAssistant(m *session.Assistant) {
 	t.printHeading(terminal.Green, m.Agent, terminal.FirstLine(m.Model.String(), 80))
 	if changed := m.Prefix.UnexpectedChange(); changed != "" {
 		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, describe.CacheNote(changed)))
 	}
+	// The content. Reasoning is shown on demand only.
 	for _, c := range m.Content {
 		switch c := c.(type) {
 		case *session.Text:
@@ -137,6 +145,7 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 			t.printCall(c)
 		}
 	}
+	// Why it ended: an error, an unusual finish reason, or an answer of reasoning only, which would look empty.
 	if m.Error != nil {
 		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Red, t.marks.Bad), terminal.FirstLine(m.Error.Message, 400))
 	} else if how := session.DescribeFinish(m.Finish); how != "" {
@@ -144,6 +153,7 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	} else if !m.Open() && !t.thinking && isReasoningOnly(m) {
 		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.PaintText(terminal.Yellow, "!"))
 	}
+	// An open answer is being written, or was interrupted.
 	switch {
 	case m.Open() && t.working:
 		t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "(working)"))
@@ -152,6 +162,8 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	}
 }
 
+// printCall prints a call with its outcome, and with --full its result. A call that completed may have failed all the
+// same, such as a command with an exit code.
 func (t *transcript) printCall(c *session.Tool) {
 	what := describe.DescribeCall(c.Name, c.State.Input)
 	failure, lines := describe.DescribeFailure(c.Name, c.State.Structured)

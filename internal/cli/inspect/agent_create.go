@@ -30,6 +30,7 @@ type agentSpec struct {
 	global, asJSON                          bool
 }
 
+// agentCreateCommand returns the command that creates an agent; createAgent does the work.
 func (g agentCommands) agentCreateCommand() *cobra.Command {
 	var n agentSpec
 	cmd := &cobra.Command{
@@ -128,7 +129,9 @@ func (n *agentSpec) denyRule() (string, error) {
 
 var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
+// createAgent writes the file of a new agent. An existing file is never overwritten.
 func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec) error {
+	// Check the name, which becomes a file name, and the settings.
 	if name == "" {
 		return cli.UsageErrorf("the agent has no name; give NAME or --description")
 	}
@@ -141,6 +144,7 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 	if err := n.check(); err != nil {
 		return err
 	}
+	// Complete the settings: the prompt from stdin, and a rule for the tools that are not allowed.
 	if n.prompt == "-" {
 		text, err := g.inv.ReadPrompt([]string{"-"})
 		if err != nil {
@@ -152,6 +156,7 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 	if err != nil {
 		return err
 	}
+	// Write the file and name it.
 	path, err := g.agentFile(ctx, name, n)
 	if err != nil {
 		return err

@@ -178,7 +178,10 @@ func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules 
 	return rules
 }
 
+// showAgent prints an agent for people. All texts of the configuration are cut or have their control characters
+// replaced.
 func (g agentCommands) showAgent(x shownAgent) {
+	// Its name and its settings, without those that have no value.
 	g.inv.Out.Printf(
 		"%s (%s)  %s\n",
 		g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(x.ID, 100)),
@@ -194,6 +197,7 @@ func (g agentCommands) showAgent(x shownAgent) {
 			g.inv.Out.Printf("%s: %s\n", f.name, f.value)
 		}
 	}
+	// Its rules; rules of an untrusted project are listed apart, with the effect that they have.
 	if len(x.Permissions) > 0 {
 		g.inv.Out.Printf("\nRules of its own, the last that matches wins:\n")
 		for _, r := range x.Permissions {
@@ -214,6 +218,7 @@ func (g agentCommands) showAgent(x shownAgent) {
 			)
 		}
 	}
+	// The system prompt last, because it is long.
 	if x.System != "" {
 		g.inv.Out.Printf("\n%s\n", terminal.ReplaceControls(x.System))
 	}

@@ -20,6 +20,8 @@ import (
 // contextCommands are `cairn context …`.
 type contextCommands struct{ inv *cli.Invocation }
 
+// contextCommand returns the command that shows the next request of a session. The server builds the request and sends
+// nothing.
 func (g contextCommands) contextCommand() *cobra.Command {
 	var asJSON, full bool
 	cmd := &cobra.Command{
@@ -35,6 +37,7 @@ func (g contextCommands) contextCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The request may contain secrets that tools printed: mask them before anything is shown.
 			if err := g.maskSecrets(ctx, r.Request); err != nil {
 				return err
 			}

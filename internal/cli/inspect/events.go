@@ -53,6 +53,8 @@ type eventFlags struct {
 	after                   int64
 }
 
+// runEvents prints the events of a session, or of all with f.all. With f.follow it connects again after a lost
+// connection and continues at its cursor.
 func (g eventCommands) runEvents(ctx context.Context, f *eventFlags, name string) error {
 	cursor := f.after
 	var id session.ID
@@ -63,6 +65,7 @@ func (g eventCommands) runEvents(ctx context.Context, f *eventFlags, name string
 				if err != nil {
 					return err
 				}
+				// The session is found once: "last" must not change while it is followed.
 				id = s.ID
 			}
 			if !f.follow {
@@ -76,6 +79,7 @@ func (g eventCommands) runEvents(ctx context.Context, f *eventFlags, name string
 			}
 			return err
 		}
+		// The connection was lost: wait for the next owner.
 		timer := time.NewTimer(200 * time.Millisecond)
 		select {
 		case <-timer.C:

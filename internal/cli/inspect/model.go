@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// modelsShow returns the command that shows a model. It works for models that cannot be used, and even if cairn cannot
+// start here, since the catalog is built in.
 func (g modelCommands) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -27,6 +29,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n" +
 			"  cairn models show openai/gpt-5 --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Ask for the usable models, then find the model among all known ones.
 			tell := g.inv.CheckKeys(ctx)
 			var usable []api.Model
 			err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -34,6 +37,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 				usable = list.Data
 				return err
 			})
+			// An unknown model is the error; a failed start is one only then.
 			m, kerr := g.knownVariant(ctx, usable, args[0])
 			switch {
 			case kerr != nil:
@@ -42,6 +46,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 				g.inv.Note("cairn cannot start here, so the list may be incomplete: " + err.Error())
 			}
 			defer tell(m.ProviderID)
+			// Print the model, the options of its variant, and what is dropped or missing.
 			if asJSON {
 				return g.inv.PrintJSON(m)
 			}
@@ -150,7 +155,9 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 	)
 }
 
+// showModel prints the facts of a model, one in a row, without those that are not known.
 func (g modelCommands) showModel(m api.Model) {
+	// The name that commands accept, and the title.
 	g.inv.Out.Printf(
 		"%s  %s\n",
 		g.inv.Out.PaintText(terminal.Bold, terminal.FirstLine(m.Ref().String(), 100)),
@@ -159,6 +166,7 @@ func (g modelCommands) showModel(m api.Model) {
 	row := func(name, format string, args ...any) {
 		g.inv.Out.Printf("  %-10s %s\n", name, terminal.FirstLine(fmt.Sprintf(format, args...), 300))
 	}
+	// What is unusual about it.
 	if m.Status != "active" {
 		row("status", "%s", m.Status)
 	}
@@ -171,6 +179,7 @@ func (g modelCommands) showModel(m api.Model) {
 	if m.API.ID != m.ID && m.API.ID != "" {
 		row("called", "%s", m.API.ID)
 	}
+	// What it can do, what it costs, and its variants.
 	row("context", "%s in, %s out", formatTokens(m.Limit.Context), formatTokens(m.Limit.Output))
 	row("reads", "%s", strings.Join(m.Capabilities.Input, ", "))
 	if m.Capabilities.Tools {

@@ -18,6 +18,7 @@ import (
 // modelCommands are `cairn models …`.
 type modelCommands struct{ inv *cli.Invocation }
 
+// modelsCommand returns the command that lists models: the usable ones, or with --all each known one.
 func (g modelCommands) modelsCommand() *cobra.Command {
 	var asJSON, everything, refresh, verbose bool
 	cmd := &cobra.Command{
@@ -28,6 +29,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 		Example: "  cairn models\n  cairn models openai --json\n  cairn models --all\n" +
 			"  cairn models --refresh\n  cairn models show openai/gpt-5",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Refresh first if asked, so that the list is the new one.
 			if refresh {
 				if err := g.refreshModels(ctx); err != nil {
 					return err
@@ -36,6 +38,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			if everything {
 				return g.printKnownModels(ctx, cli.FirstArg(args, ""), asJSON)
 			}
+			// Ask the server for the usable models. Notes about keys come after the list.
 			tell := g.inv.CheckKeys(ctx)
 			all, err := g.usableModels(ctx)
 			if err != nil {
@@ -43,6 +46,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			}
 			defer tell(cli.FirstArg(args, ""))
 			defer g.inv.NoteOwnKeys(g.inv.Owner, cli.FirstArg(args, ""), all)
+			// Print those of the provider in the form that is asked for.
 			models, err := g.ofProvider(ctx, all, cli.FirstArg(args, ""))
 			switch {
 			case err != nil:
@@ -78,6 +82,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 
 // printKnownModels prints the models of a provider, or of all for "", and what each needs to be used.
 func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON bool) error {
+	// Ask the host, without a server: a model that cannot be used is not in its list.
 	o, err := g.inv.HostOptions("")
 	if err != nil {
 		return err
@@ -86,6 +91,7 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON b
 	if err != nil {
 		return err
 	}
+	// Keep those of the provider; suggest a similar name if there are none.
 	ids := providersOf(all)
 	all = slices.DeleteFunc(all, func(m client.KnownModel) bool { return id != "" && m.ProviderID != id })
 	switch {
@@ -95,6 +101,7 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON b
 	case asJSON:
 		return g.inv.PrintJSON(all)
 	}
+	// A table with the first thing that each model needs.
 	t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS")
 	for _, m := range all {
 		in, out := formatPrices(m.Model)

@@ -15,6 +15,7 @@ import (
 // statsCommand is `cairn stats`.
 type statsCommand struct{ inv *cli.Invocation }
 
+// statsCommand returns the command that shows token usage and costs.
 func (g statsCommand) statsCommand() *cobra.Command {
 	var asJSON bool
 	var days int
@@ -26,6 +27,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 			if days < 0 {
 				return cli.UsageErrorf("--days must not be negative, got %d", days)
 			}
+			// The first day begins at midnight UTC, as the days of the server do.
 			var since int64
 			if days > 0 {
 				since = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days).UnixMilli()
@@ -48,6 +50,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 	return cmd
 }
 
+// showStats prints the sum, then a table by model and one by day.
 func (g statsCommand) showStats(s api.Stats) {
 	cost := describe.FormatCost(s.Cost, s.Tokens)
 	if s.Tokens.Unpriced > 0 {
@@ -60,6 +63,7 @@ func (g statsCommand) showStats(s api.Stats) {
 		terminal.FormatCount(s.Tokens.Sum()),
 		cost,
 	)
+	// By model. Tokens written to the cache are input, reasoning is output.
 	if len(s.Models) > 0 {
 		g.inv.Out.Printf("\n")
 		t := g.inv.NewTable("MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
@@ -76,6 +80,7 @@ func (g statsCommand) showStats(s api.Stats) {
 		}
 		t.Print()
 	}
+	// By day, if there is more than one.
 	if len(s.Days) > 1 {
 		g.inv.Out.Printf("\n")
 		t := g.inv.NewTable("DAY", "TURNS", "TOKENS", "COST")

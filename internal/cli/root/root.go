@@ -49,6 +49,7 @@ func (g program) newRoot() *cobra.Command {
 			return g.inv.Out.Err
 		}),
 	}
+	// Output, errors and input are those of the invocation, not of the process.
 	root.SetOut(helpWriter{g.inv.Out})
 	root.SetErr(g.inv.Err)
 	root.SetIn(g.inv.Stdin)
@@ -59,6 +60,7 @@ func (g program) newRoot() *cobra.Command {
 	g.inv.Logs.AddTo(root)
 	setHelp(root)
 	root.CompletionOptions.HiddenDefaultCmd = false
+	// The commands in their groups, in the order of the help.
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Work:"},
 		&cobra.Group{ID: groupLook, Title: "Inspect:"},
@@ -79,6 +81,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
 	add(groupCare, newManCommand(g.inv))
+	// Cobra's own commands are created early, so that they can be described and completed as well.
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	describeShells(root)

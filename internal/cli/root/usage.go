@@ -14,6 +14,7 @@ import (
 
 // usageError rewrites cobra's errors about flags and arguments in the style of cairn's messages.
 func usageError(cmd *cobra.Command, err error) error {
+	// Errors with a type: an unknown flag, an invalid value, a missing value.
 	text := err.Error()
 	if unknown, ok := errors.AsType[interface {
 		error
@@ -35,6 +36,8 @@ func usageError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s needs a value; use --%s %s", name, name, value)
 	}
+	// Errors that cobra describes in words only. A new version of cobra may change the words; then its own text is
+	// shown.
 	switch {
 	case strings.HasPrefix(text, "required flag(s) "):
 		_, name, _ := strings.Cut(text, `"`)

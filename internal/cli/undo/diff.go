@@ -19,6 +19,7 @@ type diffFlags struct {
 	against    string
 }
 
+// diffCommand returns the command that shows what a session changed in files.
 func (g commands) diffCommand() *cobra.Command {
 	var f diffFlags
 	var cmd *cobra.Command

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// redoCommand returns the command that brings back what undo took. It makes the revert one step smaller.
 func (g commands) redoCommand() *cobra.Command {
 	var asJSON, filesOnly bool
 	cmd := &cobra.Command{
@@ -25,6 +26,7 @@ func (g commands) redoCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn redo\n  cairn redo last --json\n  cairn redo --files",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			// The files of a revert that is final are another matter: they have no messages to bring back.
 			if filesOnly {
 				return g.recoverFiles(ctx, c, asJSON, s.ID)
 			}
@@ -32,6 +34,7 @@ func (g commands) redoCommand() *cobra.Command {
 				err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
 				return cli.NewExitError(cli.ExitUsage, err, "cairn undo takes the newest prompt back")
 			}
+			// Stage the revert at the next prompt, or remove it after the last one.
 			res, err := g.stageNext(ctx, c, s)
 			if err != nil {
 				return err

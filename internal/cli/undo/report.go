@@ -140,11 +140,13 @@ func (g commands) printNextSteps(res Result) {
 
 // reportRedo prints what a redo brought back. Its error has the exit code.
 func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
+	// Files that were kept, or whose state is unknown, make it incomplete.
 	res.OK = len(res.Kept)+len(res.Unknown) == 0
 	if asJSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
 	}
+	// What came back: one prompt, or everything.
 	text := "everything"
 	if res.MessageID != "" {
 		m, err := c.Message(ctx, res.SessionID, res.MessageID)
@@ -153,6 +155,7 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 		}
 		text = describeMessage(m)
 	}
+	// The files, then what is still taken back.
 	out := g.inv.Out
 	out.Printf("%s: %s\n", out.PaintText(terminal.Bold, "brought back"), text)
 	for _, p := range res.Restored {

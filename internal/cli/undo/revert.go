@@ -34,6 +34,8 @@ func (f *revertFlags) check(message string) error {
 	return nil
 }
 
+// revertCommand returns the command that takes a session back to before a message. Arguments are optional from the
+// left: with one, it is the message, unless it is the name of a session.
 func (g commands) revertCommand() *cobra.Command {
 	var f revertFlags
 	cmd := &cobra.Command{
@@ -81,11 +83,13 @@ func (g commands) runRevert(
 ) error {
 	reverts := api.Reverts{Client: c}
 	res := Result{SessionID: s.ID, Preview: f.preview, Committed: f.commit, Revert: s.Revert}
+	// Without a message there must be a staged revert, which --commit makes final.
 	if message == "" && s.Revert == nil {
 		return cli.NewExitError(cli.ExitUsage,
 			fmt.Errorf("nothing to commit: the session %s has no undo or revert", s.ID),
 			"cairn revert MESSAGE --commit takes back from a message on and makes that final")
 	}
+	// Find the message and the part, and stage or preview the revert.
 	if message != "" {
 		id, err := cli.FindMessage(ctx, c, s, message)
 		if err != nil {
@@ -105,6 +109,7 @@ func (g commands) runRevert(
 			return err
 		}
 	}
+	// Commit. The title is read before, since the messages are gone afterwards.
 	if f.commit {
 		title, err := describeRevert(ctx, c, s.ID, res.Revert)
 		if err != nil {

@@ -158,10 +158,13 @@ func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 	v.writeLine(jsonLine{Type: kind, Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Part: &p})
 }
 
+// ShowEvent writes the lines of an event. OpenCode's programs read these lines, so their order and fields are its own:
+// a text is written when it is complete, a call when it is settled.
 func (v *JSONLines) ShowEvent(e session.Event) {
 	if text := describe.DescribeCompactionEvent(e.Data); text != "" {
 		v.ShowNote(text)
 	}
+	// Starts are remembered, because the line of the end has the time of both.
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil
@@ -195,6 +198,7 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 	case *session.ToolFailed:
 		v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
 			jsonState{Status: "error", Error: &d.Error.Message})
+	// The end of a step. Providers without a total get the sum.
 	case *session.StepEnded:
 		tokens := d.Tokens
 		if tokens.Total == 0 {
@@ -206,6 +210,7 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 		})
 	case *session.Retried:
 		v.ShowNote(describe.DescribeRetry(d))
+	// An error is held back: a retry may follow.
 	case *session.StepFailed:
 		v.holdError(e, d.Error)
 	case *session.Interrupted:

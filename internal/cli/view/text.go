@@ -186,12 +186,14 @@ func (v *Text) ShowEvent(e session.Event) {
 	}
 }
 
+// showEvent prints a durable event. Fragments have printed most of a text before; what is missing of it follows here.
 func (v *Text) showEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
 			v.ShowNote(describe.CacheNote(changed))
 		}
+	// Texts and reasoning, whose end is a line end.
 	case *session.TextEnded:
 		v.showText(d.PartID, 0, d.Text)
 		v.endText()
@@ -200,6 +202,7 @@ func (v *Text) showEvent(e session.Event) {
 	case *session.ReasoningEnded:
 		v.showReasoning(d.PartID, 0, d.Text)
 		v.endReasoning()
+	// A call is printed when it begins, unless a live area shows it, and again with its result.
 	case *session.ToolCalled:
 		v.flush()
 		what := describe.DescribeCall(d.Tool, d.Input)
@@ -211,6 +214,7 @@ func (v *Text) showEvent(e session.Event) {
 		v.showResult(d.PartID, d.Timestamp, d.Structured)
 	case *session.ToolFailed:
 		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
+	// A retry begins the answer anew, so what is held back of the failed one is dropped.
 	case *session.Retried:
 		v.held = ""
 		v.endText()

@@ -113,6 +113,7 @@ func callBlock(p llm.ToolCall) block {
 
 // resultBlock returns the outcome of a local call. The content of a failed call must be text and not empty.
 func resultBlock(r llm.ToolResult) block {
+	// Encode the parts. A failed result may hold text only, so its images become notes.
 	var content []block
 	for _, p := range r.Content {
 		switch p := p.(type) {
@@ -128,12 +129,14 @@ func resultBlock(r llm.ToolResult) block {
 			content = append(content, b)
 		}
 	}
+	// A result without parts: send its raw value, or a note, because the API refuses an empty failed result.
 	if len(content) == 0 && len(r.Raw) > 0 {
 		content = []block{noteBlock(string(r.Raw))}
 	}
 	if len(content) == 0 && r.IsError {
 		content = []block{noteBlock("The tool failed without saying why.")}
 	}
+	// One text is sent as a string, anything else as a list of blocks.
 	b := block{Type: "tool_result", ToolUseID: wire.NormalizeCallID(r.ID, callIDPrefix), IsError: r.IsError}
 	switch {
 	case len(content) == 1 && content[0].Type == "text":

@@ -32,6 +32,7 @@ var plainOptions = map[string]string{
 
 // parseOptions reads the request's options. It ignores options of other protocols.
 func (d Dialect) parseOptions(req *llm.Request) (options, error) {
+	// Options whose values are passed on as they are, under their names on the wire.
 	o := options{extra: map[string]jsontext.Value{}}
 	for name, word := range plainOptions {
 		if v, ok := req.Options[name]; ok {
@@ -41,11 +42,13 @@ func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	if v, ok := req.Options["taskBudget"]; ok {
 		o.setOutputConfig("task_budget", v)
 	}
+	// Switches. A request that sets cache_control itself gets no breakpoints from cairn.
 	o.cachesItself = o.extra["cache_control"] != nil
 	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" ||
 		string(req.Options["parallelToolCalls"]) == "false"
 	o.noReasoning = string(req.Options["sendReasoning"]) == "false"
 	var err error
+	// Options that are checked: the life time of the cache, the effort, and thinking, which overrides the effort's.
 	if o.ttl, err = wire.ParseCacheTTL(req); err != nil {
 		return o, err
 	}

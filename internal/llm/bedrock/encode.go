@@ -57,10 +57,13 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		ModelID: req.Model, Messages: d.encodeMessages(req), System: d.encodeSystem(req), Extra: map[string]jsontext.Value{},
 		Inference: inference{MaxTokens: g.MaxTokens, Temperature: g.Temperature, TopP: g.TopP, Stop: g.Stop},
 	}
+	// The fields of the model's own API, in which reasoning is configured.
 	fields, thought, err := d.modelFields(req)
 	if err != nil {
 		return nil, err
 	}
+	// Models accept no temperature and top_p while they think, and Claude's newest never do. TopK is a field of
+	// Claude's own API.
 	if thought.IsEnabled() {
 		b.Inference.Temperature, b.Inference.TopP = nil, nil
 	} else if d.Claude && d.Thinking != wire.ThinkingAdaptiveXHigh && g.TopK != nil {
@@ -72,12 +75,15 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if len(fields) > 0 {
 		b.Extra["additionalModelRequestFields"] = wire.MarshalOr(fields, nil)
 	}
+	// Options of Converse itself.
 	if v, ok := req.Options["guardrailConfig"]; ok {
 		b.Extra["guardrailConfig"] = v
 	}
 	if tier, ok := req.Options["serviceTier"]; ok {
 		b.Extra["serviceTier"] = wire.MarshalOr(map[string]jsontext.Value{"type": tier}, nil)
 	}
+	// Tools come last but one: their form depends on the calls in the messages. The request's Body overrides
+	// everything.
 	b.ToolConfig = encodeTools(req, hasCalls(b.Messages), thought.IsEnabled())
 	if err := wire.OverlayBody(b.Extra, req); err != nil {
 		return nil, err
@@ -191,6 +197,7 @@ func (d Dialect) modelFields(req *llm.Request) (wire.Object, *wire.ThinkingConfi
 
 // parseReasoning reads the reasoning options: the neutral effort, which the SDK's own option overrides.
 func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig, effort string, err error) {
+	// The neutral effort: thinking for Claude, a plain effort for other models.
 	if v := req.Options["reasoningEffort"]; len(v) > 0 {
 		if v.Kind() != '"' {
 			return nil, "", wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
@@ -203,6 +210,7 @@ func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig,
 			effort = ""
 		}
 	}
+	// The SDK's option overrides what it sets, part by part.
 	v := req.Options["reasoningConfig"]
 	if len(v) == 0 {
 		return thought, effort, nil

@@ -106,6 +106,7 @@ const (
 
 // limitAttachments replaces excess images and documents of a message by notes.
 func limitAttachments(blocks []block) {
+	// count replaces what exceeds the limits; it counts across its calls.
 	images, documents := 0, 0
 	count := func(list []block) {
 		for i := range list {
@@ -128,6 +129,7 @@ func limitAttachments(blocks []block) {
 			}
 		}
 	}
+	// Results count first, as they come first in the message, then the blocks of the message itself.
 	for i := range blocks {
 		if r := blocks[i].ToolResult; r != nil {
 			count(r.Content)
@@ -229,7 +231,10 @@ func (c *conversation) attach(b block) {
 	c.pending = append(c.pending, b)
 }
 
+// addAssistant adds an answer of the model. Calls that the vendor ran itself, and their results, become notes, because
+// Converse has no blocks for them. Local calls come last and their results are expected next.
 func (c *conversation) addAssistant(parts []llm.Part) {
+	// Encode the parts in order.
 	var out []block
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -246,6 +251,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 				out = append(out, noteBlock(wire.HostedCallNote(p)))
 				continue
 			}
+			// A local call: its result is waited for.
 			out = append(
 				out,
 				block{
@@ -256,6 +262,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			)
 			c.waiting++
 		case llm.ToolResult:
+			// The media of a hosted result cannot be part of an answer; they follow in the next user message.
 			out = append(out, noteBlock(wire.HostedResultNote(p, wire.HostedResultText(p))))
 			for m := range llm.PartsOf[llm.Media](p.Content) {
 				c.attach(c.mediaBlock(m))
@@ -264,6 +271,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			out = append(out, c.mediaBlock(p))
 		}
 	}
+	// Converse expects the results directly after the calls.
 	c.add(roleAssistant, wire.MoveCallsLast(out, isCall, isReasoning)...)
 }
 

@@ -85,7 +85,10 @@ func (t *turn) startBlock(p *payload) error {
 // answerBlock is structured output: text in the arguments of a call.
 type answerBlock struct{ wire.TextBlock }
 
+// continueBlock applies a delta to its block. It begins the block if its start was not sent, which Bedrock does for
+// text and reasoning only.
 func (t *turn) continueBlock(p *payload) error {
+	// No start was sent: the delta itself says what begins.
 	b := t.BlockAt(p.Index)
 	if b == nil {
 		switch {
@@ -100,6 +103,7 @@ func (t *turn) continueBlock(p *payload) error {
 			return err
 		}
 	}
+	// The block's kind decides which member of the delta counts; others are ignored.
 	switch b := b.(type) {
 	case *wire.TextBlock:
 		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.Text))

@@ -137,6 +137,8 @@ func userParts(parts []llm.Part) []part {
 	return wire.ConvertParts(parts, textPart, mediaPart, mediaNote)
 }
 
+// modelParts returns an answer of the model as parts. Signatures go back where they came from, because the API checks
+// them; hosted calls and their results become texts, and their media follow as attachments.
 func (c *conversation) modelParts(parts []llm.Part) []part {
 	var out []part
 	isFirst := true // call of the answer

@@ -64,7 +64,10 @@ func (p *schemaEncoder) encode(v jsontext.Value, depth int) jsontext.Value {
 	return wire.MarshalOr(p.encodeObject(n, depth), jsontext.Value(`{"type":"string"}`))
 }
 
+// encodeObject returns the schema n in the subset that Gemini accepts. What the subset cannot express is left out: the
+// schema then accepts more, and the call's input is checked against the original one.
 func (p *schemaEncoder) encodeObject(n wire.Object, depth int) wire.Object {
+	// Resolve references, then copy the keywords that Gemini knows.
 	n = p.resolve(n, depth)
 	out := wire.Object{}
 	for _, key := range keptKeywords {
@@ -75,6 +78,7 @@ func (p *schemaEncoder) encodeObject(n wire.Object, depth int) wire.Object {
 	if f := wire.DecodeString(n["format"]); slices.Contains(keptFormats, f) {
 		out["format"] = n["format"]
 	}
+	// Choices and types are rewritten. Below the greatest depth, anything is accepted.
 	p.encodeChoices(n, out, depth)
 	p.encodeType(n, out)
 	if depth >= maxDepth {
@@ -83,6 +87,7 @@ func (p *schemaEncoder) encodeObject(n wire.Object, depth int) wire.Object {
 	switch wire.DecodeString(out["type"]) {
 	case "object":
 		p.encodeProperties(n, out, depth)
+	// Gemini requires items, with a type. The first item of a tuple stands for all.
 	case "array":
 		out["items"] = jsontext.Value(`{"type":"string"}`)
 		if items, ok := wire.ReadObject(n["items"]); ok && len(items) > 0 {
@@ -178,6 +183,7 @@ func (p *schemaEncoder) encodeChoices(n, out wire.Object, depth int) {
 
 // encodeType sets type and enum. A list of types becomes a choice; null in it becomes nullable.
 func (p *schemaEncoder) encodeType(n, out wire.Object) {
+	// An enum, or a const as an enum of one, consists of texts; null in it becomes nullable.
 	values, isEnum := wire.ReadList(n["enum"])
 	if v, ok := n["const"]; ok && !isEnum {
 		values, isEnum = []jsontext.Value{v}, true
@@ -189,6 +195,7 @@ func (p *schemaEncoder) encodeType(n, out wire.Object) {
 		}
 		return
 	}
+	// Read the type: a list of names, or one.
 	var types []string
 	if json.Unmarshal(n["type"], &types) != nil {
 		types = nil
@@ -196,10 +203,12 @@ func (p *schemaEncoder) encodeType(n, out wire.Object) {
 			types = []string{name}
 		}
 	}
+	// null is not a type of Gemini's.
 	if slices.Contains(types, "null") {
 		out["nullable"] = jsontext.Value("true")
 		types = slices.DeleteFunc(types, func(s string) bool { return s == "null" })
 	}
+	// One type is itself; several become a choice. A missing type is derived from what the schema describes.
 	switch {
 	case len(types) == 1:
 		out["type"] = wire.Quote(types[0])

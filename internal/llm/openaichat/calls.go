@@ -36,7 +36,9 @@ func (t *turn) applyCall(d *callDelta) error {
 	if d.isEmpty() {
 		return nil
 	}
+	// A call ends the open block of text or reasoning.
 	t.close()
+	// Find the call that the piece belongs to, or begin one.
 	c := t.calls.findCall(d)
 	if c == nil {
 		if len(t.calls.list) == wire.MaxCalls {
@@ -48,12 +50,14 @@ func (t *turn) applyCall(d *callDelta) error {
 		}
 		t.calls.list = append(t.calls.list, c)
 	}
+	// Take the id and the extra content whenever they come; some servers send them late.
 	if c.sentID == "" {
 		c.sentID = wire.DecodeString(d.ID)
 	}
 	if wire.IsPresent(d.ExtraContent) {
 		c.content = d.ExtraContent
 	}
+	// Collect arguments before the name is known, too. The call is announced once its name is.
 	if err := c.AppendArguments(t.Stream, argumentText(c, d.Function.Arguments)); err != nil {
 		return err
 	}

@@ -61,6 +61,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if d.cacheTTL, err = wire.ParseCacheTTL(req); err != nil {
 		return nil, err
 	}
+	// The plain parameters.
 	b := body{
 		Model:            req.Model,
 		Messages:         d.encodeMessages(req),
@@ -72,6 +73,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		PresencePenalty:  req.Generate.PresencePenalty,
 		Stop:             req.Generate.Stop,
 	}
+	// Parameters that not all servers know, or know by another name.
 	d.limitOutput(&b, req.Generate.MaxTokens)
 	if d.SeedField == "" {
 		b.Seed = req.Generate.Seed
@@ -79,15 +81,18 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if d.TopK {
 		b.TopK = req.Generate.TopK
 	}
+	// Tools. Without tools a choice is refused.
 	if b.Tools = d.encodeTools(req.Tools); len(b.Tools) > 0 {
 		b.ToolChoice = d.encodeChoice(req.Choice)
 	}
+	// Structured output; strict if the schema fits OpenAI's subset.
 	if len(req.OutputSchema) > 0 {
 		schema, strict := wire.StrictSchema(req.OutputSchema)
 		b.ResponseFormat = &responseFormat{
 			Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict},
 		}
 	}
+	// The vendor's own fields last: they may override the others.
 	if b.Extra, err = d.extraFields(req); err != nil {
 		return nil, err
 	}

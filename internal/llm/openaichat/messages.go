@@ -62,8 +62,11 @@ type conversation struct {
 	updates     wire.PendingUpdates
 }
 
+// encodeMessages returns the messages of the request. Updates of the system prompt wait until the results of all calls
+// are there, since a result must follow its call; attachments of results follow them in a user message.
 func (d Dialect) encodeMessages(req *llm.Request) []message {
 	c := conversation{d: d}
+	// The system prompt: a message, or the beginning of the first user message for models without that role.
 	switch {
 	case len(req.System) == 0:
 	case d.NoSystem:
@@ -72,6 +75,7 @@ func (d Dialect) encodeMessages(req *llm.Request) []message {
 		c.add(message{Role: "system", Content: d.encodeSystem(req.System, req.Breakpoints.System)})
 	}
 	for i, m := range req.Messages {
+		// An update between a call and its results waits; addPending sends it afterwards.
 		switch m.Role {
 		case llm.RoleSystem:
 			if c.updates.Add(m.Parts) {
@@ -86,10 +90,12 @@ func (d Dialect) encodeMessages(req *llm.Request) []message {
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
+		// A breakpoint is on the message that was added last.
 		if slices.Contains(req.Breakpoints.Messages, i) {
 			c.markLast()
 		}
 	}
+	// Send what still waits. A request without messages gets an empty list, not null.
 	c.addPending()
 	c.closeUser()
 	if c.out == nil {
@@ -170,7 +176,10 @@ func (c *conversation) addUpdate(text string) {
 	c.user = append(c.user, textPart("\n"+text))
 }
 
+// addAssistant adds an answer of the model as one message. What the protocol cannot express in it (hosted calls, their
+// results, media) becomes text.
 func (c *conversation) addAssistant(parts []llm.Part) {
+	// Collect the parts by kind: the message has one text, one reasoning and a list of calls.
 	var texts, thoughts []string
 	var generated []part
 	m := message{Role: "assistant"}
@@ -190,17 +199,20 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 		case llm.ToolResult:
 			text, attached := splitResult(p)
 			texts = append(texts, wire.HostedResultNote(p, text))
+			// Media of a hosted result follow in a user message, like those of other results.
 			generated = append(generated, attached...)
 		case llm.Media:
 			texts = append(texts, wire.MediaURLNote(p))
 		}
 	}
+	// The content is null only beside calls.
 	text := strings.Join(texts, "\n")
 	m.Content = jsontext.Value("null")
 	if text != "" || len(m.ToolCalls) == 0 {
 		m.Content = wire.Quote(text)
 	}
 	c.d.setReasoning(&m, strings.Join(thoughts, ""))
+	// An answer with nothing to send is left out, unless its reasoning must be sent back.
 	if text == "" && len(m.ToolCalls) == 0 && (len(m.Extra) == 0 || len(thoughts) == 0) {
 		return
 	}

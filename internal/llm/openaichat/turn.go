@@ -44,17 +44,20 @@ func (t *turn) applyChunk(c *chunk) error {
 		t.begun = true
 		t.response = wire.DecodeString(c.ID)
 	}
+	// What belongs to the chunk as a whole comes first; the last chunk often has no choices.
 	t.Open()
 	t.updateUsage(c)
 	t.sources.replaceList(keyCitations, c.Citations)
 	for i := range c.Choices {
 		a := &c.Choices[i]
+		// Only the first choice is the answer.
 		if a.Index != 0 {
 			if err := t.applyOtherChoice(a); err != nil {
 				return err
 			}
 			continue
 		}
+		// Take the delta; else a whole message, if no delta came before and the answer has not ended.
 		d := a.Delta
 		if d == nil && !t.streams && t.reason == "" {
 			d = a.Message
@@ -65,6 +68,7 @@ func (t *turn) applyChunk(c *chunk) error {
 				return err
 			}
 		}
+		// The last finish reason counts; an empty one does not erase it.
 		t.reason = cmp.Or(wire.DecodeString(a.FinishReason), t.reason)
 	}
 	return nil
@@ -81,7 +85,10 @@ func (t *turn) applyOtherChoice(a *alternative) error {
 	return t.applyDelta(&delta{ToolCalls: d.ToolCalls})
 }
 
+// applyDelta applies one piece of the answer in the order that keeps blocks together: reasoning, text, calls, then
+// sources and images.
 func (t *turn) applyDelta(d *delta) error {
+	// Reasoning. The details are kept to be sent back; their text is shown if no plain field has it.
 	if wire.IsPresent(d.ReasoningDetails) {
 		t.details.add(d.ReasoningDetails)
 	}
@@ -92,11 +99,13 @@ func (t *turn) applyDelta(d *delta) error {
 			t.appendReasoning(t.d.reasoningField(), text)
 		}
 	}
+	// Text. A refusal is text, too, and is remembered for the finish reason.
 	t.appendContent(d.Content)
 	if wire.IsNonEmptyString(d.Refusal) {
 		t.refused = true
 		t.appendContent(d.Refusal)
 	}
+	// Calls. function_call is the old form of a single one.
 	if d.FunctionCall != nil {
 		d.ToolCalls = append(d.ToolCalls, callDelta{Function: *d.FunctionCall})
 	}
@@ -105,6 +114,7 @@ func (t *turn) applyDelta(d *delta) error {
 			return err
 		}
 	}
+	// Sources, tools that the vendor ran, and images.
 	t.sources.appendList(keyAnnotations, d.Annotations)
 	t.sources.replaceList(keyExecuted, d.Executed)
 	t.executed = t.executed || wire.IsPresent(d.Executed)
@@ -202,6 +212,7 @@ func (t *turn) reasoningMetadata() llm.Metadata {
 // finish reason: an answer that marks its own end and reports its usage is then complete; without usage its end is
 // unknown.
 func (t *turn) finishTurn(ended bool) error {
+	// Complete a missing finish reason if the answer is known to be whole, else fail.
 	switch {
 	case t.reason != "" || !ended:
 	case t.usage.Raw != nil:
@@ -212,21 +223,25 @@ func (t *turn) finishTurn(ended bool) error {
 	if err := t.CheckEnded(t.reason != ""); err != nil {
 		return err
 	}
+	// Close the open block. Details without text need a block that carries them.
 	t.close()
 	if len(t.details.list) > 0 {
 		t.beginBlock(true)
 		t.close()
 	}
+	// Images come after the text, since they have no position in it.
 	if len(t.images) > 0 {
 		t.MarkContent()
 		for _, e := range wire.ImageEvents(t.calls.ids.MakeUnique("", t.response), nil, t.images...) {
 			t.Emit(e)
 		}
 	}
+	// The finish reason says that there are calls, but none came: the answer was damaged.
 	announced := slices.Contains([]string{"tool_calls", "function_call", "tool_use"}, t.reason)
 	if announced && len(t.calls.list) == 0 && !t.executed && t.HasContent() {
 		return wire.NewMissingCall()
 	}
+	// Convert the reason, and fail for an answer that is an error or is empty without a reason.
 	reason := t.finishReason()
 	if reason == llm.FinishError {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer with finish reason " + t.reason}
@@ -234,6 +249,7 @@ func (t *turn) finishTurn(ended bool) error {
 	if err := t.CheckContent(reason, len(t.calls.list) > 0, wire.NewFiltered()); err != nil {
 		return err
 	}
+	// Calls are complete only now; a finished answer is the last event.
 	t.emitCalls(reason)
 	t.Emit(llm.Finish{Reason: reason, Usage: t.usage})
 	return nil

@@ -66,6 +66,7 @@ func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 
 // setReasoning sets reasoning and include.
 func (d Dialect) setReasoning(from map[string]jsontext.Value, tools []llm.ToolDefinition, o options) error {
+	// The members of reasoning.
 	fields := wire.Object{}
 	for name, wireName := range map[string]string{"reasoningEffort": "effort", "reasoningSummary": "summary"} {
 		v, ok := from[name]
@@ -80,11 +81,13 @@ func (d Dialect) setReasoning(from map[string]jsontext.Value, tools []llm.ToolDe
 	if len(fields) > 0 {
 		o.extra["reasoning"] = wire.MarshalOr(fields, nil)
 	}
+	// include: the caller's list, then what cairn needs itself.
 	var include []string
 	if v, ok := from["include"]; ok && json.Unmarshal(v, &include) != nil {
 		return wire.NewInvalidRequest("the option include must be a list of strings, not %.40s", v)
 	}
 	also := hostedIncludes(tools)
+	// Without a stored response the reasoning must be sent back, which needs its encrypted form.
 	if (d.Reasoning || len(fields) > 0) && !o.store {
 		also = append(also, encryptedReasoning)
 	}

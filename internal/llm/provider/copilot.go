@@ -44,6 +44,8 @@ func (c *Copilot) requestToken(ctx context.Context, refused string) (string, tim
 // exchangeRetry is the time for which the GitHub token is used before another attempt to exchange it.
 const exchangeRetry = 30 * time.Minute
 
+// exchange exchanges the GitHub token for a token of Copilot's API and returns it with its expiry. If GitHub refuses
+// the exchange for another reason than the login, the GitHub token itself is used for a while.
 func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 	r, err := http.NewRequestWithContext(
 		ctx, http.MethodGet, cmp.Or(c.API, "https://api.github.com")+"/copilot_internal/v2/token", nil,
@@ -51,6 +53,7 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, err
 	}
+	// Ask for the token. The response is bounded.
 	r.Header.Set("Authorization", "token "+c.GitHub)
 	r.Header.Set("Accept", "application/json")
 	resp, err := c.Client.Do(r)
@@ -62,6 +65,7 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, transportError(r.URL.Host, err)
 	}
+	// Classify a failure: log in again, try again later, or use the GitHub token itself.
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return "", time.Time{}, fmt.Errorf("GitHub rejects the stored login; run cairn auth login github-copilot")

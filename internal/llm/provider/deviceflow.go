@@ -85,11 +85,13 @@ func pollInterval(seconds int64) time.Duration {
 func (d deviceFlow) poll(ctx context.Context, o deviceCode) (string, error) {
 	wait, fails := pollInterval(o.Interval), 0
 	for {
+		// Wait first: the user needs time, and the server refuses requests that come too early.
 		select {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case <-time.After(wait):
 		}
+		// Ask for the token.
 		var got struct {
 			Token    string `json:"access_token"`
 			Interval int64  `json:"interval"`
@@ -102,6 +104,8 @@ func (d deviceFlow) poll(ctx context.Context, o deviceCode) (string, error) {
 			},
 			&got,
 		)
+		// Refusals that mean "not yet" continue; slow_down also lengthens the interval, as RFC 8628 requires.
+		// Others end the login.
 		refused, _ := errors.AsType[*deviceError](err)
 		switch {
 		case ctx.Err() != nil:

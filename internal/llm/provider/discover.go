@@ -110,6 +110,7 @@ const maxShown = 50
 // addOllamaSizes sets each model's context size: the one that it is loaded with, else the configured num_ctx, else the
 // length that it was trained with.
 func addOllamaSizes(ctx context.Context, client *http.Client, root string, models []LocalModel) {
+	// Ask for the models in parallel; each request writes only its own element. Failures leave the size unknown.
 	var requests sync.WaitGroup
 	for i := range models[:min(len(models), maxShown)] {
 		requests.Go(func() {
@@ -121,6 +122,7 @@ func addOllamaSizes(ctx context.Context, client *http.Client, root string, model
 			if json.Unmarshal(readServer(ctx, client, root+"/api/show", body), &shown) != nil {
 				return
 			}
+			// The length of its training, then num_ctx over it.
 			for name, v := range shown.Info {
 				if strings.HasSuffix(name, ".context_length") {
 					_ = json.Unmarshal(v, &models[i].Context)
@@ -133,6 +135,7 @@ func addOllamaSizes(ctx context.Context, client *http.Client, root string, model
 			}
 		})
 	}
+	// Meanwhile ask which models are loaded, and with which size.
 	var loaded struct {
 		Models []struct {
 			Model   string `json:"model"`
@@ -141,6 +144,7 @@ func addOllamaSizes(ctx context.Context, client *http.Client, root string, model
 	}
 	_ = json.Unmarshal(readServer(ctx, client, root+"/api/ps", ""), &loaded)
 	requests.Wait()
+	// The size in use overrides the others, so wait until they are set.
 	for i, m := range models {
 		for _, l := range loaded.Models {
 			if l.Model == m.ID && l.Context > 0 {

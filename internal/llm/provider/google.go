@@ -111,10 +111,12 @@ func (f googleFile) cacheKey() string {
 	return strings.Join(parts, "\n")
 }
 
+// fetch returns a token for the credentials of the file and its expiry. Errors name the file but never quote it.
 func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.Client)
 	at := cmp.Or(f.TokenURI, googleTokens)
 	var source oauth2.TokenSource
+	// Each type of credentials has its own way to a token.
 	switch f.Type {
 	case "service_account":
 		c := jwt.Config{

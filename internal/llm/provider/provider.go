@@ -84,6 +84,7 @@ var _ llm.Model = (*Model)(nil)
 // New checks the configuration and returns a Model; it does no I/O. Its error names the next step and never contains
 // the key.
 func New(c Config) (*Model, error) {
+	// Check the protocol and the address.
 	protocol, isSupported := c.Vendor.Wire.newProtocol(c.Vendor, c.Facts)
 	if !isSupported {
 		return nil, fmt.Errorf(
@@ -94,6 +95,8 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Check the key: its form, that there is one if the vendor needs one, and that it is for this host. A
+	// configuration from elsewhere must not be able to send it to another server.
 	key := strings.TrimSpace(c.Key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, fmt.Errorf(
@@ -117,6 +120,7 @@ func New(c Config) (*Model, error) {
 	if err := checkHeaders(c.Headers); err != nil {
 		return nil, fmt.Errorf("provider %q: %w", c.Vendor.ID, err)
 	}
+	// Build the model. A redirect is followed within the same origin only, since it would carry the key.
 	transport := c.Transport
 	if transport == nil {
 		transport = NewTransport()
@@ -129,6 +133,7 @@ func New(c Config) (*Model, error) {
 		credential: c.Credential, headers: http.Header{},
 		client: &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
+	// Headers override each other: the protocol's, the vendor's, then the configuration's.
 	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
 		overlayHeaders(m.headers, headers)
 	}
@@ -138,6 +143,7 @@ func New(c Config) (*Model, error) {
 	if m.cures = c.Cures; m.cures == nil {
 		m.cures = &Cures{}
 	}
+	// The query of the address is added to each request; the path of the protocol follows the rest.
 	base.RawQuery = ""
 	m.base = strings.TrimRight(base.String(), "/")
 	return m, nil
@@ -191,6 +197,7 @@ func parseBaseURL(v Vendor) (*url.URL, error) {
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
+		// Encode the request in the form that this server is known to accept.
 		protocol, cureKey := m.protocol, m.base+"\x00"+req.Model
 		if d, isChat := protocol.(openaichat.Dialect); isChat {
 			protocol = d.ApplyCures(m.cures.find(cureKey))
@@ -204,6 +211,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			yield(nil, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 			return
 		}
+		// Send it. The watchdog ends the request if the server is silent for too long.
 		ctx, dog := llm.Watch(ctx, m.clocksFor(req.Clocks))
 		defer dog.Stop()
 		resp, sent, err := m.sendAuthorized(ctx, dog, req, body)
@@ -212,8 +220,10 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			return
 		}
 		defer resp.Body.Close()
+		// Everything that is read from here on may repeat the request's secrets, so they are removed from errors.
 		answer := newResponseBody(ctx, dog, resp)
 		sealed := collectSecrets(sent.Header, req)
+		// A refusal: learn from it what this server does not accept, and which media it rejected.
 		if !isSuccess(resp) {
 			e := m.readFailure(ctx, resp, answer, sealed)
 			if _, isChat := protocol.(openaichat.Dialect); isChat && e.Class == llm.InvalidRequest {
@@ -225,6 +235,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			yield(nil, e)
 			return
 		}
+		// Pass the events on. After the last one the connection is made ready for the next request.
 		for e, err := range protocol.Decode(wire.FindRequestID(resp.Header), answer, sealed...) {
 			if !yield(e, err) || err != nil {
 				return
@@ -333,16 +344,19 @@ const maxErrorBody = 64 << 10
 
 // readFailure reads the body of a failed response and classifies it.
 func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Reader, secrets []string) *llm.Error {
+	// Read a bounded part of the body; what arrived before an error still tells the reason.
 	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
+	// A proxy refused, not the provider.
 	if resp.StatusCode == http.StatusProxyAuthRequired {
 		return proxyRefusal("in between", m.host, resp)
 	}
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
+	// Add what helps with a wrong address: the address itself, or where it redirects to.
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil && blamesAddress(e.Message) {
 		at := resp.Request.URL
 		e.Message += fmt.Sprintf(" (at %s://%s%s)", at.Scheme, at.Host, at.EscapedPath())
@@ -381,6 +395,7 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 		_, credential, _ := strings.Cut(v, " ")
 		out = append(out, v, credential)
 	}
+	// Headers by their names.
 	for name, values := range sent {
 		name = strings.ToLower(name)
 		if slices.ContainsFunc(
@@ -392,6 +407,7 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 			}
 		}
 	}
+	// Declarations of hosted tools.
 	for _, tool := range req.Tools {
 		for _, v := range redact.FindSecrets(tool.Hosted, redact.IsCredentialName) {
 			add(v)

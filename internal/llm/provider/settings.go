@@ -47,6 +47,7 @@ var validSetting = sync.OnceValue(func() *regexp.Regexp {
 // ResolveBaseURL returns the row with the settings in its address replaced. The error names the missing setting and how
 // to set it.
 func (v Vendor) ResolveBaseURL(l Lookup) (Vendor, error) {
+	// Settings are found by name, or by the environment variable that the catalog's addresses use.
 	settings := map[string]Setting{}
 	for _, s := range v.Settings {
 		settings[s.Name] = s
@@ -54,20 +55,24 @@ func (v Vendor) ResolveBaseURL(l Lookup) (Vendor, error) {
 			settings[variable] = s
 		}
 	}
+	// Replace each placeholder; the first failure is the one that is reported.
 	var failed error
 	v.BaseURL = placeholder().ReplaceAllStringFunc(v.BaseURL, func(whole string) string {
 		name := placeholder().FindStringSubmatch(whole)[1]
+		// These two hosts are computed from other settings.
 		if name == "vertexHost" {
 			return vertexHost(l.find(settings["location"]))
 		}
 		if name == "ollamaHost" {
 			return ollamaAddress(l.Env("OLLAMA_HOST"))
 		}
+		// A placeholder that no setting names is an environment variable.
 		s, exists := settings[name]
 		if !exists {
 			s = Setting{Name: name, Env: []string{name}}
 		}
 		value := l.find(s)
+		// A value must not be able to change the host or the path of the address.
 		switch {
 		case value == "" && failed == nil:
 			failed = fmt.Errorf(

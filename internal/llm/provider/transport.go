@@ -133,6 +133,7 @@ func loadExtraRoots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
+	// Check the file before it is read: a device or a large file would block or fill the memory.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %w", err)
@@ -144,6 +145,7 @@ func loadExtraRoots(path string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %w", err)
 	}
+	// Add its certificates to the system's.
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()

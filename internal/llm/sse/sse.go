@@ -52,6 +52,8 @@ func ReadFramesToEnd(r io.Reader, limit int) iter.Seq2[Frame, error] {
 	return readFrames(r, limit, true)
 }
 
+// readFrames returns the frames of r until its end or its first error. With unended, a last frame without a blank line
+// counts too. No frame may be larger than limit; 0 is DefaultLimit.
 func readFrames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -61,10 +63,12 @@ func readFrames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 		chunk := make([]byte, chunkSize)
 		for empty := 0; ; {
 			n, err := r.Read(chunk)
+			// A reader that returns nothing again and again would loop forever.
 			empty++
 			if n > 0 {
 				empty = 0
 			}
+			// Data that came with an error is used before the error is.
 			if more, feedErr := d.feedChunk(chunk[:n], yield); feedErr != nil {
 				yield(Frame{}, feedErr)
 				return
@@ -104,6 +108,8 @@ type decoder struct {
 
 // feedChunk consumes one chunk. It reports whether the consumer wants more frames.
 func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, error) {
+	// A line may end in CR, LF or CRLF. The LF of a CRLF may come in the next chunk; it must not count as an empty
+	// line.
 	for len(chunk) > 0 {
 		if d.skipLF {
 			d.skipLF = false
@@ -112,6 +118,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 				continue
 			}
 		}
+		// An incomplete line is kept for the next chunk.
 		end := lineEnd(chunk)
 		if end < 0 {
 			d.line = append(d.line, chunk...)
@@ -120,6 +127,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 		line := chunk[:end]
 		d.skipLF = chunk[end] == '\r'
 		chunk = chunk[end+1:]
+		// Complete a line that began in an earlier chunk.
 		if len(d.line) > 0 {
 			d.line = append(d.line, line...)
 			line = d.line
@@ -127,6 +135,7 @@ func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, 
 		if err := d.checkLimit(len(line)); err != nil {
 			return false, err
 		}
+		// Parse the line. An empty one ends a frame.
 		frame, ok := d.parseLine(line)
 		d.line = d.line[:0]
 		if ok && !yield(frame, nil) {

@@ -29,6 +29,7 @@ type FrameHandler interface {
 // frames. The last frame of a stream that ends without a blank line counts if it is valid JSON. Errors of r that are
 // *llm.Error are returned unchanged, others as class Transport. After the finish marker, retryable errors are ignored.
 func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
+	// The first byte tells a stream from a document and a web page.
 	br := bufio.NewReader(r)
 	first, err := peekFirstByte(br)
 	switch {
@@ -43,6 +44,7 @@ func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 	case first == '{' || first == '[':
 		return true, readDocument(br, f)
 	}
+	// A stream: pass on each frame. After [DONE] only trailers count, and errors no longer do.
 	trailers, _ := f.(TrailerHandler)
 	for frame, err := range sse.ReadFramesToEnd(br, sse.DefaultLimit) {
 		if err != nil && ended {
@@ -52,11 +54,13 @@ func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 			return false, classifyReadError(err, f)
 		}
 		data := bytes.TrimSpace(frame.Data)
+		// After [DONE]: to the trailers, until they want no more.
 		switch {
 		case ended && !trailers.HandleTrailer(data):
 			return true, nil
 		case ended:
 			continue
+		// [DONE] itself. Without a handler of trailers the rest is not read; with one, it must come soon.
 		case string(data) == "[DONE]":
 			if trailers == nil || !trailers.HandleTrailer(nil) {
 				return true, nil
@@ -67,6 +71,7 @@ func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 			ended = true
 			continue
 		}
+		// The last frame may have been cut off in the middle: then it is not an answer's end.
 		if frame.Unended && !jsontext.Value(data).IsValid(Foreign) {
 			return false, nil
 		}

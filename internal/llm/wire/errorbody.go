@@ -188,6 +188,7 @@ func findMessage(v jsontext.Value, depth int) string {
 	if depth == 0 {
 		return ""
 	}
+	// A text may be JSON again: servers wrap the answers of servers behind them.
 	switch v.Kind() {
 	case '"':
 		text := DecodeString(v)
@@ -202,6 +203,7 @@ func findMessage(v jsontext.Value, depth int) string {
 				return text
 			}
 		}
+	// An object: the first key that has a text, in the order of their importance.
 	case '{':
 		members, _ := ReadObject(v)
 		for _, key := range messageKeys {

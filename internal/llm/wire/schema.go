@@ -48,6 +48,7 @@ func dropNull(n Object) Object {
 		if !ok {
 			continue
 		}
+		// Keep the variants that are more than null.
 		var kept []jsontext.Value
 		for _, v := range list {
 			var child Object
@@ -56,6 +57,7 @@ func dropNull(n Object) Object {
 			}
 			kept = append(kept, v)
 		}
+		// One variant left is no choice; none left, or none removed, changes nothing.
 		switch {
 		case len(kept) == len(list) || len(kept) == 0:
 		case len(kept) == 1:

@@ -96,11 +96,13 @@ func (h *schemaFilter) filterSchema(v jsontext.Value, level int) jsontext.Value 
 }
 
 func (h *schemaFilter) filterObject(n Object, level int, root bool) Object {
+	// Note what the subset cannot express; the caller then does without strict mode.
 	n = inlineSingleAllOf(n)
 	h.unsupported = h.unsupported || n["$id"] != nil && !root
 	for _, key := range unsupportedKeywords {
 		h.unsupported = h.unsupported || n[key] != nil
 	}
+	// Keep what describes, then the one thing that constrains.
 	out := Object{}
 	for _, key := range []string{"title", "description"} {
 		if v, ok := n[key]; ok {
@@ -211,6 +213,7 @@ func (h *schemaFilter) filterType(n, out Object, name string, level int) {
 
 // filterProperties closes an object whose schema names its properties and does not mention others.
 func (h *schemaFilter) filterProperties(n, out Object, level int) {
+	// Every required property must be declared.
 	properties, _ := ReadObject(n["properties"])
 	required := []string{}
 	if n["required"] != nil && json.Unmarshal(n["required"], &required, Foreign) != nil {
@@ -221,12 +224,14 @@ func (h *schemaFilter) filterProperties(n, out Object, level int) {
 	}
 	slices.Sort(required)
 	required = slices.Compact(required)
+	// The object must be closed, or not say that it is open.
 	switch open := n["additionalProperties"]; {
 	case string(open) == "false" && (len(properties) > 0 || h.Empty):
 	case open == nil && len(properties) > 0:
 	default:
 		h.unsupported = true
 	}
+	// Count, since the number of properties is limited for the whole schema.
 	h.optional += len(properties) - len(required)
 	h.properties += len(properties)
 	out["properties"] = h.filterNamed(properties, level+1)

@@ -41,11 +41,13 @@ func unescape(raw jsontext.Value) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
 	}
+	// Most strings have no escapes and are returned as they are.
 	s := []byte(raw[1 : len(raw)-1])
 	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
 		return s
 	}
+	// Copy up to each escape, and decode it.
 	out := make([]byte, 0, len(s))
 	for i >= 0 && i+1 < len(s) {
 		out = append(out, s[:i]...)
@@ -115,14 +117,18 @@ func appendRune(out []byte, r rune) []byte {
 }
 
 // repairUTF8 returns b as valid UTF-8, and the end of b that the next piece may complete.
+// It repairs two faults of providers: characters that are cut at the border of two pieces, and surrogates that are
+// encoded one by one. Anything else that is invalid becomes U+FFFD.
 func repairUTF8(b []byte) (out, rest []byte) {
 	for len(b) > 0 {
+		// A valid character, U+FFFD itself among them, which is three bytes long.
 		r, size := utf8.DecodeRune(b)
 		if r != utf8.RuneError || size > 1 {
 			out = append(out, b[:size]...)
 			b = b[size:]
 			continue
 		}
+		// A surrogate in three bytes: join it with the second half behind it; wait if that may still come.
 		if half, ok := decodeSurrogate(b); ok && utf16.IsSurrogate(half) {
 			second, whole := decodeSurrogate(b[3:])
 			if both := utf16.DecodeRune(half, second); whole && both != utf8.RuneError {
@@ -137,6 +143,8 @@ func repairUTF8(b []byte) (out, rest []byte) {
 			b = b[3:]
 			continue
 		}
+		// The beginning of a character or of a surrogate: wait for the rest. Everything else is replaced byte by
+		// byte.
 		if !utf8.FullRune(b) || couldBeSurrogate(b) {
 			return out, b
 		}

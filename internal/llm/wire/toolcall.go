@@ -40,6 +40,7 @@ func (s *CallIDs) MakeUnique(sent, answer string) string {
 // ParseArguments returns the input of a call, or the reason why its argument text is invalid. An empty text means no
 // arguments.
 func ParseArguments(raw string) (input jsontext.Value, problem string) {
+	// No arguments, or arguments that were encoded twice.
 	v := jsontext.Value(strings.TrimSpace(raw))
 	if len(v) == 0 || string(v) == "null" {
 		return jsontext.Value("{}"), ""
@@ -49,6 +50,7 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 			return dropRepeatedNames(inner, 0), ""
 		}
 	}
+	// Broken JSON is repaired if there is one obvious way.
 	if err := v.Compact(); err != nil {
 		if repaired := repairArguments(v); repaired != nil {
 			return repaired, ""
@@ -58,6 +60,7 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 	if v.Kind() != '{' {
 		return nil, "the arguments must be a JSON object"
 	}
+	// Some models repeat names: the last value of each counts.
 	if !v.IsValid(jsontext.AllowInvalidUTF8(true)) {
 		return dropRepeatedNames(v, 0), ""
 	}

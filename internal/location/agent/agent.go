@@ -58,6 +58,7 @@ func New(cfg *config.Config, o Options) *Set {
 
 // addAgent applies the configuration of one agent to the built-in one.
 func (s *Set) addAgent(cfg *config.Config, name string) {
+	// Begin with the built-in agent of the name, or a new one that may be used anywhere.
 	a, known := s.agents[name]
 	if !known {
 		a = session.Agent{ID: name, Mode: session.ModeAll}
@@ -67,11 +68,15 @@ func (s *Set) addAgent(cfg *config.Config, name string) {
 		delete(s.agents, name)
 		return
 	}
+	// The permissions are the built-in rules, then those of the configuration in its order. Each rule keeps its
+	// place for permission explain.
 	a.Permissions = slices.Clone(a.Permissions)
 	layers := []permission.Layer{{Name: "agent", Source: "built-in " + name, Rules: a.Permissions}}
 	places := slices.Repeat([]string{layers[0].Source}, len(a.Permissions))
 	var project []permission.Layer
 	for _, list := range cfg.AgentRules(name) {
+		// The rules of an untrusted project do not change the agent; they form layers of their own, which can only
+		// tighten.
 		if list.Project && !list.Trusted {
 			project = append(project, untrustedLayer(list))
 			continue
@@ -81,6 +86,7 @@ func (s *Set) addAgent(cfg *config.Config, name string) {
 		a.Permissions = append(a.Permissions, list.Rules...)
 		places = append(places, own.RuleSources...)
 	}
+	// All rules of the agent together are a ceiling: what they refuse no other layer allows.
 	ceiling := permission.Layer{
 		Name:        "agent",
 		Source:      "agent " + name,
@@ -93,13 +99,16 @@ func (s *Set) addAgent(cfg *config.Config, name string) {
 }
 
 // applyConfig returns the agent as changed by its configuration.
+// Only values that are set replace those of the agent.
 func applyConfig(a session.Agent, c config.Agent) session.Agent {
+	// A variant without a model applies to no model, so it is ignored then.
 	if ref := c.Model.Ref(); ref != nil {
 		if c.Variant != "" {
 			ref.Variant = c.Variant
 		}
 		a.Model = ref
 	}
+	// Texts.
 	for to, from := range map[*string]string{
 		&a.System: c.Prompt, &a.Description: c.Description,
 		&a.Color: string(c.Color),
@@ -117,6 +126,7 @@ func applyConfig(a session.Agent, c config.Agent) session.Agent {
 	if c.Steps != 0 {
 		a.Steps = int(c.Steps)
 	}
+	// Settings of the request, and a list that clients can rely on: empty, not null.
 	a.Request = requestOf(c, a.Request)
 	if a.Permissions == nil {
 		a.Permissions = []session.Rule{}

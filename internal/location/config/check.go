@@ -15,13 +15,17 @@ type checker struct {
 }
 
 // checkNode checks n against t. above is the last scope that may set the key that holds n.
+// It removes the members that the document may not have or that are unknown in a project, and warns of each. It
+// descends only into known keys, whose types say what may stand there.
 func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above document.Layer) {
+	// Only objects have keys to check; the values themselves are checked when they are decoded.
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if n.Kind != '{' || t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
 		return
 	}
+	// A struct declares its keys; a map accepts every key, with values of one type.
 	var fields map[string]field
 	open, openScope := true, ""
 	if t.Kind() == reflect.Struct {
@@ -32,6 +36,8 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		if t.Kind() == reflect.Map {
 			f, known = field{typ: t.Elem()}, true
 		}
+		// An unknown key: in a closed object a warning, and removal from a project's file; in an open one only a
+		// hint if it looks misspelled.
 		switch {
 		case !known && !open:
 			message := unknownKeyMessage(m.Key, path, fields)
@@ -48,6 +54,8 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 				)
 			}
 		}
+		// The layer decides: a key that only the user may set is refused in a project's file. The limit holds for
+		// the keys below, too.
 		may := maxLayer(f.scope, above)
 		if f.typ == reflect.TypeFor[Command]() {
 			may = c.commandScope(m.Key, m.Value)
@@ -55,6 +63,7 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		if c.isRefused(m, document.JoinKey(path, m.Key), may) {
 			return true
 		}
+		// Accepted: say so if it has no effect, then check what is below it.
 		if f.unused {
 			c.addWarning(
 				c.doc.FindPosition(m.Offset),

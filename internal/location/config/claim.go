@@ -185,10 +185,12 @@ func (l *loader) claimNamed(c *trust.Claim, d *document.Document, n *document.No
 
 // claimFolders adds the programs in the folders of a directory. Those in the user's home are the user's.
 func (l *loader) claimFolders(c *trust.Claim, dir string) {
+	// In the home directory .opencode, .claude and .agents are the user's own, and only .cairn may be a project's.
 	parents := []string{".cairn", ".opencode", ".claude", ".agents"}
 	if dir == l.dirs.Home {
 		parents = parents[:1]
 	}
+	// Only folders inside of the project are claimed. Markdown of a skill is text and needs no trust.
 	tree := func(parent, name, why string) {
 		path, inside := l.inProject(filepath.Join(dir, parent, name))
 		if !inside {
@@ -200,11 +202,13 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 		}
 		l.stampAll(c.AddTree(path, why, skip))
 	}
+	// Stamp every parent, also a missing one: if it appears later, the claim must be made again.
 	for _, parent := range parents {
 		l.addStamp(filepath.Join(dir, parent))
 		if _, err := os.Lstat(filepath.Join(dir, parent)); err != nil {
 			continue
 		}
+		// The folders of other tools have skills only; cairn's and OpenCode's have all kinds of programs.
 		if parent == ".claude" || parent == ".agents" {
 			tree(parent, "skills", executableFolders["skills"])
 			continue

@@ -54,10 +54,12 @@ func (r claudeReader) convertFile(d *document.Document) {
 	if part == document.PartMode {
 		part = document.PartAgent
 	}
+	// Only documents of one entry have Claude's fields.
 	fields := d.Root.Get(part).Get(d.Entry)
 	if d.Part == "" || fields == nil {
 		return
 	}
+	// The mode plan forbids changes: add the tools that make them to those that are forbidden.
 	if fields.Get("permissionMode").TextValue() == "plan" {
 		names := &document.Node{Kind: '[', Doc: d, Offset: fields.Get("permissionMode").Offset}
 		names.Items = []*document.Node{{Kind: '"', Text: "Edit, Bash"}}
@@ -66,6 +68,7 @@ func (r claudeReader) convertFile(d *document.Document) {
 		}
 		fields.Set("disallowedTools", names)
 	}
+	// The other keys have no effect here.
 	for _, key := range claudeKeys {
 		if v := fields.RemoveMember(key); v != nil {
 			r.addWarning(v.FindPosition(), WarnUnused, part+"."+d.Entry+"."+key,

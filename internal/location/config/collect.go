@@ -15,6 +15,7 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		// A folder of Markdown files is one source for each of its files.
 		if s.part != "" && s.entry == "" {
 			more, err := l.collectDocuments(ctx, l.listMarkdown(s))
 			if err != nil {
@@ -23,15 +24,18 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 			docs = append(docs, more...)
 			continue
 		}
+		// Read the file. A missing one is no error unless a variable names it.
 		raw, err := l.readFile(s.path)
 		if isMissing(err) && !s.required {
 			continue
 		}
+		// Not readable, but optional: warn and go on. An agent whose file cannot be read is disabled.
 		if err != nil && (s.isOptional(err) || s.entry != "") {
 			l.addWarning(document.Position{File: s.path}, WarnUnread, "", "is not read: "+pathlessError(err))
 			docs = append(docs, disableAgent(&document.Document{Name: s.path, Layer: s.layer, Part: s.part, Entry: s.entry})...)
 			continue
 		}
+		// Not readable and needed: an error, which is kept if the caller wants all of them.
 		if err != nil {
 			problem := pathlessError(err)
 			if s.required {
@@ -42,6 +46,7 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 			}
 			continue
 		}
+		// Leave out a file that was read before under another name.
 		if !l.isFirstRead(s.path) {
 			continue
 		}

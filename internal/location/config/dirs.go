@@ -26,6 +26,7 @@ func (d Directories) BackgroundLog() string { return filepath.Join(d.State, "bac
 // cache, run), else from the XDG base directories, each with /cairn. Relative paths in XDG variables are ignored, as
 // the XDG specification requires.
 func FindDirectories(getenv func(string) string) (Directories, error) {
+	// Find the home directory. A relative one would depend on the working directory, so it counts as missing.
 	home := getenv("HOME")
 	if home == "" {
 		home = getenv("USERPROFILE")
@@ -33,6 +34,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 	if !filepath.IsAbs(home) {
 		home = ""
 	}
+	// CAIRN_HOME has precedence and moves everything below it.
 	if own := getenv("CAIRN_HOME"); own != "" {
 		if !filepath.IsAbs(own) {
 			return Directories{}, fmt.Errorf("CAIRN_HOME must be an absolute path, got %q", own)
@@ -43,6 +45,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 			Managed: managedDirs(getenv),
 		}, nil
 	}
+	// Otherwise each directory has its XDG variable, and a default below the home directory.
 	base := func(variable string, fallback ...string) string {
 		if dir := getenv(variable); filepath.IsAbs(dir) {
 			return dir
@@ -57,6 +60,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 		"XDG_CACHE_HOME",
 		".cache",
 	)
+	// Without a home directory all four variables must be set.
 	if config == "" || data == "" || state == "" || cache == "" {
 		return Directories{}, fmt.Errorf("neither HOME nor CAIRN_HOME is set to an absolute path: set one of them")
 	}
@@ -65,6 +69,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 		Home: home, Config: in(config), Data: in(data), State: in(state), Cache: in(cache),
 		Foreign: filepath.Join(config, "opencode"), Managed: managedDirs(getenv),
 	}
+	// Sockets are in the runtime directory; systems without one use the state directory.
 	d.Runtime = filepath.Join(d.State, "run")
 	if run := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
 		d.Runtime = in(run)

@@ -19,6 +19,8 @@ import (
 // Comments, order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be
 // invalid, or would hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
+	// Parse the text twice: as cairn reads it, which finds other spellings of the key, and as a tree that keeps
+	// comments.
 	d := &document.Document{Name: name, Layer: document.LayerUser, Text: text}
 	if err := d.Parse(); err != nil {
 		return nil, err
@@ -30,6 +32,7 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	// Set or remove the value. A hidden secret, copied from cairn's own output, must not overwrite the real one.
 	path, err := editPath(d.Root, key)
 	if err != nil {
 		return nil, err
@@ -45,6 +48,8 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
+	// Load the result as a user's document: an edit must not leave a file that cairn refuses. References stay as
+	// they are.
 	out := root.Pack()
 	l := &loader{
 		literal: true,
@@ -83,11 +88,14 @@ func editPath(root *document.Node, key string) ([]string, error) {
 	return path, nil
 }
 
+// splitKey splits a key such as provider."my.name".options at its dots; a quoted part may contain dots. It refuses
+// empty parts.
 func splitKey(key string) ([]string, error) {
 	var words []string
 	if !utf8.ValidString(key) {
 		return nil, errors.New("the key is not valid UTF-8")
 	}
+	// Take one part, quoted or up to the next dot.
 	for rest := key; ; {
 		word := rest
 		if strings.HasPrefix(rest, `"`) {
@@ -103,6 +111,7 @@ func splitKey(key string) ([]string, error) {
 		if word == "" {
 			return nil, errors.New("the key has an empty part")
 		}
+		// Then there is a dot and another part, or the end.
 		words = append(words, word)
 		if rest == "" {
 			return words, nil
@@ -129,6 +138,7 @@ func nameOf(m hujson.ObjectMember) string {
 }
 
 func setAt(v *hujson.Value, path []string, value jsontext.Value) error {
+	// Descend along the path and create what is missing, in the style of the lines around it.
 	indent, inline := "", false
 	for i, name := range path {
 		o, ok := v.Value.(*hujson.Object)

@@ -19,6 +19,7 @@ func (c *Config) ListMembers() map[string]jsontext.Value {
 
 // appendMasked appends the value at the key, with secrets hidden.
 func appendMasked(b []byte, n *document.Node, key string) []byte {
+	// Objects and lists are descended into; only single values are masked.
 	switch n.Kind {
 	case '{':
 		b = append(b, '{')

@@ -24,6 +24,7 @@ type Origin struct {
 // the items of lists that several layers extend, are returned one by one in the order in which they are read. A key
 // that is not set has no origins.
 func (c *Config) Explain(key string) []Origin {
+	// A key may be written in another spelling of its first name.
 	var path []string
 	if key != "" {
 		path = strings.Split(key, ".")
@@ -31,6 +32,7 @@ func (c *Config) Explain(key string) []Origin {
 			path[0] = to
 		}
 	}
+	// Descend to the node. A name may contain dots, so take the longest member that fits.
 	var out []Origin
 	n, at := c.root, []string{}
 	for len(path) > len(at) && n != nil {
@@ -44,6 +46,7 @@ func (c *Config) Explain(key string) []Origin {
 	if n != nil {
 		out = appendLeafOrigins(out, n, strings.Join(at, "."))
 	}
+	// Rules are no members of the tree; they are listed from where they were collected.
 	if len(path) == 0 || path[0] == "permission" {
 		out = ruleOrigins(out, "permission", c.Permissions)
 	}
@@ -113,12 +116,14 @@ var (
 // maskValue returns the value for display. Headers, values of keys that are named like secrets, and URLs with
 // credentials are hidden, unless the text is only a reference to a variable or file.
 func maskValue(n *document.Node, key string) jsontext.Value {
+	// Sensitive by its key or its content: hide all of it, since a part may be the secret.
 	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") ||
 		secretName.MatchString(key) ||
 		userInfo.MatchString(n.Text)
 	if sensitive && !(n.Kind == '"' && isReference(n)) {
 		return document.AppendQuoted(nil, auth.Hidden)
 	}
+	// Otherwise descend, with the keys of members.
 	switch n.Kind {
 	case '[':
 		items := make([]jsontext.Value, len(n.Items))

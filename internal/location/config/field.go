@@ -21,6 +21,7 @@ type field struct {
 func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope string) {
 	fields = map[string]field{}
 	for f := range t.Fields() {
+		// An embedded struct adds its fields; those of Foreign are OpenCode's and have no effect.
 		if f.Anonymous {
 			more, _, _ := fieldsOf(f.Type)
 			for name, inner := range more {
@@ -29,6 +30,7 @@ func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope str
 			}
 			continue
 		}
+		// The field with the option embed takes all other keys.
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if option == "embed" {
 			open, openScope = true, f.Tag.Get("scope")

@@ -30,6 +30,7 @@ type source struct {
 // added later, above the environment variables.
 func (l *loader) listSources() []source {
 	var s sourceList
+	// The user's files: OpenCode's, cairn's, and the one that CAIRN_CONFIG names.
 	s.addFiles(document.LayerUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
 	s.addFolders(document.LayerUser, l.dirs.Foreign)
 	s.addFiles(document.LayerUser, l.dirs.Config, cairnFiles...)
@@ -40,6 +41,8 @@ func (l *loader) listSources() []source {
 	if path := Getenv(l.getenv, "CONFIG"); path != "" {
 		s = append(s, source{path: l.expandPath(path, l.opts.Directory), layer: document.LayerUser, required: true})
 	}
+	// The project's files, from its root down to the directory; files in folders are stronger than those beside
+	// them.
 	if l.readsProject() {
 		chain := listAncestors(l.opts.Directory, l.opts.Worktree)
 		for _, dir := range chain {
@@ -50,6 +53,7 @@ func (l *loader) listSources() []source {
 			s.addDirectory(document.LayerProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
+	// A directory that a variable names is above the project's.
 	if dir := l.namedDirectory(); dir != "" {
 		s.addDirectory(document.LayerUser, dir, bothFiles)
 	}

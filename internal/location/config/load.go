@@ -12,6 +12,8 @@ import (
 var defaults []byte
 
 // Load reads and merges the configuration that o selects.
+// The layers are added from the weakest to the strongest: defaults, organisations, files, variables, and what an
+// administrator manages, which nothing overrides. With Options.All errors are kept in the Config.
 func Load(ctx context.Context, o Options) (*Config, error) {
 	l := &loader{
 		opts:   o,
@@ -23,6 +25,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	if l.getenv == nil {
 		l.getenv = func(string) string { return "" }
 	}
+	// Built-in defaults, then the documents of organisations, files and variables.
 	base := &document.Document{Name: "default", Layer: document.LayerDefault, Text: defaults}
 	if err := l.addDocument(base); err != nil {
 		return nil, err
@@ -36,6 +39,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	if err := l.addVariables(); err != nil {
 		return nil, err
 	}
+	// The administrator's files last. They are marked, because their values cannot be changed by others.
 	managed, err := l.collectDocuments(ctx, l.managedSources())
 	if err != nil {
 		return nil, err
@@ -46,6 +50,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 			return nil, err
 		}
 	}
+	// Decode the merged tree, then check what only the whole can show.
 	if l.config.Settings, _, err = decode(l.config.root); err != nil {
 		return nil, err
 	}
@@ -76,17 +81,20 @@ func (l *loader) addFiles(ctx context.Context) error {
 }
 
 // addVariables adds the configuration that environment variables hold.
+// They belong to the user's layer and override the user's files.
 func (l *loader) addVariables() error {
 	user := func(name, text string) error {
 		return l.addOrKeepError(&document.Document{
 			Name: name, Dir: l.opts.Directory, Layer: document.LayerUser, Text: []byte(text),
 		})
 	}
+	// A complete document.
 	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
 		if err := user("CAIRN_CONFIG_CONTENT", v); err != nil {
 			return err
 		}
 	}
+	// Permission rules only, as the value of the key permission.
 	if v := Getenv(l.getenv, "PERMISSION"); v != "" {
 		d := &document.Document{
 			Name:  "CAIRN_PERMISSION",
@@ -99,6 +107,7 @@ func (l *loader) addVariables() error {
 			return err
 		}
 	}
+	// Switches that stand for one setting each.
 	for name, key := range map[string]string{"DISABLE_AUTOCOMPACT": "auto", "DISABLE_PRUNE": "prune"} {
 		if IsSwitchOn(l.getenv, name) {
 			if err := user("CAIRN_"+name, fmt.Sprintf(`{"compaction":{%q:false}}`, key)); err != nil {

@@ -23,11 +23,13 @@ func (l *loader) listMarkdown(s source) []source {
 	folders := 0
 	var walk func(dir, prefix string)
 	walk = func(dir, prefix string) {
+		// Stamp each folder: a new file in it changes the configuration.
 		l.addStamp(dir)
 		entries, err := os.ReadDir(dir)
 		if folders++; err != nil || folders > maxFolders {
 			return
 		}
+		// Links to folders are not followed, so the walk ends.
 		for _, e := range entries {
 			name, path := e.Name(), filepath.Join(dir, e.Name())
 			switch entry, isMarkdown := strings.CutSuffix(name, ".md"); {

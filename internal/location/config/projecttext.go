@@ -28,6 +28,7 @@ type projectReferences struct {
 // expandTexts reads {file:path} in the texts of a project's agents and commands, as their Markdown files are
 // read. Variables, and files outside of the project, are not expanded: a repository could read any secret.
 func (r projectReferences) expandTexts(n *document.Node, path string) {
+	// Descend first, over copies, since values may be removed.
 	for _, m := range slices.Clone(n.Members) {
 		r.expandTexts(m.Value, document.JoinKey(path, m.Key))
 	}
@@ -37,6 +38,7 @@ func (r projectReferences) expandTexts(n *document.Node, path string) {
 	if n.Kind != '"' || !reference.MatchString(n.Text) {
 		return
 	}
+	// A text for a model: expand it, or leave it out with a warning.
 	if projectText.MatchString(path) {
 		text, err := r.readTexts(n.Text)
 		if err == nil {
@@ -47,6 +49,7 @@ func (r projectReferences) expandTexts(n *document.Node, path string) {
 		r.l.addWarning(n.FindPosition(), WarnUnread, path, "is left out: "+err.Error())
 		return
 	}
+	// A value with another use: leave it out rather than use it with the reference in it.
 	if projectValue.MatchString(path) && !strictKey.MatchString(path) && r.d.Root.RemoveNode(n) {
 		r.l.addWarning(n.FindPosition(), WarnUnread, path, "is left out: it "+notExpanded)
 	}

@@ -183,6 +183,7 @@ func schemaOf(t reflect.Type) schema {
 }
 
 // toSchema returns the part of the JSON Schema that the rule stands for.
+// Each kind that the rule accepts is one alternative.
 func (f valueRule) toSchema() schema {
 	var any []schema
 	for _, kind := range f.kinds {
@@ -212,6 +213,7 @@ func (f valueRule) toSchema() schema {
 			any = append(any, number)
 		}
 	}
+	// A single alternative needs no anyOf.
 	if len(any) == 1 {
 		return any[0]
 	}

@@ -16,6 +16,7 @@ var reference = regexp.MustCompile(`\{(env|file):([^{}]*)\}`)
 // of the file. It is called for the user's own documents, and for trusted documents of organisations, which may name
 // their own token only.
 func (l *loader) substituteReferences(n *document.Node, path string) error {
+	// Descend first. A removed value changes the lists, so copies of them are ranged over.
 	for _, m := range slices.Clone(n.Members) {
 		if err := l.substituteReferences(m.Value, document.JoinKey(path, m.Key)); err != nil {
 			return err
@@ -26,12 +27,14 @@ func (l *loader) substituteReferences(n *document.Node, path string) error {
 			return err
 		}
 	}
+	// Only texts have references.
 	if n.Kind != '"' || !strings.Contains(n.Text, "{") {
 		return nil
 	}
 	var failed error
 	text := reference.ReplaceAllStringFunc(n.Text, func(ref string) string {
 		kind, name, _ := strings.Cut(ref[1:len(ref)-1], ":")
+		// An organisation may read its own token and nothing else of this machine.
 		switch {
 		case n.Doc.Remote != nil && (kind != "env" || name != n.Doc.Remote.Env):
 			l.addWarning(
@@ -41,11 +44,13 @@ func (l *loader) substituteReferences(n *document.Node, path string) error {
 				"names a variable or file other than the login's token and is not expanded",
 			)
 			return ref
+		// A variable. Its value is recorded, so that it is hidden wherever the configuration is shown.
 		case kind == "env":
 			v := l.variableValue(n, path, name)
 			l.config.references = append(l.config.references, referenceValue{path + "." + name, v})
 			return v
 		}
+		// A file, recorded in the same way.
 		content, err := l.fileContent(n, path, name)
 		if err != nil {
 			failed = err
@@ -53,6 +58,7 @@ func (l *loader) substituteReferences(n *document.Node, path string) error {
 		l.config.references = append(l.config.references, referenceValue{path, content})
 		return content
 	})
+	// Replace the whole text, or leave the value out if a file cannot be read.
 	if failed == nil {
 		n.Text = text
 	} else if failed = l.leaveOut(n.Doc, failed, n); failed == nil {

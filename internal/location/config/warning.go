@@ -50,6 +50,7 @@ func GroupWarnings(list []Warning) (out []Warning) {
 		kind    WarningKind
 		message string
 	}
+	// Keep the first of each group in its place, and collect the names of the others.
 	first, others := map[group]int{}, map[int][]string{}
 	for _, w := range list {
 		g := group{w.Kind, w.Message}
@@ -60,6 +61,7 @@ func GroupWarnings(list []Warning) (out []Warning) {
 		first[g] = len(out)
 		out = append(out, w)
 	}
+	// Add the names, a bounded number of them.
 	const most = 20
 	for i, names := range others {
 		text := strings.Join(names[:min(len(names), most)], ", ")

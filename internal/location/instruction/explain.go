@@ -19,12 +19,16 @@ type Explanation struct {
 }
 
 // Explain says whether the file with the absolute path, or the page with the URL, is among the instructions.
+// It reads the files as the system context does, so that limits and links have the same effect, and says which rule
+// finds the path and why it is used or not.
 func (o Options) Explain(ctx context.Context, path string) (v Explanation) {
+	// The two sources: files that are found by name, and those that the configuration names.
 	sources := []struct {
 		key        string
 		candidates func() [][]candidate
 	}{{KeyInstructions, o.discoveredFiles}, {KeyConfigured, o.configuredFiles}}
 	for _, s := range sources {
+		// Read the source and collect all of its files.
 		groups := s.candidates()
 		read := &reader{Options: o, candidates: s.candidates}
 		read.at.Store(&path)
@@ -32,11 +36,13 @@ func (o Options) Explain(ctx context.Context, path string) (v Explanation) {
 		for _, f := range files {
 			v.Files = append(v.Files, f.Path)
 		}
+		// Look for the path among the candidates; the first source that uses it decides.
 		group, at := findCandidate(groups, path)
 		if v.Key != "" || at < 0 {
 			continue
 		}
 		v.Rule = o.describeRule(s.key, group[at])
+		// It is used: say how much of it.
 		if i := slices.IndexFunc(files, func(f File) bool { return f.Path == path }); i >= 0 {
 			v.Key, v.Reason, v.Bytes = s.key, "", int64(len(files[i].Content))
 			if strings.HasSuffix(files[i].Content, ")") && strings.Contains(files[i].Content, "(Cut here") {
@@ -47,8 +53,10 @@ func (o Options) Explain(ctx context.Context, path string) (v Explanation) {
 			}
 			continue
 		}
+		// It is a candidate but not used.
 		v.Reason = explainAbsence(group, at, files, err)
 	}
+	// No rule names the path.
 	if v.Key == "" && v.Reason == "" {
 		v.Reason = o.explainUnknown(path)
 	}
@@ -112,12 +120,14 @@ func (o Options) explainUnknown(path string) string {
 	if strings.Contains(path, "://") {
 		return "the setting instructions does not name this address"
 	}
+	// Collect the facts about the path.
 	name, dir := filepath.Base(path), filepath.Dir(path)
 	isName := slices.Contains([]string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}, name)
 	within := func(root string) bool {
 		rel, err := filepath.Rel(root, dir)
 		return root != "" && err == nil && filepath.IsLocal(rel)
 	}
+	// The first reason that holds is the one to act on: the file itself, then switches, then where it is.
 	_, exists, err := findFile(candidate{path: path})
 	switch {
 	case err != nil:

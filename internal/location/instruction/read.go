@@ -73,6 +73,7 @@ func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []Fil
 	seen := map[string]bool{}
 	rest := MaxBytes
 	var problems []string
+	// take adds a file, or the problem of one that cannot be read, and counts the bytes that are left.
 	take := func(f File, err error, c candidate) {
 		switch {
 		case err != nil:
@@ -82,9 +83,12 @@ func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []Fil
 			files = append(files, f)
 		}
 	}
+	// Fetch all pages at once; they take their places among the files below.
 	pages := r.readPages(ctx, groups)
 	for _, group := range groups {
+		// Of each group take the first candidate that exists; a break ends the group.
 		for _, c := range group {
+			// A page is used once. A page that could not be fetched is replaced by a note, unless it is required.
 			if c.page {
 				if p := pages[c.path]; p != nil {
 					delete(pages, c.path)
@@ -95,11 +99,13 @@ func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []Fil
 				}
 				break
 			}
+			// A file. at says which file is being read, for a report if the file system does not answer.
 			r.at.Store(&c.path)
 			real, exists, err := findFile(c)
 			if err == nil && !exists {
 				continue
 			}
+			// The same file under another name is not repeated.
 			if err == nil && seen[real] {
 				break
 			}

@@ -8,6 +8,7 @@ import (
 
 // newSource returns a source with the observed files, or the error of one that could not be read.
 func newSource(key string, files []File, err error) systemcontext.Source {
+	// The name of the source in its texts.
 	about := "instructions"
 	switch key {
 	case KeyConfigured:
@@ -15,6 +16,7 @@ func newSource(key string, files []File, err error) systemcontext.Source {
 	case KeyNested:
 		about = "instructions for single directories"
 	}
+	// The whole list replaces the one before: the model need not combine parts of two states.
 	return systemcontext.Make(systemcontext.Spec[[]File]{
 		Key:   key,
 		Value: files, Err: err,

@@ -80,6 +80,7 @@ func (f *Finder) Branches(ctx context.Context, p Project) (branch, standard stri
 // ListChanges returns the changed files by name; untracked files count as added. It returns nothing outside of a
 // checkout, and nothing of the branch on the default branch.
 func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Change, error) {
+	// Find the checkout and the commit to compare with.
 	g, c, err := f.open(p)
 	if err != nil {
 		return nil, nil
@@ -88,10 +89,12 @@ func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Ch
 	if base == "" {
 		return nil, nil
 	}
+	// Programs of the repository's configuration must not run, so they are disabled, or nothing is read.
 	plain, err := disableFilters(ctx, g, c)
 	if err != nil {
 		return nil, err
 	}
+	// diff compares the working tree with base. Its options exclude everything that a repository can configure.
 	diff := func(args ...string) (string, error) {
 		args = append(
 			[]string{
@@ -107,6 +110,7 @@ func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Ch
 		)
 		return g.call(ctx, c, invocation{args: append(args, base, "--"), env: plain, most: maxDiff})
 	}
+	// Names and counts are two outputs of git; patches a third one if they are wanted.
 	names, err := diff("--name-status", "-z")
 	if err != nil {
 		return nil, fmt.Errorf("compare the working tree: %w", err)
@@ -123,6 +127,7 @@ func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Ch
 		}
 		addPatches(changes, text)
 	}
+	// Add the untracked files, which git diff does not know. An error of theirs leaves the list usable.
 	fresh, err := listUntracked(ctx, g, c, with.Patches)
 	changes = append(changes, withoutListed(fresh, changes)...)
 	slices.SortFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
@@ -142,19 +147,23 @@ func withoutListed(fresh, listed []Change) []Change {
 // Diff returns the difference between the working tree and the last commit as one text that Patch applies. Untracked
 // files are new files in it, up to maxDiff bytes each; a renamed file is a deleted and a new one.
 func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
+	// Outside of a checkout there is nothing to compare.
 	g, c, err := f.open(p)
 	if err != nil {
 		return "", nil
 	}
+	// Programs of the repository's configuration must not run.
 	plain, err := disableFilters(ctx, g, c)
 	if err != nil {
 		return "", err
 	}
+	// git diff shows new files only if the index names them, so it gets a copy of the index that does.
 	index, remove, err := addUntracked(ctx, g, c, plain)
 	if err != nil {
 		return "", fmt.Errorf("list new files: %w", err)
 	}
 	defer remove()
+	// Binary patches are included, since the text must apply as it is.
 	return g.call(ctx, c, invocation{
 		args: []string{
 			"--work-tree=" + c.Top,
@@ -177,6 +186,7 @@ func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 func addUntracked(
 	ctx context.Context, g git, c checkout.Checkout, plain []string,
 ) (index string, remove func(), err error) {
+	// Copy the index into a directory of its own. A repository without an index has no tracked files.
 	dir, err := os.MkdirTemp("", "cairn-index-")
 	if err != nil {
 		return "", nil, err
@@ -195,6 +205,7 @@ func addUntracked(
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, err
 	}
+	// Choose the untracked files: regular files and links of a bounded size.
 	fresh, err := listUntracked(ctx, g, c, false)
 	if err != nil {
 		return "", nil, err
@@ -206,10 +217,12 @@ func addUntracked(
 			names.WriteString(f.File + "\x00")
 		}
 	}
+	// Without new files the plain copy will do.
 	index = "GIT_INDEX_FILE=" + copied
 	if names.Len() == 0 {
 		return index, remove, nil
 	}
+	// Mark them by name, through stdin: the list may be longer than a command line.
 	_, err = g.call(ctx, c, invocation{
 		args: []string{
 			"--work-tree=" + c.Top, "--literal-pathspecs",
@@ -355,10 +368,12 @@ func addPatches(changes []Change, diff string) {
 
 // listUntracked returns files that git neither tracks nor ignores.
 func listUntracked(ctx context.Context, g git, c checkout.Checkout, patches bool) ([]Change, error) {
+	// Ask git for the names: NUL between them, since a name may contain anything else.
 	out, err := g.run(ctx, c, "--work-tree="+c.Top, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		return nil, fmt.Errorf("list new files: %w", err)
 	}
+	// Read contents through a root, so that no link leads out of the checkout.
 	root, err := os.OpenRoot(c.Top)
 	if err != nil {
 		return nil, err
@@ -366,10 +381,12 @@ func listUntracked(ctx context.Context, g git, c checkout.Checkout, patches bool
 	defer func() { _ = root.Close() }()
 	var changes []Change
 	for name := range strings.SplitSeq(out, "\x00") {
+		// A name that ends in a slash is a nested repository, which is not looked into.
 		if name == "" || strings.HasSuffix(name, "/") || len(changes) == maxChanges {
 			continue
 		}
 		change := Change{File: name, Status: "added"}
+		// Count the lines of small text files only; others have no counts and no patch.
 		if text, ok := smallText(root, name); ok {
 			lines := strings.SplitAfter(text, "\n")
 			if lines[len(lines)-1] == "" {

@@ -51,6 +51,7 @@ func (p folder) findSkills(seen *fileStates) ([]Skill, []Problem) {
 
 // walkDir searches below dir. It does not search below a skill, nor in hidden folders.
 func (s *folderWalk) walkDir(dir string, depth int) {
+	// Every path that is looked at is recorded, so that a later change of it is noticed.
 	s.seen.addPath(s.pathOf(dir))
 	entries, err := fs.ReadDir(s.files, dir)
 	if err != nil {
@@ -59,15 +60,18 @@ func (s *folderWalk) walkDir(dir string, depth int) {
 		}
 		return
 	}
+	// The bounds keep a mistaken folder, such as a home directory, from being searched completely.
 	if s.folders++; s.folders > maxFolders || depth > maxDepth {
 		s.addProblem(dir, "is not searched: there are too many folders")
 		return
 	}
+	// A folder with a SKILL.md is a skill.
 	s.seen.addPath(s.pathOf(path.Join(dir, file)))
 	if info, err := fs.Stat(s.files, path.Join(dir, file)); err == nil {
 		s.readSkill(dir, info)
 		return
 	}
+	// Else search the folders in it. Links count as what they lead to, but not out of the files.
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" {

@@ -28,9 +28,12 @@ func (o Options) addRemote(f Set) Set {
 	if len(o.URLs) == 0 || o.Pages == nil {
 		return f
 	}
+	// All pages together have one time limit.
 	ctx, cancel := context.WithTimeout(context.Background(), remoteLimit)
 	defer cancel()
+	// Work on a copy: the caller's set may be shared.
 	f = Set{slices.Clone(f.Skills), slices.Clone(f.Problems)}
+	// Read the index of each address; an unreachable one is a problem to show, not an error.
 	for _, address := range o.URLs {
 		base := strings.TrimSuffix(address, "/")
 		entries, err := o.readIndex(ctx, base)
@@ -38,6 +41,7 @@ func (o Options) addRemote(f Set) Set {
 			f.Problems = append(f.Problems, Problem{webcache.ShowAddress(base), err.Error()})
 			continue
 		}
+		// Read each skill. It must have the name that the index gives it, and a name that is not taken.
 		for _, entry := range entries {
 			name := entry.Name
 			s, err := o.readRemote(ctx, base+"/"+name)
@@ -55,6 +59,7 @@ func (o Options) addRemote(f Set) Set {
 			f.Skills = append(f.Skills, s)
 		}
 	}
+	// Keep the order by name.
 	slices.SortFunc(f.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return f
 }

@@ -18,6 +18,7 @@ const unpinnedRetention = 24 * time.Hour
 func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// List what is stored, and the owners, the one whose last pin is oldest first.
 	files, err := b.listFiles(ctx)
 	if err != nil {
 		return err
@@ -26,7 +27,9 @@ func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 	if err != nil {
 		return err
 	}
+	// Remove the pins of one owner after the other until the rest fits.
 	for {
+		// Compute what would be kept now.
 		pinned := map[string]bool{}
 		for _, o := range owners {
 			for _, id := range o.ids {
@@ -39,9 +42,11 @@ func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 				size += f.size
 			}
 		}
+		// It fits, or no more pins may be removed: delete the contents.
 		if limit == 0 || size <= limit || len(owners) == 0 || time.Since(owners[0].time) < unpinnedRetention {
 			return removeUnpinned(files, pinned)
 		}
+		// Give up the oldest owner's pins. Its contents go only if no other owner pins them.
 		if err := os.Remove(b.pinFile(owners[0].name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -103,6 +108,7 @@ func (f blobFile) isRetained(pinned map[string]bool) bool {
 func (b *Blobs) listFiles(ctx context.Context) (out []blobFile, err error) {
 	top := filepath.Join(b.dir, "blobs")
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		// A file or folder that another process removes meanwhile is no error.
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil

@@ -63,15 +63,18 @@ type listedFile struct {
 // captureTree implements capturer. A directory that is too large is ErrTooLarge; for retryTime it is not
 // read again.
 func (d *dirTree) captureTree(ctx context.Context) (name string, omitted omittedFiles, err error) {
+	// Refuse a directory that contains the user's home, and one that was too large a short while ago.
 	if home, err := os.UserHomeDir(); err == nil && isWithin(home, d.root) {
 		return "", nil, fmt.Errorf("the directory is %w: it contains the home directory", ErrTooLarge)
 	}
 	if time.Since(d.tooLarge) < retryTime {
 		return "", nil, fmt.Errorf("the directory is %w", ErrTooLarge)
 	}
+	// Continue from the list of an earlier process.
 	if d.files == nil {
 		d.files = d.readList()
 	}
+	// Walk within a time limit. A directory that takes too long counts as too large, too.
 	ctx, cancel := context.WithTimeoutCause(ctx, captureTime, fmt.Errorf("the directory is %w", ErrTooLarge))
 	defer cancel()
 	found, omitted, err := d.walk(ctx)
@@ -81,6 +84,7 @@ func (d *dirTree) captureTree(ctx context.Context) (name string, omitted omitted
 	if err != nil {
 		return "", nil, err
 	}
+	// Keep the tree under the name of its contents, and the list for the next process if it changed.
 	changed := !maps.Equal(d.files, found)
 	d.files = found
 	name = nameTree(found)
@@ -153,6 +157,7 @@ func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, omittedFiles
 		return nil, nil, err
 	}
 	defer root.Close()
+	// Find the files, then store what changed. began tells which times are too recent to be trusted.
 	w := &dirWalk{options: d.options, root: root, rules: gitignore.New(""), omitted: omittedFiles{}}
 	began := time.Now()
 	if err := w.visit(ctx, cmp.Or(filepath.ToSlash(d.options.Scope), ".")); err != nil {
@@ -197,6 +202,7 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	// Read through the root, and close before descending: depth must not cost descriptors.
 	f, err := w.root.Open(dir)
 	if err != nil {
 		return nil
@@ -206,9 +212,12 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 	if err != nil {
 		return nil
 	}
+	// The rules of a directory hold below it, so they are added before its entries are tested.
 	if raw, err := w.root.ReadFile(path.Join(dir, ".gitignore")); err == nil {
 		w.rules.AddPatterns(raw, strings.TrimPrefix(dir, "."))
 	}
+	// Ignored files are left out; directories are visited; files and links are captured; anything else has no
+	// content.
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {

@@ -54,6 +54,8 @@ func (g gitDir) run(ctx context.Context, stdin *bytes.Buffer, args ...string) (o
 func (g gitDir) stream(
 	ctx context.Context, stdin *bytes.Buffer, read func(*bufio.Reader) error, args ...string,
 ) error {
+	// Prepare the command. Its environment is built from nothing, so that no setting of the user or the system
+	// applies and git uses no network.
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"--literal-pathspecs"}, args...)...)
@@ -68,6 +70,7 @@ func (g gitDir) stream(
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
+	// Run it and pass its output on while it arrives.
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -77,14 +80,17 @@ func (g gitDir) stream(
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("git cannot be run: %w", err)
 	}
+	// The output is bounded; what exceeds the bound is an error, not a cut.
 	limited := &io.LimitedReader{R: stdout, N: maxOutput}
 	readErr := read(bufio.NewReader(limited))
 	if limited.N == 0 {
 		readErr = fmt.Errorf("git %s printed more than %d MiB", args[0], maxOutput>>20)
 	}
+	// An error of the reader ends git, which would wait for its output to be read otherwise.
 	if readErr != nil {
 		cancel()
 	}
+	// Only the first line of git's message is reported.
 	if err := cmd.Wait(); err != nil && readErr == nil {
 		why, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		return fmt.Errorf("git %s failed: %w: %s", args[0], err, why)

@@ -93,15 +93,19 @@ const noFilters = "* -text -filter -ident -working-tree-encoding -eol\n"
 // prepare creates the git directory, again if it was removed meanwhile, and makes it usable after a crash. Its index
 // begins as a copy of the repository's, so that the first capture does not read every file.
 func (g *gitTree) prepare(ctx context.Context) error {
+	// It is checked each time: the directory may have been removed while the process runs.
 	if _, err := os.Stat(filepath.Join(g.dir, "HEAD")); g.ready && err == nil {
 		return nil
 	}
+	// Write the files of a git directory. The name of the last tree is forgotten, since its objects may be gone.
 	g.last = ""
 	for _, dir := range []string{"objects/info", "refs", "info"} {
 		if err := os.MkdirAll(filepath.Join(g.dir, filepath.FromSlash(dir)), 0o700); err != nil {
 			return err
 		}
 	}
+	// Files that the user's repository excludes locally are excluded here, too. Its objects are borrowed, not
+	// copied.
 	exclude, err := os.ReadFile(filepath.Join(g.repository.Common, "info", "exclude"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -114,6 +118,7 @@ func (g *gitTree) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	// A crash may have left the lock of the index, because of which git would refuse to work.
 	if err := os.Remove(g.index() + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -106,6 +106,7 @@ func openDirectory(root *os.Root, name string, create bool) (*os.Root, error) {
 
 // openSubdirectory opens a directory in root.
 func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error) {
+	// Create the directory if it is missing; another process may have created it first.
 	named, err := root.Lstat(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
 		above, statErr := root.Stat(".")
@@ -119,6 +120,7 @@ func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error)
 	if err != nil {
 		return nil, err
 	}
+	// A link to a directory is refused, also one that replaces the directory while it is opened.
 	noDirectory := &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	if !named.IsDir() {
 		return nil, noDirectory

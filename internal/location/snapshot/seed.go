@@ -25,9 +25,11 @@ func (g gitDir) seedIndex(ctx context.Context, repository checkout.Checkout) err
 		_, err := g.run(ctx, nil, "ls-files", "-z", "--unmerged")
 		return err == nil
 	}
+	// Keep an index of an earlier process: it is newer than the copy would be.
 	if _, err := os.Stat(g.index()); err == nil && isReadable() {
 		return nil
 	}
+	// Copy the repository's index; without one there is nothing to copy.
 	from, err := os.Open(filepath.Join(repository.GitDir, "index"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -40,6 +42,7 @@ func (g gitDir) seedIndex(ctx context.Context, repository checkout.Checkout) err
 	if err != nil {
 		return err
 	}
+	// Keep the copy only if git reads it and its entries can be corrected.
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Close()); err != nil || !isReadable() {
 		return errors.Join(err, os.Remove(g.index()))
@@ -161,6 +164,7 @@ func (g gitDir) readSizes(ctx context.Context, entries []indexEntry) (map[string
 // hasFilters reports whether a file of attributes, of those that git reads by default, contains the word filter, or the
 // settings of the repository name another one.
 func (g gitDir) hasFilters(ctx context.Context, repository checkout.Checkout) (bool, error) {
+	// Another file of attributes may contain anything.
 	if strings.Contains(strings.ToLower(repository.ReadSettings()), "attributesfile") {
 		return true, nil
 	}
@@ -168,6 +172,7 @@ func (g gitDir) hasFilters(ctx context.Context, repository checkout.Checkout) (b
 	if err != nil {
 		return false, err
 	}
+	// Collect the files of attributes: the repository's, the system's, the user's, and those in the worktree.
 	files := []string{filepath.Join(repository.Common, "info", "attributes"), "/etc/gitattributes"}
 	if dir, err := os.UserConfigDir(); err == nil {
 		files = append(files, filepath.Join(dir, "git", "attributes"))
@@ -177,6 +182,7 @@ func (g gitDir) hasFilters(ctx context.Context, repository checkout.Checkout) (b
 			files = append(files, filepath.Join(g.root, filepath.FromSlash(name)))
 		}
 	}
+	// A file that cannot be read may have filters.
 	for _, file := range files {
 		if text, err := readAttributes(file); err != nil || bytes.Contains(text, []byte("filter")) {
 			return true, nil

@@ -78,6 +78,7 @@ func (w *DiskWorktree) Compare(
 	if from == to {
 		return nil, nil, nil
 	}
+	// Find both captures.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before, known := w.captured[from]
@@ -85,6 +86,7 @@ func (w *DiskWorktree) Compare(
 	if !known || !alsoKnown {
 		return nil, nil, errNoCapture
 	}
+	// Compare the trees. A removed or replaced file that others could not read keeps its permissions.
 	if before.tree != after.tree {
 		if found, err = w.capturer.compare(ctx, before.tree, after.tree, limit); err != nil {
 			return nil, nil, err
@@ -96,6 +98,7 @@ func (w *DiskWorktree) Compare(
 			}
 		}
 	}
+	// Leave out files that only seem to be new: they may hold what no capture has.
 	omitted = before.omitted.listChanged(after.omitted)
 	diff := captureDiff{w.root, before, found, omitted, readOldRules(w.options.Blobs, found), w.options.Blobs}
 	found, omitted = diff.dropForeign()

@@ -78,8 +78,11 @@ func (c *Pages) isAllowed(host string) bool {
 // than five minutes; only a page older than a day is waited for. A page that was never fetched is waited for until ctx
 // ends, and the error says why it cannot be read.
 func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
+	// Find the page and, once, what is stored of it.
 	p := c.findPage(address)
 	p.load.Do(func() { p.entry = entryDir(c.Dir).read(address) })
+	// Start a fetch if none is running, the page is due, and the last attempt is long enough ago. A page that was
+	// never fetched is tried again sooner.
 	p.mu.Lock()
 	known, age := p.entry.FetchedAt != 0, time.Since(time.UnixMilli(p.entry.FetchedAt))
 	pause := freshTime
@@ -91,12 +94,14 @@ func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
 	}
 	running := p.running
 	p.mu.Unlock()
+	// Wait only if there is nothing usable: no page, or one older than a day.
 	if running != nil && (!known || age > staleTime) {
 		select {
 		case <-running:
 		case <-ctx.Done():
 		}
 	}
+	// Return what there is now; an old page is better than an error.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

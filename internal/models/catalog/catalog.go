@@ -104,11 +104,13 @@ func (c *Catalog) Model(providerID, id string) (Model, error) {
 // Find returns the model with a name: provider/model, or the id of a model if that is unambiguous. Otherwise the error
 // is an *UnknownError with the nearest names.
 func (c *Catalog) Find(name string) (Model, error) {
+	// A name with a provider is exact. Ids contain slashes as well, so go on if there is no such model.
 	if providerID, id, ok := strings.Cut(name, "/"); ok {
 		if m, err := c.Model(providerID, id); err == nil {
 			return m, nil
 		}
 	}
+	// Look for the id among all providers; a single usable one decides.
 	var all, usable []Model
 	for _, m := range c.models {
 		if m.ID != name {

@@ -16,12 +16,14 @@ var ErrNoModel = errors.New("no model can be used; run cairn auth login PROVIDER
 // can, of the makers that SelectMainMakers prefers. A configured name that does not exist is an *UnknownError; no
 // usable model is ErrNoModel.
 func (c *Catalog) Default() (Model, error) {
+	// The configured model, if it can be used.
 	if name := c.overlay.Default; name != "" {
 		m, err := c.Find(name)
 		if err != nil || m.Available {
 			return m, err
 		}
 	}
+	// Else the usable models that can work: text in and out, and tools.
 	var usable []Model
 	for _, m := range c.models {
 		if m.Available && !c.overlay.Ambient[m.ProviderID] && m.Status == Active && m.Capabilities.Tools &&
@@ -29,6 +31,7 @@ func (c *Catalog) Default() (Model, error) {
 			usable = append(usable, m)
 		}
 	}
+	// Prefer the main makers, then the newest; the name decides between equal ones, so that the choice is stable.
 	if best := c.SelectMainMakers(usable); len(best) > 0 {
 		usable = best
 	}
@@ -54,6 +57,7 @@ func (c *Catalog) SelectMainMakers(models []Model) []Model {
 
 // findMainMakers returns the makers for SelectMainMakers, by provider.
 func findMainMakers(models []Model) map[string][]string {
+	// Count each provider's usable models by maker.
 	counts := map[string]map[string]int{}
 	for _, m := range models {
 		if counts[m.ProviderID] == nil {
@@ -63,6 +67,7 @@ func findMainMakers(models []Model) map[string][]string {
 			counts[m.ProviderID][m.findMaker()]++
 		}
 	}
+	// The leading makers that it offers, or the one with the most models.
 	out := map[string][]string{}
 	for id, byMaker := range counts {
 		most := ""

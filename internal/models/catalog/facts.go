@@ -94,10 +94,12 @@ func (f *Facts) dropUnreadable(id string, raw jsontext.Value) jsontext.Value {
 	if err := json.Unmarshal(raw, &fields, lenientJSON); err != nil {
 		return raw
 	}
+	// Take the models out, so that each part is tested alone.
 	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, lenientJSON) != nil {
 		f.addProblem(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
 	}
 	delete(fields, "models")
+	// Drop each field that cannot be read, then each model.
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field := marshalMembers(map[string]jsontext.Value{name: fields[name]})
 		if err := json.Unmarshal(field, &sourceProvider{}, lenientJSON); err != nil {
@@ -111,6 +113,7 @@ func (f *Facts) dropUnreadable(id string, raw jsontext.Value) jsontext.Value {
 			delete(models, key)
 		}
 	}
+	// Put the rest together again.
 	fields["models"] = marshalMembers(models)
 	return marshalMembers(fields)
 }
@@ -140,11 +143,13 @@ func marshalMembers(members map[string]jsontext.Value) jsontext.Value {
 
 // problemText says where a value cannot be read, and what is expected there.
 func problemText(err error) string {
+	// Only an error of types has a place; anything else is broken JSON.
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
 		return "it is not JSON"
 	}
 	at := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
+	// Say what is expected: the error's own words, or the kind of the Go type that the value must fit.
 	want := "something else"
 	switch {
 	case errors.Is(err, errFraction), errors.Is(err, errNegative):
@@ -165,6 +170,7 @@ func problemText(err error) string {
 			want = "an object"
 		}
 	}
+	// The place is empty if the whole value is meant.
 	if at == "" {
 		return "want " + want
 	}
@@ -203,6 +209,7 @@ func ParseFetched(data []byte) (*Facts, error) {
 		return nil, err
 	}
 	f.providersWithheld, f.modelsWithheld = map[string]Withheld{}, map[string]Withheld{}
+	// An unknown provider keeps no address and no variables; a known one gets those of the binary.
 	for id, s := range f.providers {
 		builtin := known.providers[id]
 		if builtin == nil {
@@ -210,6 +217,7 @@ func ParseFetched(data []byte) (*Facts, error) {
 			builtin = &sourceProvider{}
 		}
 		s.API, s.Env = builtin.API, builtin.Env
+		// A model may name an address of its own, if the binary has it too.
 		for key, m := range s.Models {
 			if m.Provider.API != "" && !builtin.hasModelAddress(m.Provider.API) {
 				f.modelsWithheld[id+"/"+key] = Withheld{URL: m.Provider.API}

@@ -53,6 +53,7 @@ type ProviderPatch struct {
 
 // buildSources returns the providers of the facts with the models of the patches.
 func (o Overlay) buildSources() ([]*sourceProvider, error) {
+	// The facts of the binary, unless others are given.
 	facts := o.Facts
 	if facts == nil {
 		var err error
@@ -60,6 +61,7 @@ func (o Overlay) buildSources() ([]*sourceProvider, error) {
 			return nil, err
 		}
 	}
+	// All providers of the facts and of the configuration, in order.
 	ids := slices.Collect(maps.Keys(facts.raw))
 	for id := range o.Providers {
 		if _, known := facts.raw[id]; !known {
@@ -68,6 +70,7 @@ func (o Overlay) buildSources() ([]*sourceProvider, error) {
 	}
 	slices.Sort(ids)
 	out := make([]*sourceProvider, 0, len(ids))
+	// Only providers with configured models are built again; the others are shared.
 	for _, id := range ids {
 		s := facts.providers[id]
 		if s == nil || len(o.Providers[id].Models) > 0 {
@@ -186,6 +189,7 @@ func addBaseModels(patch, known map[string]jsontext.Value) map[string]jsontext.V
 
 // mergeJSON lays over over base: objects member by member, other values whole. A null member removes the one of base.
 func mergeJSON(base, over jsontext.Value) jsontext.Value {
+	// Anything but two objects is replaced.
 	if base.Kind() != '{' || over.Kind() != '{' {
 		return over
 	}
@@ -193,6 +197,7 @@ func mergeJSON(base, over jsontext.Value) jsontext.Value {
 	if json.Unmarshal(base, &a, lenientJSON) != nil || json.Unmarshal(over, &b, lenientJSON) != nil {
 		return over
 	}
+	// Merge member by member.
 	for name, v := range b {
 		if v.Kind() == 'n' {
 			delete(a, name)

@@ -118,7 +118,9 @@ func claudeEfforts(id string) []string {
 }
 
 // familyEfforts returns the reasoning efforts that a model takes; none if it takes none.
+// The catalog has no list for these models, so this table follows what the vendors document.
 func (m Model) familyEfforts(id string) []string {
+	// Models and resellers with efforts of their own.
 	switch {
 	case strings.Contains(id, "glm-5.2") && m.ProviderID == "openrouter":
 		return []string{"high", "xhigh"}
@@ -131,6 +133,7 @@ func (m Model) familyEfforts(id string) []string {
 	case m.ProviderID == "github-copilot" && strings.Contains(id, "claude"):
 		return three
 	}
+	// Otherwise the protocol decides, with the id for vendors whose models differ.
 	switch m.API.Package {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
 		return claudeEfforts(id)
@@ -153,6 +156,7 @@ func (m Model) familyEfforts(id string) []string {
 	case "@ai-sdk/groq":
 		return []string{"none", "low", "medium", "high"}
 	}
+	// Other servers: most accept three.
 	if strings.Contains(id, "deepseek-v4") {
 		return []string{"low", "medium", "high", "max"}
 	}

@@ -176,12 +176,14 @@ func hasCredential(headers map[string]string) bool {
 }
 
 // toModel returns the model as one of provider p. The model's own settings win.
+// Values of the model override those of its provider. A gateway speaks its own protocol for every model.
 func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 	patch := o.Providers[p.ID]
 	pkg := firstNonEmpty(s.Provider.NPM, p.API.Package)
 	if p.API.Package == gatewayPackage {
 		pkg = gatewayPackage
 	}
+	// What the source says.
 	m := Model{
 		ID: s.key, ProviderID: p.ID, Family: s.Family, Title: firstNonEmpty(s.Name, s.key),
 		API: API{
@@ -205,6 +207,7 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature,
 		Efforts: s.listEfforts(),
 	}
+	// Defaults for what it leaves out: text in and out, and in active use.
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}
 		if s.Attachment {
@@ -217,8 +220,10 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 	if m.Status == "" {
 		m.Status = Active
 	}
+	// Options and variants are merged last: which vendor's options apply depends on the API above.
 	m.Request.Body, m.Dropped = mergeLayers(m.optionVendor(), m.defaultOptions(), p.Request.Body, s.Options)
 	m.Variants = s.buildVariants(&m)
+	// Enabled says what the configuration permits; Available also whether there is a key and an address.
 	m.Enabled = (o.Alpha || m.Status != Alpha) && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
 	if patch.BaseURL == "" && s.Provider.API == "" {

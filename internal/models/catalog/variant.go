@@ -13,6 +13,7 @@ import (
 // buildVariants returns the reasoning presets that the source lists, with those of the configuration over them,
 // ordered by effort and then by name. It adds dropped options to m.Dropped.
 func (s *sourceModel) buildVariants(m *Model) []Variant {
+	// Begin with the presets of the source; the variants of the configuration change or remove them.
 	byID, headers := s.sourcePresets(*m), map[string]map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(s.Variants)) {
 		v := s.Variants[id]
@@ -20,6 +21,7 @@ func (s *sourceModel) buildVariants(m *Model) []Variant {
 		if json.Unmarshal(v, &own, lenientJSON) != nil {
 			continue
 		}
+		// A variant can be disabled. The switch itself and the headers are no options of the request.
 		if string(own["disabled"]) == "true" {
 			delete(byID, id)
 			continue
@@ -30,12 +32,14 @@ func (s *sourceModel) buildVariants(m *Model) []Variant {
 			headers[id] = carries
 		}
 		delete(own, "headers")
+		// Merge its options over the preset's, and report those that no request may have.
 		var dropped []string
 		byID[id], dropped = mergeLayers(m.optionVendor(), byID[id], own)
 		for _, why := range dropped {
 			m.Dropped = append(m.Dropped, "variant "+id+": "+why)
 		}
 	}
+	// Return them in an order that lists can show.
 	out := make([]Variant, 0, len(byID))
 	for _, id := range slices.SortedFunc(maps.Keys(byID), compareEfforts) {
 		out = append(out, Variant{ID: id, Headers: mergeMaps(nil, headers[id]), Body: byID[id]})
@@ -47,17 +51,21 @@ func (s *sourceModel) buildVariants(m *Model) []Variant {
 // lists none.
 func (s *sourceModel) sourcePresets(m Model) map[string]map[string]jsontext.Value {
 	byID := map[string]map[string]jsontext.Value{}
+	// The source lists none: use those of the model's family.
 	if len(s.ReasoningOptions) == 0 {
 		return mergeMaps(byID, m.familyPresets())
 	}
 	for _, o := range s.ReasoningOptions {
+		// Each kind of option gives variants in its own way.
 		switch o.Type {
 		case "toggle":
+			// On or off. Only Alibaba's compatible API has a field for it that is known.
 			if strings.HasPrefix(m.ProviderID, "alibaba") && m.API.Package == defaultPackage {
 				byID["none"] = map[string]jsontext.Value{"enable_thinking": jsontext.Value("false")}
 				byID["high"] = map[string]jsontext.Value{"enable_thinking": jsontext.Value("true")}
 			}
 		case "effort":
+			// One variant for each level.
 			for _, v := range o.Values {
 				var level string
 				if json.Unmarshal(v, &level) == nil && level != "" {
@@ -65,6 +73,7 @@ func (s *sourceModel) sourcePresets(m Model) map[string]map[string]jsontext.Valu
 				}
 			}
 		case "budget_tokens":
+			// A budget of tokens: a high one and the greatest. A variant by effort of the same name stays.
 			high, most := clampBudgets(o.Max, m.Limit.Output)
 			for id, tokens := range map[string]int64{"high": high, "max": most} {
 				if body := m.budgetOptions(tokens); body != nil && byID[id] == nil {

@@ -39,6 +39,7 @@ var forbiddenHeaders = []string{
 // RemoteConfig returns the configuration that the document of an address names; nil if it names none. Its URL must
 // follow the rules of an address and contain no reference to the token, since logs and proxies show URLs.
 func (d Document) RemoteConfig(address string) (*RemoteConfig, error) {
+	// Read the reference.
 	if d.Remote == nil || d.Remote.Kind() == 'n' {
 		return nil, nil
 	}
@@ -49,6 +50,7 @@ func (d Document) RemoteConfig(address string) (*RemoteConfig, error) {
 	if err := json.Unmarshal(d.Remote, &in); err != nil || in.URL == "" {
 		return nil, errors.New("remote_config must be an object with a url and, if any, headers that are strings")
 	}
+	// The address of the login decides whether this machine may be named.
 	home, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -56,6 +58,7 @@ func (d Document) RemoteConfig(address string) (*RemoteConfig, error) {
 	e := &RemoteConfig{
 		URL: in.URL, Header: in.Headers, Local: isLoopback(home.Hostname()), address: address, env: d.Auth.Env,
 	}
+	// Check the URL. https, or http if both are on this machine; nothing secret in it.
 	u, err := url.Parse(in.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
@@ -67,6 +70,7 @@ func (d Document) RemoteConfig(address string) (*RemoteConfig, error) {
 		return nil, errors.New("the url of remote_config must have no user, fragment or {env:NAME}; put the token into " +
 			"headers")
 	}
+	// The token may be sent to the same origin without further trust.
 	e.SameOrigin = u.Scheme == home.Scheme && strings.EqualFold(u.Host, home.Host)
 	return e, e.checkHeaders()
 }

@@ -51,6 +51,7 @@ func ListCached(store *auth.Store, cache Cache) []config.Remote {
 		return nil
 	}
 	var out []config.Remote
+	// Each login has one document, and a further one if the document names it.
 	for _, l := range logins {
 		r := loginRemote(l, cache)
 		link, err := cache.RemoteConfig(l.Address)
@@ -61,6 +62,7 @@ func ListCached(store *auth.Store, cache Cache) []config.Remote {
 			out = append(out, r)
 			continue
 		}
+		// The further one is a copy with its own source and file. It follows the first.
 		r.Leads = !link.SameOrigin
 		further := r
 		further.Source, further.File, further.Further, further.Leads = link.Source(), cache.RemoteConfigFile(

@@ -90,6 +90,7 @@ func Fetch(ctx context.Context, address string, transport http.RoundTripper) ([]
 func get(ctx context.Context, location string, header http.Header, transport http.RoundTripper) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
+	// Send the request. A redirect is not followed: the header may contain the token.
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {
 		return nil, err
@@ -103,6 +104,7 @@ func get(ctx context.Context, location string, header http.Header, transport htt
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reached: %w", shown, errors.Unwrap(err))
 	}
+	// Read the answer within its limit.
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers with %s", shown, resp.Status)

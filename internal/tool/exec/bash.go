@@ -246,6 +246,8 @@ func (t *bashTool) timeout() time.Duration { return cmp.Or(t.config.Timeout, def
 func (t *bashTool) killDelay() time.Duration { return cmp.Or(t.config.KillDelay, 800*time.Millisecond) }
 
 // formatOutput returns the result of a command: its output, then a note of how it ended and of its sandbox.
+// The text is for the model; bashInfo keeps the same facts for clients. Output that looks like cairn's own markers is
+// marked.
 func (in bashInput) formatOutput(
 	call tool.Call, done commandResult, timeout time.Duration, as confinement,
 ) tool.Output {
@@ -260,6 +262,7 @@ func (in bashInput) formatOutput(
 	if info.Output == "" {
 		info.Output = text
 	}
+	// Say how it ended. A command that timed out or was interrupted has no exit code of its own.
 	note := ""
 	switch {
 	case done.timedOut:
@@ -279,10 +282,12 @@ func (in bashInput) formatOutput(
 			note = fmt.Sprintf("The command ended with exit code %d.", done.exit)
 		}
 	}
+	// Add what the sandbox may have caused, last, where the model looks for the reason of a failure.
 	note = strings.TrimSpace(note + " " + as.explainRefusal(done.exit, text) + as.notice)
 	if note != "" {
 		text += "\n\n<shell_metadata>\n" + note + "\n</shell_metadata>"
 	}
+	// The complete output is in a file if it was cut here.
 	out := tool.TextOutput(in.Command, text, info)
 	if done.out.Path != "" {
 		out.OutputPaths = []string{done.out.Path}

@@ -194,11 +194,13 @@ func listPathRequests(p linepath.NamedPaths, command string, confined bool) (out
 		if len(r.resources) == 0 {
 			continue
 		}
+		// A saved permission is a pattern, so characters of the path that patterns use are escaped.
 		request := tool.Request{Action: r.action}
 		for _, path := range r.resources {
 			request.Resources = append(request.Resources, path+r.below)
 			request.Save = append(request.Save, permission.Escape(path)+r.below)
 		}
+		// What the request is about, for people and clients.
 		meta := map[string]any{"command": command}
 		switch r.action {
 		case permission.Outside:

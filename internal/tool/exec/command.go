@@ -213,6 +213,7 @@ func (r command) startSupervised(output *os.File, isolated bool) (*process, erro
 
 // sendOrder sends the order for the command to its supervisor.
 func (r command) sendOrder(p *process, output *os.File) error {
+	// Words with NUL bytes cannot be sent; the supervisor has no other command to wait for.
 	argv, err := joinWords(r.argv)
 	env, envErr := joinWords(r.env)
 	if err := errors.Join(err, envErr); err != nil {
@@ -224,6 +225,7 @@ func (r command) sendOrder(p *process, output *os.File) error {
 		Processes: r.processes, Mark: p.callMark, Quiet: r.quiet, HasRuleset: r.readRuleset != nil,
 		Guard: r.guard, Watch: r.background,
 	}
+	// The descriptors follow in the order in which prepareProcess takes them.
 	files := []*os.File{output}
 	if !r.quiet {
 		files = append(files, output)

@@ -38,15 +38,18 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 	if call.Jobs == nil {
 		return tool.Output{}, tool.Failf("Nothing can run in the background here.")
 	}
+	// The whole output is kept in a file from the start: job logs are read while the command runs.
 	path, err := r.output.capture.KeepAll()
 	if err != nil {
 		return tool.Output{}, tool.Failf("The job was not started: its output cannot be kept: %v.",
 			workpath.FileErrorCause(err))
 	}
+	// Without a timeout of its own a job has none.
 	r.background = true
 	if in.Timeout == 0 {
 		r.timeout = 0
 	}
+	// Start it. A job that did not start leaves no file.
 	job := session.Job{Command: in.Command, Description: in.Description, Directory: r.dir, OutputPath: path}
 	job, err = call.Jobs.Start(ctx, job, tool.Work{Run: r.runJob, ReadTail: r.output.readRecent})
 	if err != nil {
@@ -102,6 +105,7 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	case in.ID == "":
 		return tool.Output{}, tool.Failf("The action %s needs the id of a job; the action list shows them.", in.Action)
 	}
+	// A list shows no output and needs no permission; every action on a job needs one.
 	if err := call.Ask(
 		ctx,
 		tool.Request{
@@ -117,6 +121,7 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 // runAction runs an action on one job and returns the job's state afterwards.
 func (in jobInput) runAction(ctx context.Context, call tool.Call) (tool.Output, error) {
 	jobs := call.Jobs
+	// Choose the action. A wait of no length reads the state.
 	wait := time.Duration(0)
 	if in.Action == "wait" {
 		wait = jobWait
@@ -132,6 +137,7 @@ func (in jobInput) runAction(ctx context.Context, call tool.Call) (tool.Output, 
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Add the output where the action asks for it. A task has no output but a report.
 	text := formatJob(job)
 	switch {
 	case in.Action != "logs" && in.Action != "wait":

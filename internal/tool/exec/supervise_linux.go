@@ -77,7 +77,9 @@ func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) 
 	if err != nil {
 		return err
 	}
+	// A supervisor that just started gets the rest of its start time.
 	_ = s.conn.SetDeadline(time.Now().Add(max(acceptTimeout, startTimeout-time.Since(s.started))))
+	// The descriptors travel with the first four bytes, the length of the order.
 	var fds []int
 	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
@@ -88,6 +90,7 @@ func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) 
 	if _, err := s.conn.Write(text[4:]); err != nil {
 		return err
 	}
+	// Start the command only when the supervisor has accepted the whole order.
 	switch m, ok := s.read(); {
 	case m.Error != "":
 		return errors.New(m.Error)
@@ -228,6 +231,7 @@ const commandOOMScore = "500"
 // process cannot be traced or read by other processes of the user, and the command cannot remove its mark, not even as
 // root.
 func (s *supervisor) prepareProcess(fds []int) error {
+	// Take the outputs from the first descriptors of the order. A quiet command keeps this process's stderr.
 	targets := []int{unix.Stdout, unix.Stderr}
 	if s.Quiet {
 		targets = targets[:1]
@@ -241,9 +245,11 @@ func (s *supervisor) prepareProcess(fds []int) error {
 		}
 		_, fds = unix.Close(fds[0]), fds[1:]
 	}
+	// Enter the directory first: EnterNamespace enters the same one again below its new mounts.
 	if err := os.Chdir(string(s.Dir)); err != nil {
 		return err
 	}
+	// The next descriptor, if one came, is the prepared ruleset of the policy.
 	if s.Policy != nil {
 		if s.HasRuleset && len(fds) > 0 {
 			s.Policy.ReadRuleset = fds[0]
@@ -252,9 +258,11 @@ func (s *supervisor) prepareProcess(fds []int) error {
 			return fmt.Errorf("sandbox: protect files: %w", err)
 		}
 	}
+	// Mark this process, so that everything that the command starts inherits the mark.
 	if err := proctable.SetCallMark(s.Mark); err != nil {
 		return fmt.Errorf("mark the command: %w", err)
 	}
+	// Not dumpable: no other process reads its memory. Subreaper: orphans of the command become its children.
 	return errors.Join(
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),

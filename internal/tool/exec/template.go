@@ -36,7 +36,10 @@ func RunTemplate(ctx context.Context, c Config, l TemplateCommands) ([]string, e
 	return printed, errors.Join(failed...)
 }
 
+// runLine runs one command of a template in the session's directory and returns its output. It applies the sandbox and
+// the limits of the bash tool. An exit code other than 0 is no error; a timeout or an interruption is.
 func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands) (string, error) {
+	// Choose the shell, the directory and the sandbox as for a call of the bash tool.
 	shell, err := s.config.ShellPath()
 	if err != nil {
 		return "", err
@@ -49,6 +52,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	if err != nil {
 		return "", err
 	}
+	// The arguments are positional parameters and a variable, never part of the text that the shell parses.
 	t := &bashTool{s}
 	r := command{
 		argv:   append([]string{shell, "-c", line, "command"}, l.Args...),
@@ -59,8 +63,10 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}
+	// Run the command; nothing shows its progress.
 	r.isolated = r.isIsolated()
 	done, err := r.execute(ctx, func(string) {})
+	// An interrupted or late command is an error: a prompt must not contain half of its output.
 	switch {
 	case err != nil:
 		return "", err

@@ -64,6 +64,7 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Parse the text, then find the file of each section.
 	hunks, err := parsePatch(in.PatchText)
 	if err != nil {
 		return tool.Output{}, failPatch(err)
@@ -72,10 +73,12 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err := p.resolveAll(t.fileTools); err != nil {
 		return tool.Output{}, failPatch(err)
 	}
+	// Ask for permission and write all files.
 	done, err := t.changeAll(ctx, call, changePlan{paths: p.paths, apply: p.apply})
 	if err != nil {
 		return tool.Output{}, failPatch(err)
 	}
+	// Report the files. A patch of one file has its name as title.
 	title := fmt.Sprintf("%d files", len(done.files))
 	if len(done.files) == 1 {
 		title = done.files[0].RelativePath
@@ -157,11 +160,13 @@ func isLink(path string) bool {
 
 // apply applies the sections in order, each to the result of those before it.
 func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
+	// The limit counts the files as they were and each result, since memory holds all of them.
 	size := 0
 	for _, st := range steps {
 		size += len(st.before.data)
 	}
 	var sum summary
+	// Apply each section to what the sections before it left, so several sections may name one file.
 	says := "Success. Updated the following files:"
 	for i, h := range p.hunks {
 		from, to := steps[p.from[i]], steps[p.to[i]]
@@ -175,15 +180,18 @@ func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
 				"The files of the patch are larger than %d MiB together. Make several calls.", maxPatched>>20,
 			)
 		}
+		// Describe the section: from what the file was before it.
 		diff := unifiedDiff(from.path.Abs, was, to.after)
 		f := patchedFile{FilePath: from.path.Abs, RelativePath: to.path.Title(), Type: changeTypes[letter], Patch: diff}
 		f.Additions, f.Deletions = countLines(diff)
+		// A move shows the difference to the old file, and what it overwrites at its new path.
 		if to != from {
 			f.Type, f.MovePath = "move", to.path.Abs
 			if lost != nil {
 				diff += unifiedDiff(to.path.Abs, lost, to.after)
 			}
 		}
+		// All differences of a patch share one limit.
 		f.Patch = truncateLines(f.Patch, max(0, maxDiff-len(sum.diff)))
 		sum.diff += diff + "\n"
 		sum.files = append(sum.files, f)

@@ -195,6 +195,7 @@ func (s *fileTools) withLocks(ctx context.Context, files []workpath.Path, f func
 
 // commitChange plans the change again and writes it if it is the one that the permission request showed.
 func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changePlan, shown change) (change, error) {
+	// Resolve the paths again: a link may have been changed while a person was asked.
 	id, now := call.SessionID, changePlan{apply: in.apply}
 	for _, p := range in.paths {
 		again, err := s.config.Paths.Resolve(p.Abs)
@@ -203,6 +204,7 @@ func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changeP
 		}
 		now.paths = append(now.paths, again)
 	}
+	// Plan against the files as they are now. Only the plan that was shown has permission.
 	done, err := s.planChange(id, now)
 	if err != nil {
 		return change{}, err
@@ -216,6 +218,7 @@ func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changeP
 			)
 		}
 	}
+	// Record first, then write: undo must know of every write, also after a crash.
 	if err := done.recordWrites(ctx, call.Files); err != nil {
 		return change{}, err
 	}
@@ -223,6 +226,7 @@ func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changeP
 	if err != nil {
 		return change{}, err
 	}
+	// The session has now seen the new contents, so it may change them again without a read.
 	done.seen = fingerprints{}
 	for i, st := range done.steps {
 		if st.removed {

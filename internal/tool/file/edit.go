@@ -84,7 +84,10 @@ func (t *editTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	return done.formatOutput(), nil
 }
 
+// plan returns the new content of the file and the message to the model. It keeps the file's byte order mark
+// and line ends, whichever the model used in its texts.
 func (in editInput) plan(before fileState) ([]byte, string, error) {
+	// Decide by the state of the file: create it, or refuse.
 	switch {
 	case before.info == nil && in.OldString == "":
 		return []byte(in.NewString), "Edit applied successfully. The file was created.", nil
@@ -97,6 +100,7 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 	case workpath.IsBinary(before.data):
 		return nil, "", tool.Failf("%s is a binary file; it is not edited as text.", in.FilePath)
 	}
+	// Bring both texts into the form of the file.
 	content, mark := strings.CutPrefix(string(before.data), workpath.BOM)
 	old, newText := strings.TrimPrefix(in.OldString, workpath.BOM), in.NewString
 	eol := detectLineEnd(content)
@@ -104,6 +108,7 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 	if asFile := convertLineEnds(old, eol); asFile == old || !strings.Contains(content, old) {
 		old, newText = asFile, convertLineEnds(newText, eol)
 	}
+	// Replace; an edit without effect is an error, since the model expects one.
 	r, err := replaceText(content, old, newText, in.ReplaceAll)
 	if err != nil {
 		return nil, "", err

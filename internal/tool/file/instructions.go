@@ -48,14 +48,18 @@ func (s *fileTools) nearbyInstructions(call tool.Call, p workpath.Path) (text st
 	loaded = []string{}
 	var b strings.Builder
 	for _, dir := range s.directoriesBetween(p) {
+		// In each directory, the first existing name decides; a break goes on with the next directory.
 		for _, name := range s.config.InstructionFiles {
 			q, err := s.config.Paths.Resolve(filepath.Join(dir, name))
 			if err != nil || q.Info == nil {
 				continue
 			}
+			// No instructions: the file that is read itself, one outside of the location, and directories or
+			// devices.
 			if q.Real == p.Real || !q.IsInside() || !q.Info.Mode().IsRegular() {
 				break
 			}
+			// Stop at the limit and leave out what the session was shown since its context began.
 			data, err := readHead(q, maxNearby-b.Len())
 			if err != nil || len(data) == 0 ||
 				!s.config.Tracker.markShown(shownInstructions{call.SessionID, call.Since, q.Real, sha256.Sum256(data)}) {

@@ -41,13 +41,16 @@ type replacement struct {
 // replaceText replaces old by newText in content: its only occurrence, or with all every occurrence. It fails if old is
 // not found, not unique, or only found in a much larger piece.
 func replaceText(content, old, newText string, all bool) (replacement, error) {
+	// Try the matchers from exact to tolerant. The first that gives one clear piece wins.
 	ambiguous, oversized := 0, false
 	for i, f := range listMatchers() {
+		// Tolerant matchers compare all lines; in a large file they would take seconds.
 		if i > 0 && len(content) > maxTolerant {
 			break
 		}
 		var done *replacement
 		f.match(content, old, func(piece string) bool {
+			// A matcher offers pieces of content. Taking one ends it; a piece that does not qualify lets it go on.
 			at := strings.Index(content, piece)
 			switch {
 			case piece == "" || at < 0:
@@ -55,6 +58,7 @@ func replaceText(content, old, newText string, all bool) (replacement, error) {
 				oversized = true
 			case all:
 				done = &replacement{strings.ReplaceAll(content, piece, newText), strings.Count(content, piece), f.name}
+			// The same text is there twice. A more tolerant matcher may still offer a piece that is unique.
 			case strings.LastIndex(content, piece) != at:
 				ambiguous = max(ambiguous, strings.Count(content, piece), 2)
 			default:
@@ -66,6 +70,7 @@ func replaceText(content, old, newText string, all bool) (replacement, error) {
 			return *done, nil
 		}
 	}
+	// Nothing matched: name the obstacle that the model can remove.
 	switch {
 	case ambiguous > 0:
 		return replacement{}, tool.Failf(

@@ -103,6 +103,8 @@ func findCollapsed(content, old string, yield func(string) bool) {
 	if want == "" {
 		return
 	}
+	// Several lines: find windows of as many lines with equal text. Blank lines at an end must match blank lines,
+	// so that an edit takes in or leaves out no line.
 	lines, newline := splitOld(old)
 	if len(lines) > 1 {
 		last := len(lines) - 1
@@ -115,6 +117,7 @@ func findCollapsed(content, old string, yield func(string) bool) {
 		}, yield)
 		return
 	}
+	// One line: it may be a whole line, or words within one. Build a pattern of the words for the latter.
 	words := strings.Fields(old)
 	for i := range words {
 		words[i] = regexp.QuoteMeta(words[i])
@@ -123,6 +126,7 @@ func findCollapsed(content, old string, yield func(string) bool) {
 	if err != nil {
 		return
 	}
+	// Offer whole lines as they are, with their indentation; else only the words that match.
 	for i := range t.start {
 		if collapseSpace(t.lineAt(i)) == want {
 			if !yield(t.sliceLines(i, i, newline)) {

@@ -33,20 +33,24 @@ type page struct {
 // readPage reads the lines that in asks for, and the rest of the file for its line count and its digest. A file that is
 // too large to be changed gets no digest, because computing it takes most of the time.
 func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
+	// Digest and keep the bytes while they are read, so that a file is read once only.
 	hash := sha256.New()
 	var whole headBuffer
 	var from io.Reader = f
 	if info.Size() <= maxEdited {
 		from = io.TeeReader(f, io.MultiWriter(hash, &whole))
 	}
+	// Skip the lines before the page.
 	r := bufio.NewReaderSize(from, 64<<10)
 	p := page{first: in.Offset}
 	line, err := skipLines(ctx, r, int64(in.Offset)-1)
 	if err != nil {
 		return p, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
+	// Collect the page until it is full by lines or by bytes; then only count the lines that follow.
 	size, full := 0, false
 	for {
+		// Look for an interruption every 4096 lines.
 		if line&0xfff == 0 && ctx.Err() != nil {
 			return p, context.Cause(ctx)
 		}
@@ -58,6 +62,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 			return p, fmt.Errorf("read %s: %w", f.Name(), err)
 		}
 		line++
+		// Counting the rest of a very large file takes too long: its line count is unknown.
 		if full && info.Size() > maxCounted {
 			p.total = -1
 			return p, nil
@@ -66,6 +71,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 			continue
 		}
 		shown := formatLine(text, line == 1)
+		// The first line is always shown, even if it alone is too long for the page.
 		size2 := size + len(fmt.Sprintf("%d: %s\n", line, shown))
 		if size2 > maxPageBytes && len(p.lines) > 0 {
 			p.capped, full = true, true
@@ -74,6 +80,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		p.lines, size = append(p.lines, shown), size2
 		full = len(p.lines) == in.Limit
 	}
+	// The end was reached, so the count is exact and the digest is that of the whole file.
 	p.total = line
 	if info.Size() <= maxEdited {
 		p.sum, p.whole = digest(hash.Sum(nil)), whole.data

@@ -46,7 +46,10 @@ type patchEdit struct {
 }
 
 // placeChunk finds the position of a chunk and adds its edit.
+// The search begins behind the chunk before it (the cursor). The edit is only noted; the caller makes all edits at
+// once.
 func (f *patchFile) placeChunk(path string, c patchChunk) error {
+	// A context line moves the cursor behind it.
 	if c.context != "" {
 		at := f.findLines([]string{c.context}, false)
 		if at < 0 {
@@ -56,6 +59,7 @@ func (f *patchFile) placeChunk(path string, c patchChunk) error {
 		}
 		f.cursor = at + 1
 	}
+	// A chunk without old lines goes to the end of the file, also if it has a context line.
 	old := c.oldLines()
 	if len(old) == 0 {
 		if len(c.lines) > 0 {
@@ -63,6 +67,7 @@ func (f *patchFile) placeChunk(path string, c patchChunk) error {
 		}
 		return nil
 	}
+	// Models often end a chunk with a blank line that the file does not have: try without it.
 	at := f.findLines(old, c.atEnd)
 	if at < 0 {
 		shorter, ok := c.withoutBlankEnd()
@@ -77,6 +82,7 @@ func (f *patchFile) placeChunk(path string, c patchChunk) error {
 			"These lines are not in %s%s. Read the file and give the lines as they are:\n%s", path, f.describeCursor(), shown,
 		)
 	}
+	// Note the edit; the next chunk is searched behind it.
 	f.edits = append(f.edits, patchEdit{at, len(old), c.lines})
 	f.cursor = at + len(old)
 	return nil

@@ -92,7 +92,10 @@ type patchReader struct {
 }
 
 // findPatchBody finds the markers, also in a here document or between other text.
+// It returns a reader of the lines between them. Exactly one patch is accepted: the sections of a second one would be
+// ignored.
 func findPatchBody(text string) (*patchReader, error) {
+	// Normalize: byte order mark, line ends, and a here document around the whole text.
 	text = strings.TrimSpace(strings.TrimPrefix(text, workpath.BOM))
 	if text == "" {
 		return nil, tool.Failf("patchText is empty.")
@@ -105,6 +108,7 @@ func findPatchBody(text string) (*patchReader, error) {
 		strings.TrimSpace(lines[len(lines)-1]) == m[1] {
 		lines[0], lines[len(lines)-1] = "", ""
 	}
+	// Find the begin and the end; markers may have white space behind them.
 	is := func(marker string) func(string) bool {
 		return func(l string) bool { return strings.TrimRight(l, " \t") == marker }
 	}
@@ -119,6 +123,7 @@ func findPatchBody(text string) (*patchReader, error) {
 		return nil, tool.Failf("The patch has no line %q behind %q. It may have been cut off.", patchEnd, patchBegin)
 	}
 	end := begin + 1 + length
+	// A second begin, within the patch or behind it, is refused.
 	if slices.ContainsFunc(lines[begin+1:end], is(patchBegin)) || slices.ContainsFunc(lines[end:], is(patchBegin)) {
 		return nil, tool.Failf(
 			"There are several patches in patchText. Put all sections between one %q and one %q.", patchBegin, patchEnd,

@@ -81,6 +81,7 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Ask for permission. Files of managed tool output need none.
 	p, err := t.config.Paths.Resolve(in.FilePath)
 	if err != nil {
 		return tool.Output{}, err
@@ -95,16 +96,19 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			return tool.Output{}, err
 		}
 	}
+	// Bound the page.
 	in.Offset = max(in.Offset, 1)
 	if in.Limit <= 0 || in.Limit > maxPageLines {
 		in.Limit = maxPageLines
 	}
+	// Missing files and directories need no lock.
 	switch {
 	case p.Info == nil:
 		return tool.Output{}, t.describeMissing(p)
 	case p.IsDir():
 		return readDir(call, p, in)
 	}
+	// Lock the file: a change by another call must not fall between its content and its fingerprint.
 	var out tool.Output
 	err = t.withLocks(ctx, []workpath.Path{p}, func() error {
 		out, err = t.readFile(ctx, call, p, in)
@@ -115,10 +119,12 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 
 // describeMissing returns the error for a missing file, with similar names in its directory.
 func (t *readTool) describeMissing(p workpath.Path) error {
+	// A parent that is no directory explains it all.
 	text := "File not found: " + p.Abs
 	if info, err := os.Lstat(filepath.Dir(p.Real)); err == nil && !info.IsDir() {
 		return tool.Failf("%s: %s is not a directory.", text, filepath.Dir(p.Real))
 	}
+	// Without the names of the directory there is nothing to suggest.
 	dir, err := p.OpenParent(false)
 	if err != nil {
 		return tool.Failf("%s", text)
@@ -132,6 +138,7 @@ func (t *readTool) describeMissing(p workpath.Path) error {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
+	// Suggest similar names, as paths that the model can use.
 	near := spelling.FindNearest(filepath.Base(p.Real), names, 3)
 	if len(near) == 0 {
 		return tool.Failf("%s", text)
@@ -145,12 +152,15 @@ func (t *readTool) describeMissing(p workpath.Path) error {
 	)
 }
 
+// readFile returns a page of a text file, or an image. The session counts as having seen the whole file afterwards,
+// whatever the page shows, which permits it to edit the file.
 func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path, in readInput) (tool.Output, error) {
 	f, info, err := p.Open()
 	if err != nil {
 		return tool.Output{}, err
 	}
 	defer func() { _ = f.Close() }()
+	// The first bytes decide the form, not the name: image, binary or text.
 	sample, err := readSample(f)
 	if err != nil {
 		return tool.Output{}, workpath.FailOpen(p.Abs, err)
@@ -161,6 +171,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 	if why := binaryReason(p.Real, sample); why != "" {
 		return tool.Output{}, tool.Failf("%s is a binary file (%s); it cannot be read as text.", p.Abs, why)
 	}
+	// Read the page; an offset behind the end is an error that says where the end is.
 	page, err := readPage(ctx, f, info, in)
 	if err != nil {
 		return tool.Output{}, err
@@ -171,18 +182,21 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 			workpath.ChoosePlural(int(page.total), "line", "lines"),
 		)
 	}
+	// Remember what was seen, then add instructions that apply to this directory.
 	page.fingerprint = fingerprintOf(info, page.sum)
 	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, page.whole})
 	reminder, loaded := t.nearbyInstructions(call, p)
 	return page.formatOutput(call, p, reminder, loaded), nil
 }
 
+// readDir returns a page of the names in a directory, sorted as people expect. Names of directories end in a slash.
 func readDir(call tool.Call, p workpath.Path, in readInput) (tool.Output, error) {
 	dir, err := p.OpenDir()
 	if err != nil {
 		return tool.Output{}, err
 	}
 	defer func() { _ = dir.Close() }()
+	// Read and sort all names: the order must be the same for every page.
 	entries, more, err := workpath.ReadEntries(dir)
 	if err != nil {
 		return tool.Output{}, workpath.FailOpen(p.Abs, err)
@@ -196,10 +210,12 @@ func readDir(call tool.Call, p workpath.Path, in readInput) (tool.Output, error)
 	if in.Offset > max(total, 1) {
 		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d entries.", in.Offset, p.Abs, total)
 	}
+	// Cut out the page. more says that ReadEntries itself stopped at its limit.
 	names = names[in.Offset-1:]
 	names = names[:min(len(names), in.Limit)]
 	last := in.Offset - 1 + len(names)
 	cut := last < total || more
+	// Write the text for the model and the same facts for clients.
 	var b strings.Builder
 	b.WriteString("<path>" + p.Abs + "</path>\n<type>directory</type>\n<entries>\n")
 	for _, n := range names {

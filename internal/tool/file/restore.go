@@ -50,6 +50,7 @@ func (f *Tracker) restoreSeen(ctx context.Context, call tool.Call) error {
 	if call.Results == nil {
 		return nil
 	}
+	// Two calls of a session may arrive at once; the second waits for the first and finds it done.
 	unlock, err := f.lockPath(ctx, "what the session "+string(call.SessionID)+" has read")
 	if err != nil {
 		return err
@@ -58,6 +59,7 @@ func (f *Tracker) restoreSeen(ctx context.Context, call tool.Call) error {
 	if f.isRestored(call.SessionID) {
 		return nil
 	}
+	// The newest result of a path decides, also if its fingerprint is invalid: an older one is outdated.
 	met := map[string]bool{}
 	err = call.Results(ctx, func(name string, structured jsontext.Value) bool {
 		for path, text := range fingerprintsIn(name, structured) {
@@ -71,6 +73,7 @@ func (f *Tracker) restoreSeen(ctx context.Context, call tool.Call) error {
 	if err != nil {
 		return fmt.Errorf("look up what the session has read: %w", err)
 	}
+	// Mark the session as restored, only after success. At the limit all marks go; reading again is harmless.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.restored) >= maxRestored {

@@ -14,12 +14,14 @@ import (
 // no content. If one change fails, it undoes those before. It returns the metadata of each file afterwards, nil for a
 // removed one.
 func saveAll(steps []*fileStep) ([]fs.FileInfo, error) {
+	// Temporary files that were not renamed are removed in any case.
 	var all []*stagedStep
 	defer func() {
 		for _, s := range all {
 			s.discard()
 		}
 	}()
+	// Stage everything first: most failures (no space, no permission) occur here and change nothing.
 	for _, st := range steps {
 		s, err := stageStep(st)
 		if err != nil {
@@ -30,6 +32,7 @@ func saveAll(steps []*fileStep) ([]fs.FileInfo, error) {
 	if err := commitAll(all); err != nil {
 		return nil, err
 	}
+	// Read the metadata that the next fingerprints are made of.
 	infos := make([]fs.FileInfo, len(all))
 	for i, s := range all {
 		if s.removed {

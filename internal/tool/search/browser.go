@@ -90,7 +90,9 @@ func (l Browser) relativePath(p workpath.Path) string {
 }
 
 // List returns the entries of a directory: directories first, then by name.
+// Cairn's private directories are left out; ignored files are listed and marked as such.
 func (l Browser) List(name string) ([]Entry, error) {
+	// Open the directory twice: as a tree for its ignore rules, and itself for its entries.
 	p, err := l.resolveInside(name)
 	if err != nil {
 		return nil, err
@@ -112,6 +114,7 @@ func (l Browser) List(name string) ([]Entry, error) {
 	if err != nil {
 		return nil, publicError(workpath.FailOpen(p.Abs, err))
 	}
+	// The rules of the directories above are read before the first entry is tested.
 	rules := tree.startRules()
 	out := []Entry{}
 	for _, e := range entries {
@@ -124,6 +127,7 @@ func (l Browser) List(name string) ([]Entry, error) {
 			Ignored: rules.isIgnored(q.Rel, e.IsDir()),
 		})
 	}
+	// The order is the same for every client, whatever the file system returns.
 	slices.SortStableFunc(out, func(a, b Entry) int {
 		return cmp.Or(-compareBool(a.Dir, b.Dir), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})

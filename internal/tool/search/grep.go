@@ -59,6 +59,7 @@ type match struct {
 
 // Run searches, then asks to read the files with matches. Files that may not be read are left out of the result.
 func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	// Check the arguments before permission is asked for: an invalid pattern needs none.
 	in, err := tool.Input[grepInput](call)
 	if err != nil {
 		return tool.Output{}, err
@@ -71,6 +72,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Ask to search. Files of managed tool output need no permission.
 	managed := t.config.Paths.IsManagedOutput(p)
 	if !managed {
 		if err := t.askSearch(ctx, call, p, searchAsk{"grep", in.Pattern, in.Path, in.Include}); err != nil {
@@ -80,6 +82,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if p.Info == nil {
 		return tool.TextOutput(in.Pattern, "No files found\n(There is no directory "+p.Abs+".)", grepResult{}), nil
 	}
+	// Search. A pattern of file names that finds nothing may mean its brackets or braces literally.
 	matches, cut, err := t.searchPath(ctx, p, q)
 	for _, form := range literalForms(in.Include) {
 		if q, invalid := newQuery(in.Pattern, form); err == nil && len(matches) == 0 && invalid == nil {
@@ -89,12 +92,14 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Ask to read the files that match: permission to search does not include their contents.
 	hidden := 0
 	if !managed {
 		if matches, hidden, err = askReadable(ctx, call, p, matches); err != nil {
 			return tool.Output{}, err
 		}
 	}
+	// Report the matches, and how many files are missing among them.
 	text := tool.MarkImitations(call, "matches of grep", formatMatches(p, matches, cut))
 	if hidden > 0 {
 		text += fmt.Sprintf(
@@ -102,6 +107,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			workpath.ChoosePlural(hidden, "file", "files"), workpath.ChoosePlural(hidden, "it", "them"),
 		)
 	}
+	// Name each file once, for the instructions and rules that apply where the call has been.
 	out := tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut})
 	for _, m := range matches {
 		if f := p.Join(m.path).Real; !slices.Contains(out.Visited, f) {
@@ -116,6 +122,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 func askReadable(
 	ctx context.Context, call tool.Call, p workpath.Path, matches []match,
 ) (kept []match, hidden int, err error) {
+	// List the files. The matches of a file follow each other.
 	var files []string
 	for _, m := range matches {
 		if f := p.Join(m.path).Resource(); len(files) == 0 || files[len(files)-1] != f {
@@ -125,12 +132,14 @@ func askReadable(
 	if len(files) == 0 {
 		return matches, 0, nil
 	}
+	// Ask for all at once, so that a person answers once.
 	ask := func(files ...string) error {
 		return call.Ask(ctx, tool.Request{Action: "read", Resources: files, Save: []string{"*"}})
 	}
 	if err := ask(files...); err == nil || !workpath.IsRuleDenial(err) {
 		return matches, 0, err
 	}
+	// A rule refused one of them at least: find out which.
 	refused := map[string]bool{}
 	for _, f := range files {
 		err := ask(f)

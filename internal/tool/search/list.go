@@ -40,6 +40,7 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Ask for permission, first for a directory outside of the project.
 	p, err := t.config.Paths.Resolve(in.Path)
 	if err != nil {
 		return tool.Output{}, err
@@ -52,6 +53,8 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	); err != nil {
 		return tool.Output{}, err
 	}
+	// Read the tree level by level, so that the limit cuts the deepest levels and not the last names. Hidden files
+	// are listed.
 	if err := p.RequireDir(); err != nil {
 		return tool.Output{}, err
 	}
@@ -66,6 +69,7 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Write it as an indented tree.
 	var b strings.Builder
 	b.WriteString(strings.TrimSuffix(p.Abs, "/") + "/\n")
 	top.writeTree(&b, 1)

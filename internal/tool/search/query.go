@@ -39,10 +39,13 @@ type buffers struct {
 	lower []byte // the block in lower case; nil unless case is ignored
 }
 
+// newQuery compiles the pattern and the include pattern. It also derives what speeds up the search: a text that every
+// match contains, and whether ripgrep understands the include pattern. Its errors are for the model.
 func newQuery(pattern, include string) (*query, error) {
 	if len(pattern) > maxPattern {
 		return nil, tool.Failf("The pattern is %d bytes long, the limit is %d.", len(pattern), maxPattern)
 	}
+	// Perl's syntax, but ^ and $ match at each line.
 	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
 	if err != nil {
 		return nil, failPattern(pattern, err)
@@ -52,8 +55,10 @@ func newQuery(pattern, include string) (*query, error) {
 	if err != nil {
 		return nil, failPattern(pattern, err)
 	}
+	// Blocks without the required text are skipped without the regular expression.
 	q := &query{re: re, tree: tree}
 	q.text, q.fold = requiredText(tree)
+	// Searchers run in parallel; each takes buffers of its own. The second one holds the lower-case text.
 	q.buffers.New = func() any {
 		b := &buffers{block: make([]byte, scanBuffer)}
 		if q.fold {
@@ -61,6 +66,7 @@ func newQuery(pattern, include string) (*query, error) {
 		}
 		return b
 	}
+	// Files are filtered by cairn; ripgrep gets the pattern as well only if both would select the same files.
 	if include != "" {
 		f, err := newFilePattern(include)
 		if err != nil {

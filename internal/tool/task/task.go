@@ -74,6 +74,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if call.Tasks == nil {
 		return tool.Output{}, tool.Failf("Subagents are not available in this session.")
 	}
+	// Check the name before permission is asked for: a request about an unknown agent has no answer.
 	allowed, err := call.Tasks.IsAllowed(ctx, in.Agent)
 	if err == nil && !allowed {
 		err = t.checkAgent(in.Agent)
@@ -81,6 +82,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Ask, unless the caller has allowed this agent already.
 	if !allowed {
 		about, _ := json.Marshal(map[string]string{"description": in.Description, "subagent_type": in.Agent})
 		err := call.Ask(ctx, tool.Request{
@@ -90,6 +92,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			return tool.Output{}, err
 		}
 	}
+	// Run the task. A failed one names its session all the same, so that the model can continue it.
 	result, err := call.Tasks.RunTask(ctx, tool.Task{
 		Description: in.Description, Prompt: in.Prompt, Agent: in.Agent, Continue: in.Continue, Background: in.Background,
 	})
@@ -99,6 +102,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// A background task has only begun; its report arrives as a message later.
 	if result.Background {
 		return tool.TextOutput(in.Description, formatRunning(result.TaskSession), result.TaskSession), nil
 	}

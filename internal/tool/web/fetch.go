@@ -52,6 +52,7 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Parse and ask first; a permission may be stored for the whole host.
 	u, err := t.parseTarget(in.URL)
 	if err != nil {
 		return tool.Output{}, err
@@ -65,6 +66,8 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
+	// Fetch. An address in the local network, named directly or by DNS or a redirect, needs a permission of its
+	// own.
 	p, err := t.fetchInTime(ctx, u, in)
 	if local, ok := errors.AsType[*localAddressError](err); ok {
 		var save []string
@@ -78,8 +81,11 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		}); err != nil {
 			return tool.Output{}, err
 		}
+		// Only the addresses that were asked about are allowed in the second attempt.
 		p, err = t.fetchInTime(context.WithValue(ctx, allowedKey{}, local.addrs), u, in)
 	}
+	// A redirect to another host is not followed: the model gets its address and may fetch it with a new
+	// permission.
 	if to, ok := errors.AsType[*redirectError](err); ok {
 		return formatRedirect(u, to.to), nil
 	}

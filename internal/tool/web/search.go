@@ -198,6 +198,7 @@ func parseResults(raw []byte) (string, error) {
 
 // parseMessage parses one JSON-RPC message; done is false for one that is not the response.
 func parseMessage(raw []byte) (text string, done bool, err error) {
+	// Only the needed members are declared; servers add others, and their text may be invalid UTF-8.
 	var m struct {
 		Result *struct {
 			Content []struct {
@@ -210,9 +211,11 @@ func parseMessage(raw []byte) (text string, done bool, err error) {
 			Code int `json:"code"`
 		} `json:"error"`
 	}
+	// Notifications and unreadable messages are skipped: the response may follow.
 	if json.Unmarshal(raw, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
 		return "", false, nil
 	}
+	// The server's error message is not passed on: it is untrusted text.
 	switch {
 	case m.Error != nil:
 		return "", true, errors.New("the search failed")
@@ -221,6 +224,7 @@ func parseMessage(raw []byte) (text string, done bool, err error) {
 	case m.Result.IsError:
 		return "", true, errors.New("the search failed")
 	}
+	// The result is its text parts; images and resources are left out.
 	var texts []string
 	for _, c := range m.Result.Content {
 		if c.Type == "text" {

@@ -26,6 +26,8 @@ type Resolver struct {
 }
 
 // Resolve resolves a path that the model named. It does not ask for permission.
+// It resolves symbolic links in every part that exists, so that permission is asked for the file that is really meant.
+// A path that does not exist is valid: Info is nil then.
 func (r Resolver) Resolve(name string) (Path, error) {
 	if name == "" {
 		name = "."
@@ -33,6 +35,7 @@ func (r Resolver) Resolve(name string) (Path, error) {
 	if strings.ContainsRune(name, 0) {
 		return Path{}, tool.Failf("The path %q contains a NUL byte. Name a path without it.", name)
 	}
+	// Relative names count from the session's directory.
 	p := Path{Abs: filepath.Clean(name)}
 	if !filepath.IsAbs(name) {
 		p.Abs = filepath.Join(r.Directory, name)
@@ -41,17 +44,20 @@ func (r Resolver) Resolve(name string) (Path, error) {
 	if p.Real, err = ResolveLinks(p.Abs); err != nil {
 		return Path{}, failResolve(p.Abs, err)
 	}
+	// Titles are relative to the worktree, if there is one; else they are absolute.
 	roots := r.listRoots()
 	p.titleRoot = string(filepath.Separator)
 	if len(roots) > 0 && r.hasWorktree() {
 		p.titleRoot = roots[0]
 	}
+	// The first root that contains the real path decides whether the path counts as inside.
 	for _, root := range roots {
 		if rel, ok := RelativeTo(root, p.Real); ok {
 			p.Root, p.Rel = root, filepath.ToSlash(rel)
 			break
 		}
 	}
+	// Refuse cairn's own files last: the caller needs the resolved path for its report.
 	if info, err := os.Lstat(p.Real); err == nil {
 		p.Info = info
 	}

@@ -26,6 +26,7 @@ var errNoImage = errors.New("the clipboard holds no image")
 
 // ReadImage returns the image in the clipboard as PNG. env is the environment of the terminal.
 func ReadImage(ctx context.Context, env func(string) string) ([]byte, error) {
+	// Find the program that reads this system's clipboard, or say what to install.
 	argv, advice := selectProgram(runtime.GOOS, env)
 	if argv == nil {
 		return nil, errors.New(advice)
@@ -34,6 +35,7 @@ func ReadImage(ctx context.Context, env func(string) string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s was not found; %s", argv[0], advice)
 	}
+	// Run it with a time limit and read at most one byte more than an image may have.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
@@ -46,10 +48,12 @@ func ReadImage(ctx context.Context, env func(string) string) ([]byte, error) {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	image, err := io.ReadAll(io.LimitReader(out, MaxImage+1))
+	// A larger image ends the program, which would wait for its output to be read otherwise.
 	if len(image) > MaxImage {
 		cancel()
 	}
 	exit := cmd.Wait()
+	// A program that fails or prints anything else than a PNG has no image to give.
 	switch {
 	case len(image) > MaxImage:
 		return nil, fmt.Errorf("the image has more than %d MiB", MaxImage>>20)

@@ -55,6 +55,7 @@ func (d *Ask) SetPatterns(patterns []string) {
 // setOptions sets the options for the patterns.
 func (d *Ask) setOptions() {
 	a := d.Pending
+	// The reply holds the patterns only if they were edited; otherwise the server's own apply.
 	reply := func(r session.Reply, l session.Lifetime) func() tea.Cmd {
 		return func() tea.Cmd {
 			ans := follow.Answer{Ask: a, Reply: r, Lifetime: l}
@@ -64,11 +65,13 @@ func (d *Ask) setOptions() {
 			return d.Send(ans)
 		}
 	}
+	// The plain yes comes first.
 	once := "yes, once"
 	if describe.IsBeforeCommand(a) {
 		once = "yes, once, with the command"
 	}
 	d.options = []Reply{{"y", once, reply(session.ReplyOnce, "")}}
+	// Options that save the permission, if it can be saved.
 	if len(a.Save) > 0 {
 		pattern := terminal.FirstLine(describe.DescribeSaved(a, d.patterns), 200)
 		d.options = append(
@@ -86,6 +89,7 @@ func (d *Ask) setOptions() {
 			Reply{Key: editKey, Label: "edit what always allows"},
 		)
 	}
+	// The refusals last.
 	d.options = append(
 		d.options,
 		Reply{Key: "r", Label: "reject with words, and go on"},

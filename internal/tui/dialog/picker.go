@@ -81,7 +81,10 @@ func (p *Picker) selectedItem() Entry {
 	return items[min(p.at, len(items)-1)]
 }
 
+// handleKey handles a key and reports whether the dialog closes. The keys of Actions have precedence over the list's,
+// and what remains edits the filter.
 func (p *Picker) handleKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	// The list may have become shorter since the last key.
 	items, key := p.filterItems(), k.String()
 	p.at = min(p.at, max(len(items)-1, 0))
 	if a, ok := p.Actions[key]; ok {
@@ -90,6 +93,7 @@ func (p *Picker) handleKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		}
 		return a.Do(items[p.at]), a.Closes
 	}
+	// Move in the list, close or choose.
 	switch key {
 	case "up", "ctrl+p", "shift+tab":
 		p.at = max(p.at-1, 0)
@@ -109,6 +113,7 @@ func (p *Picker) handleKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 			return nil, false
 		}
 		return p.Pick(items[p.at]), true
+	// The key edits the filter: begin at the first match.
 	default:
 		if composer.EditLine(&p.filter, k) {
 			p.at = 0
@@ -143,6 +148,7 @@ func (p *Picker) Remove(id string) {
 
 // RenderLines implements Dialog.
 func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
+	// Prepare what has a fixed height: hints, the title, the filter and the preview.
 	items := p.filterItems()
 	p.at = min(p.at, max(len(items)-1, 0))
 	hint := "enter: " + cmp.Or(p.Enter, "choose") + "  esc: close"
@@ -159,15 +165,18 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		lines = append(lines, th.Heading.Render(l))
 	}
 	lines = append(lines, Clip("/ "+filter, width))
+	// The preview takes what is left beside a few items.
 	var preview []string
 	if p.Preview != nil && len(items) > 0 {
 		preview = p.Preview(items[p.at])
 		preview = preview[:min(len(preview), max(height-len(lines)-6, 0))]
 	}
+	// The items get the remaining lines; the window follows the chosen one.
 	part, first := windowOf(items, p.at, max(height-len(lines)-len(preview)-len(hints), 1))
 	for i, it := range part {
 		lines = append(lines, itemLine(th, it, first+i == p.at, width))
 	}
+	// Say why there are no items, then add the preview and the hints.
 	switch {
 	case len(p.Items) == 0:
 		lines = append(lines, th.Muted.Render("the list is empty"))

@@ -100,14 +100,18 @@ func (s *Screen) Resize(width, height int) {
 func (s *Screen) Send(sequence string) { _, _ = io.WriteString(s.out, sequence) }
 
 // DrawPicture shows the picture.
+// It writes only what differs from the picture before. The cursor is hidden meanwhile; terminals with synchronized
+// output show the change in one step.
 func (s *Screen) DrawPicture(p Picture) {
 	if !s.isOpen {
 		return
 	}
+	// The picture has exactly as many lines as the screen.
 	p.Lines = slices.Clone(p.Lines[:min(len(p.Lines), s.height)])
 	for len(p.Lines) < s.height {
 		p.Lines = append(p.Lines, "")
 	}
+	// Write the lines that changed; a shorter line must not leave the end of the old one.
 	var b strings.Builder
 	for y, line := range p.Lines {
 		if s.clean && s.shown.Lines[y] == line {
@@ -120,6 +124,7 @@ func (s *Screen) DrawPicture(p Picture) {
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
+	// Then the title and the cursor. If nothing changed, nothing is written at all.
 	if p.Title != "" && (!s.clean || p.Title != s.shown.Title) {
 		b.WriteString(ansi.SetWindowTitle(p.Title))
 	}

@@ -49,6 +49,7 @@ func (l SessionLine) state() string {
 
 // Render returns the line, exactly width cells wide. What does not fit is left out from the end.
 func (l SessionLine) Render(th style.Theme, width int) string {
+	// The color of the state, the most urgent first.
 	st := th.Success
 	switch {
 	case l.Lost:
@@ -58,6 +59,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	case l.Working:
 		st = th.Accent
 	}
+	// Collect the parts in the order of their importance.
 	parts := []string{}
 	add := func(s string) {
 		if s != "" {
@@ -78,6 +80,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	}
 	add(terminal.FirstLine(l.Branch, 40))
 	add(terminal.FirstLine(l.Where, 200))
+	// Add them while they fit, then fill the line.
 	text, used := st.Render(l.state()), ansi.StringWidth(l.state())
 	for _, p := range parts {
 		w := ansi.StringWidth(p) + 3

@@ -23,6 +23,7 @@ const (
 
 // renderTool returns the line of a call, and below it what is worth showing; all of its result if it is open.
 func (p painter) renderTool(t *session.Tool, open bool) []string {
+	// The mark and the color of the state. A call that succeeded may have had a command that failed.
 	head, st := describe.DescribeCall(t.Name, t.State.Input), p.theme.Success
 	mark, why := "✓ ", ""
 	var failed []string
@@ -36,6 +37,7 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 			mark, st = "✗ ", p.theme.Error
 		}
 	}
+	// The line: the call, how long it took, and how it failed.
 	r := resultOf(t)
 	if why == "" && string(r.Exit) == "0" && open {
 		why = "exit code 0"
@@ -45,9 +47,11 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 		about += ", " + why
 	}
 	lines := []string{p.renderHead(st, mark, head, about)}
+	// The whole command, if the line could not show it.
 	if command := commandOf(t); open && (strings.Contains(command, "\n") || strings.Contains(lines[0], "…")) {
 		lines = append(lines, p.cutLines(p.foldLines(p.theme.Text, command), openLines)...)
 	}
+	// Errors are shown always, results if they are open or worth it.
 	if t.State.Error != nil {
 		lines = append(lines, p.cutLines(p.foldLines(p.theme.Error, t.State.Error.Message), openLines)...)
 	}

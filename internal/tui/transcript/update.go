@@ -9,6 +9,7 @@ import (
 
 // ShowEvent shows one event. Events and fragments come in the order of the log.
 func (m *Model) ShowEvent(e *session.Event) {
+	// Events that begin a message.
 	if begun := session.Begin(e.Data, e.Seq); begun != nil {
 		m.appendSections(m.addMessage(begun))
 		if c, ok := e.Data.(*session.CompactionEnded); ok {
@@ -16,10 +17,12 @@ func (m *Model) ShowEvent(e *session.Event) {
 		}
 		return
 	}
+	// Events of a turn that is shown.
 	if t := m.turns[session.ChangedTurn(e.Data)]; t != nil {
 		m.applyTurnEvent(t, e.Data)
 		return
 	}
+	// Other events: they change a message (whose lines are rendered again), or become a note.
 	switch d := e.Data.(type) {
 	case *session.ShellEnded:
 		if b := m.shells[d.CallID]; b != nil {

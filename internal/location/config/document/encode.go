@@ -18,6 +18,7 @@ const (
 )
 
 // AppendJSON appends the value as JSON.
+// Texts are written as f says: as they stand in the file, or with references replaced.
 func (n *Node) AppendJSON(b []byte, f Encoding) []byte {
 	switch n.Kind {
 	case '{':
@@ -40,6 +41,7 @@ func (n *Node) AppendJSON(b []byte, f Encoding) []byte {
 			b = item.AppendJSON(b, f)
 		}
 		return append(b, ']')
+	// A text has two forms: Raw is what the file says, Text what it means after substitution.
 	case '"':
 		if f == AsWritten {
 			return append(b, n.Raw...)

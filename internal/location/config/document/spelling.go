@@ -109,6 +109,7 @@ func (d *Document) convertModes() error {
 	if modes.Kind != '{' {
 		return d.NewError(modes.Offset, "mode", "want an object of agents by name, got %s", modes.DescribeKind())
 	}
+	// Put the modes beside the agents. A name in both would be ambiguous.
 	agents := d.Root.Get("agent")
 	if agents == nil || agents.Kind != '{' {
 		agents = &Node{Kind: '{', Doc: d, Offset: modes.Offset}
