@@ -144,8 +144,8 @@ func withoutListed(fresh, listed []Change) []Change {
 	return slices.DeleteFunc(fresh, func(c Change) bool { return names[c.File] })
 }
 
-// Diff returns the difference between the working tree and the last commit as one text that Patch applies. Untracked
-// files are new files in it, up to maxDiff bytes each; a renamed file is a deleted and a new one.
+// Diff returns the difference between the working tree and the last commit, if there is one, as one text that Patch
+// applies. Untracked files are new files in it, up to maxDiff bytes each; a renamed file is a deleted and a new one.
 func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	// Outside of a checkout there is nothing to compare.
 	g, c, err := f.open(p)
@@ -174,7 +174,7 @@ func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 			"--no-color",
 			"--binary",
 			"--ignore-submodules=all",
-			"HEAD",
+			f.baseCommit(ctx, p, Compare{}),
 			"--",
 		},
 		env: append(plain, index), most: maxDiff,

@@ -122,6 +122,20 @@ func TestDiffIsComplete(t *testing.T) {
 	}
 }
 
+// TestDiffWithoutCommits: a repository without commits is compared with the empty tree.
+func TestDiffWithoutCommits(t *testing.T) {
+	repo := t.TempDir()
+	runGit(t, repo, "init", "-q")
+	if err := os.WriteFile(filepath.Join(repo, "a.txt"), []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	finder := &Finder{}
+	text, err := finder.Diff(t.Context(), find(t, finder, repo))
+	if err != nil || !strings.Contains(text, "+one") {
+		t.Errorf("%v: %q", err, text)
+	}
+}
+
 // Each patch is assigned to its own file, also after a file that became a link (two pieces of git's diff) and one that
 // is no longer tracked but exists (listed twice by git).
 func TestPatchesMatchFiles(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/git-pkgs/gitignore"
@@ -214,7 +213,7 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 	}
 	// The rules of a directory hold below it, so they are added before its entries are tested.
 	if raw, err := w.root.ReadFile(path.Join(dir, ".gitignore")); err == nil {
-		w.rules.AddPatterns(raw, strings.TrimPrefix(dir, "."))
+		w.rules.AddPatterns(raw, patternRoot(dir))
 	}
 	// Ignored files are left out; directories are visited; files and links are captured; anything else has no
 	// content.
@@ -232,6 +231,14 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// patternRoot returns the directory in the form of the rules, in which the tree itself is "".
+func patternRoot(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir
 }
 
 // addFile adds a file to those that are captured or, if it is too large, to those that are omitted. More or larger

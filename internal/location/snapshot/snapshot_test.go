@@ -163,6 +163,18 @@ func TestCompare(t *testing.T) {
 	})
 }
 
+// SN-2: the rules of a hidden directory hold below it, and not below its namesake without the dot.
+func TestRulesOfHiddenDirectory(t *testing.T) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
+		p.write(".hid/.gitignore", "secret\n")
+		p.write("hid/keep", "k")
+		expect(t, "new files", p.changes(func() {
+			p.write(".hid/secret", "s")
+			p.write("hid/secret", "s")
+		}), []string{"A hid/secret"})
+	})
+}
+
 // SN-2: ignored files, files over 2 MiB that are not tracked, and other repositories are not captured.
 func TestIgnored(t *testing.T) {
 	inEachTree(t, func(t *testing.T, p *testTree) {
