@@ -104,8 +104,13 @@ func (t *conversation) captureInterrupts(leave context.CancelCauseFunc) (release
 // readLine returns the next line; ok is false at the end of the input. On a terminal it asks for the line.
 func (t *conversation) readLine(ctx context.Context, in *bufio.Scanner) (text string, ok bool, err error) {
 	if !t.interactive {
-		ok = in.Scan()
-		return in.Text(), ok, in.Err()
+		ctx, stop := t.inv.UntilSignal(ctx)
+		defer stop()
+		text, err = terminal.ReadTyped(ctx, func() (string, error) {
+			ok = in.Scan()
+			return in.Text(), in.Err()
+		})
+		return text, err == nil && ok, err
 	}
 	// What was asked when the work was left is not on the screen any more.
 	t.desk.terminal.Clear()
@@ -200,8 +205,15 @@ func parseSlash(text string) (name, arguments string, ok bool) {
 // runPrompt runs a line as a prompt, or as a command of the directory if it begins with a slash. It returns an error
 // after which the next line makes no sense.
 func (t *conversation) runPrompt(ctx context.Context, text string) error {
-	r := t.newRun(text)
+	r := t.newRun(ctx, text)
 	err := r.run(ctx)
+	if r.deleted && t.interactive && t.session != nil {
+		t.view.ShowNote("this session was deleted; the next prompt begins another one")
+		if t.session = nil; r.progress == nil {
+			return t.runPrompt(ctx, text)
+		}
+		return nil
+	}
 	t.working = r.left || err != nil && ctx.Err() != nil
 	t.done = r.left
 	out := r.result(err)
@@ -226,7 +238,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 }
 
 // newRun returns the run of a line. While the session works for another client, the prompt waits.
-func (t *conversation) newRun(text string) *promptRun {
+func (t *conversation) newRun(ctx context.Context, text string) *promptRun {
 	r := &promptRun{
 		inv: t.inv, started: time.Now(), view: t.view, desk: t.desk, client: t.client, stop: t.interrupts,
 	}
@@ -240,6 +252,12 @@ func (t *conversation) newRun(text string) *promptRun {
 	}
 	if t.session != nil {
 		r.plan.id, r.plan.existing = t.session.ID, true
+		if t.interactive {
+			s, err := t.client.Status(ctx, t.session.ID)
+			if err == nil && s.Type == api.StatusIdle { // also of a session that was cut off: its work is not resumed first
+				r.plan.delivery = session.Steer
+			}
+		}
 	} else {
 		r.plan.id = session.ID(t.ids.New(session.PrefixSession))
 	}

@@ -32,6 +32,8 @@ type promptRun struct {
 	progress *follow.Progress // nil until the prompt is admitted
 	stopped  cli.ExitCode     // why we interrupted the session; 0: we did not
 	left     bool             // the person has left the conversation
+	pressed  bool             // Ctrl-C was pressed when the prompt had just been admitted
+	deleted  bool             // the session does not exist any more
 	after    afterwork
 }
 
@@ -76,20 +78,21 @@ func (r *promptRun) run(ctx context.Context) error {
 		err = r.showWork(ctx)
 	}
 	r.readAfterwork(ctx)
-	if r.progress != nil && errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+	r.deleted = errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"})
+	if r.progress != nil && r.deleted {
 		return fmt.Errorf("session %s was deleted while it was working", r.plan.id)
 	}
 	return err
 }
 
-// untilStopped is the context of what may be given up at the first signal or when --timeout passes.
+// untilStopped is the context of what may be given up at the first Ctrl-C or when --timeout passes.
 func (r *promptRun) untilStopped(ctx context.Context) (context.Context, func()) {
-	ctx, stop := r.inv.UntilSignal(ctx)
+	ctx, release := untilStop(ctx, r.stop)
 	if r.plan.timeout == 0 {
-		return ctx, stop
+		return ctx, release
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, r.started.Add(r.plan.timeout), errTimeout)
-	return ctx, func() { cancel(); stop() }
+	return ctx, func() { cancel(); release() }
 }
 
 // admit sets the session up and sends the prompt. If it is stopped while the prompt is on its way, it takes the prompt
@@ -107,6 +110,7 @@ func (r *promptRun) admit(ctx context.Context) error {
 	if follow.IsConnectionLost(err) && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	r.pressed = err == nil && errors.Is(context.Cause(ctx), cli.ErrSignal)
 	if err == nil && !r.plan.openCode && !r.plan.typed {
 		r.noteUnfinished(ctx)
 	}
@@ -122,7 +126,7 @@ func (r *promptRun) admit(ctx context.Context) error {
 // showWork shows the work on the prompt until it is done.
 func (r *promptRun) showWork(ctx context.Context) error {
 	l := r.newLoop()
-	l.progress, l.prompt = r.progress, r.setup.promptRequest()
+	l.progress, l.prompt, l.pressed = r.progress, r.setup.promptRequest(), r.pressed
 	if r.plan.timeout > 0 {
 		l.late = time.After(time.Until(r.started.Add(r.plan.timeout)))
 	}
@@ -133,7 +137,10 @@ func (r *promptRun) showWork(ctx context.Context) error {
 
 // newLoop returns a loop that shows the work of the session.
 func (r *promptRun) newLoop() *workLoop {
-	l := &workLoop{inv: r.inv, client: r.client, id: r.plan.id, view: r.view, desk: r.desk, stopping: r.stop}
+	l := &workLoop{
+		inv: r.inv, client: r.client, id: r.plan.id, view: r.view, desk: r.desk, stopping: r.stop,
+		showAll: r.desk.leaves && !r.desk.headless,
+	}
 	if v, ok := r.view.(*view.Text); ok {
 		l.live = v.Live
 	}

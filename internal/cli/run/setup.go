@@ -347,7 +347,9 @@ func (s *setup) awaitExpansion(ctx context.Context, c *api.Client, q api.ExpandR
 				}
 			}
 		case text, ok := <-s.desk.lines():
-			s.desk.handleLine(text, ok)
+			if s.desk.handleLine(text, ok) {
+				return out, errors.New("the terminal was closed before the command was sent")
+			}
 		}
 		if err := s.desk.deliver(ctx, s.client); err != nil {
 			return out, err

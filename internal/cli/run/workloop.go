@@ -24,6 +24,8 @@ type workLoop struct {
 	live   *view.Live // nil unless the output is a terminal
 	desk   *askDesk
 
+	showAll  bool              // also what does not belong to the prompt
+	pressed  bool              // Ctrl-C was pressed before the loop began
 	prompt   api.PromptRequest // empty without a prompt
 	progress *follow.Progress  // nil without a prompt
 	cursor   int64             // of the newest event that was reported
@@ -62,6 +64,11 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 		if err := l.deliverAnswers(ctx); err != nil {
 			return err
 		}
+		if l.pressed {
+			if l.pressed = false; l.handleStop(ctx) {
+				return nil
+			}
+		}
 		select {
 		case <-waiting:
 			if l.progress != nil && !l.progress.Begun {
@@ -85,11 +92,9 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 		case <-l.lostLong:
 			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", l.lost)
 		case <-l.stopping:
-			if l.progress == nil { // the work of others
+			if l.handleStop(ctx) {
 				return nil
 			}
-			l.noteStopping()
-			l.interrupt(ctx, cli.ExitInterrupted)
 		case <-l.late:
 			l.interrupt(ctx, cli.ExitTimeout)
 		case <-ctx.Done():
@@ -104,18 +109,51 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	}
 }
 
-// deliverAnswers sends the answers that were given, until the first signal.
+// handleStop handles the first Ctrl-C: it interrupts the prompt's work. It reports whether the loop ends, which leaves
+// the work of others as it is.
+func (l *workLoop) handleStop(ctx context.Context) (ends bool) {
+	if l.progress == nil {
+		l.view.ShowNote("the work goes on; /abort stops it")
+		return true
+	}
+	if l.stopping != nil {
+		l.noteStopping()
+		l.interrupt(ctx, cli.ExitInterrupted)
+	}
+	return false
+}
+
+// deliverAnswers sends the answers that were given, until Ctrl-C.
 func (l *workLoop) deliverAnswers(ctx context.Context) error {
 	if len(l.desk.answers) == 0 {
 		return nil
 	}
-	ctx, stop := l.inv.UntilSignal(ctx)
-	defer stop()
+	ctx, release := untilStop(ctx, l.stopping)
 	err := l.desk.deliver(ctx, l.client)
+	l.pressed = errors.Is(context.Cause(ctx), cli.ErrSignal)
+	release()
 	if l.progress == nil {
 		l.answered = true
 	}
 	return err
+}
+
+// untilStop returns a context that ends with ErrSignal when something is received from stop, until release is called.
+func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() { // ends with release
+		defer close(ended)
+		select {
+		case <-stop:
+			cancel(cli.ErrSignal)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+	}
 }
 
 // startLive begins to show what runs, until stop is called. Without a terminal there are no frames.
@@ -139,7 +177,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 			l.answered = false
 			l.watch.ExpectIdle()
 		}
-		if l.progress == nil || l.progress.Apply(*u.Event) {
+		if l.progress == nil || l.progress.Apply(*u.Event) || l.showAll {
 			l.handleAsk(u.Event.Data)
 			l.view.ShowEvent(*u.Event)
 		}
@@ -153,8 +191,13 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 		l.handleTask(u.Task)
 	case u.Lost != nil:
 		l.lost, l.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
+		l.noteConnection("the connection is lost; reconnecting")
 	case u.Found:
 		l.lost, l.lostLong = nil, nil
+		l.noteConnection("connected again")
+		if l.progress != nil && l.stopped == 0 && !l.resuming { // its work, and its jobs, may have been left
+			l.resume(ctx, l.sendAgain)
+		}
 	case u.Idle:
 		return l.handleIdle(ctx)
 	case u.End != nil:
@@ -165,7 +208,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 
 // isOwnWork reports whether what happens now belongs to what the loop shows.
 func (l *workLoop) isOwnWork() bool {
-	return l.progress == nil || l.progress.Begun && !l.progress.Over
+	return l.showAll || l.progress == nil || l.progress.Begun && !l.progress.Over
 }
 
 // handleAsk passes an ask, or its reply, to the desk.
@@ -191,24 +234,61 @@ func (l *workLoop) handleTask(e *follow.TaskEvent) {
 	}
 }
 
+// noteConnection says what becomes of the connection, in a conversation.
+func (l *workLoop) noteConnection(text string) {
+	if l.showAll {
+		l.view.ShowNote(text)
+	}
+}
+
 // handleIdle handles an idle session: the work is done, or was left by its process and is resumed.
 func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
 	switch {
+	case l.resuming:
+		return false, nil
 	case l.progress == nil:
 		// An answer continues work that was cut off, also in the session of a task first.
 		return !l.desk.isAsking() && len(l.desk.answers) == 0 && !l.answered, nil
-	case l.stopped != 0 || l.progress.IsComplete():
+	case l.stopped != 0:
 		return true, nil
-	case l.resuming:
-		return false, nil
 	}
-	resume, err := l.resumeWork()
-	if err != nil {
-		return false, err
+	// The idle session has left the work, or its tasks. The same prompt again wakes it; if that changed nothing, the
+	// session is resumed.
+	const most = 3
+	if l.resumedAt != l.cursor {
+		l.resumes, l.resumedAt = 0, l.cursor
 	}
+	l.resumes++
+	isComplete := l.progress.IsComplete()
+	switch {
+	case isComplete && (!l.progress.HasTasks() || l.resumes > most):
+		return true, nil
+	case l.resumes > most:
+		return false, errors.New("the session stopped before the work was done")
+	}
+	again := l.sendAgain
+	if !isComplete && (l.progress.Begun && l.resumes > 1 || l.resumes == most) { // the last one hears why the work ends
+		c, id := l.client, l.id
+		again = func(ctx context.Context) error { return c.Resume(ctx, id) }
+	}
+	l.resume(ctx, again)
+	return false, nil
+}
+
+// sendAgain sends the same prompt, which wakes its session: the process that worked may have ended.
+func (l *workLoop) sendAgain(ctx context.Context) error {
+	_, err := l.client.Prompt(ctx, l.id, l.prompt)
+	if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
+		return nil
+	}
+	return err
+}
+
+// resume makes a call that continues the work in the background. Until it has returned, an idle session is not the end.
+func (l *workLoop) resume(ctx context.Context, again func(context.Context) error) {
 	l.resuming = true
 	l.call(ctx, func() error {
-		if err := follow.RepeatUntilAnswered(ctx, func() error { return resume(ctx) }); err != nil {
+		if err := follow.RepeatUntilAnswered(ctx, func() error { return again(ctx) }); err != nil {
 			return err
 		}
 		select {
@@ -217,31 +297,6 @@ func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
 		}
 		return nil
 	})
-	return false, nil
-}
-
-// resumeWork returns a call that continues work which an idle session has left: its owner was replaced by one that
-// does not pick up the work of others. The same prompt again wakes the session; if that changed nothing, the session is
-// resumed. It gives up after three calls without progress.
-func (l *workLoop) resumeWork() (func(context.Context) error, error) {
-	const most = 3
-	if l.resumedAt != l.cursor {
-		l.resumes, l.resumedAt = 0, l.cursor
-	}
-	if l.resumes++; l.resumes > most {
-		return nil, errors.New("the session stopped before the work was done")
-	}
-	c, id, prompt := l.client, l.id, l.prompt
-	if l.progress.Begun && l.resumes > 1 || l.resumes == most { // the last one hears why the work ends, where that cannot be recorded
-		return func(ctx context.Context) error { return c.Resume(ctx, id) }, nil
-	}
-	return func(ctx context.Context) error {
-		_, err := c.Prompt(ctx, id, prompt)
-		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
-			return nil
-		}
-		return err
-	}, nil
 }
 
 // call makes a call in the background. Its error ends the loop.

@@ -34,6 +34,7 @@ type Progress struct {
 	Finish  string
 	Value   jsontext.Value // the answer, where the prompt asked for a form
 
+	tasks map[session.JobID]bool // that run in the background
 	asks  map[session.AskID]session.PendingAsk
 	calls map[session.PartID]string // tool names
 	seen  map[session.PartID]bool   // calls whose denial is listed
@@ -42,7 +43,7 @@ type Progress struct {
 // NewProgress returns the progress of a prompt that was admitted with the event after, or before it.
 func NewProgress(prompt session.MessageID, after int64) *Progress {
 	return &Progress{
-		prompt: prompt, Cursor: after, asks: map[session.AskID]session.PendingAsk{},
+		prompt: prompt, Cursor: after, asks: map[session.AskID]session.PendingAsk{}, tasks: map[session.JobID]bool{},
 		calls: map[session.PartID]string{}, seen: map[session.PartID]bool{},
 	}
 }
@@ -92,6 +93,10 @@ func (s *Progress) IsComplete() bool {
 	return s.Over || s.Withdrawn || s.Begun && !s.work.Next().NeedsTurn() || !s.Begun && (s.halted || s.Blocked)
 }
 
+// HasTasks reports whether tasks run in the background whose reports belong to the work. An idle session has none,
+// unless the process that ran them has ended.
+func (s *Progress) HasTasks() bool { return len(s.tasks) > 0 }
+
 func (s *Progress) applyTurn(d session.EventData) {
 	switch d := d.(type) {
 	case *session.StepStarted:
@@ -113,6 +118,12 @@ func (s *Progress) applyTurn(d session.EventData) {
 		}
 	case *session.Interrupted:
 		s.Failure = &d.Error
+	case *session.JobStarted:
+		if d.Job.Task != nil {
+			s.tasks[d.Job.ID] = true
+		}
+	case *session.JobEnded:
+		delete(s.tasks, d.JobID)
 	case *session.CompactionEnded:
 		s.addRequest(d.Request)
 	case *session.CompactionFailed:

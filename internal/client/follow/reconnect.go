@@ -2,7 +2,6 @@ package follow
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +52,12 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			resp, err = sendOnce(conn, req)
 		}
 		switch {
-		case ctx.Err() != nil:
-			return resp, cmp.Or(err, ctx.Err())
+		case err != nil && ctx.Err() != nil:
+			return nil, err
 		case err == nil && lostOne && req.Method == http.MethodDelete && resp.StatusCode == http.StatusNotFound:
 			resp.StatusCode = http.StatusNoContent // the one before us deleted it and could not say so any more
 			return resp, nil
-		case err == nil && (!isRefused(resp) || time.Since(since) > refusalTimeout):
+		case err == nil && (ctx.Err() != nil || !isRefused(resp) || time.Since(since) > refusalTimeout):
 			return resp, nil
 		case err != nil && conn == nil && !IsConnectionLost(err), err != nil && time.Since(since) > ReconnectTimeout:
 			return nil, err

@@ -91,14 +91,16 @@ type watchLoop struct {
 	cursor  int64 // of the newest event that was reported
 	lost    bool  // the connection is lost
 	waiting bool  // a goroutine waits for the session to become idle
+	wanted  int   // number of the newest request to report that; what an earlier one found is not reported
 	idleEnd int64 // the session became idle behind this event, which is not reported; meaningless unless ending
 	ending  bool
 }
 
 // idleResult says behind which event a session became idle, or why that is unknown.
 type idleResult struct {
-	end int64
-	err error
+	request int // the newest one when waiting began
+	end     int64
+	err     error
 }
 
 // run reports updates until ctx ends or the session cannot be followed.
@@ -119,12 +121,20 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 		if l.tasks != nil {
 			l.reportTasks(ctx, l.tasks.update(ctx, l.client)...)
 		}
+		// A request to report the end of work comes first: what was found before it is not reported.
+		select {
+		case <-l.expect:
+			l.wanted++
+			l.awaitIdle(ctx)
+		default:
+		}
+		var idle chan<- Update
 		if l.ending && !l.lost && l.cursor >= l.idleEnd && (l.tasks == nil || l.tasks.reading == 0) {
-			l.ending = false
-			send(ctx, l.C, Update{Idle: true})
-			continue
+			idle = l.C
 		}
 		select {
+		case idle <- Update{Idle: true}:
+			l.ending = false
 		case i := <-l.items:
 			if l.reportItem(ctx, i); i.end != nil {
 				return
@@ -132,12 +142,15 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 		case e := <-taskEvents:
 			l.reportTasks(ctx, e)
 		case i := <-l.idle:
-			l.waiting, l.ending, l.idleEnd = false, true, i.end
-			if i.err != nil {
+			if l.waiting = false; i.err != nil {
 				send(ctx, l.C, Update{End: i.err})
 				return
 			}
+			if l.ending, l.idleEnd = i.request == l.wanted, i.end; !l.ending {
+				l.awaitIdle(ctx)
+			}
 		case <-l.expect:
+			l.wanted++
 			l.awaitIdle(ctx)
 		case <-ctx.Done():
 		}
@@ -202,8 +215,8 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 		return
 	}
 	l.waiting = true
+	i := idleResult{request: l.wanted}
 	l.background.Go(func() {
-		var i idleResult
 		for {
 			if i.err = l.client.Wait(ctx, l.id); i.err == nil {
 				i.end, i.err = l.client.Head(ctx, l.id)
