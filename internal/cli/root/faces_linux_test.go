@@ -66,6 +66,9 @@ func TestFaces(t *testing.T) {
 		{"ask", "edit it", "", "Edited.", func(f face) []dialogue { return f.answer }},
 		{"interrupt", "slow", "One", "One", func(f face) []dialogue { return []dialogue{{"One", f.stop}} }},
 		{"reconnect", "hang", "One", "", func(f face) []dialogue {
+			if f.leaveAfter == "" {
+				return []dialogue{{"One", ""}}
+			}
 			return []dialogue{{"One", ""}, {f.after, f.leaveAfter}}
 		}},
 	}
