@@ -73,12 +73,18 @@ func (a *Invocation) HandleSignals(parent context.Context) (context.Context, fun
 
 // UntilSignal returns a context that ends at the first signal, for commands that have nothing to finish.
 func (a *Invocation) UntilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	return UntilReceived(ctx, a.Stopping)
+}
+
+// UntilReceived returns a context that ends with ErrSignal when something is received from stop, or when the returned
+// function is called.
+func UntilReceived(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() { // ends with the returned function
 		defer close(ended)
 		select {
-		case <-a.Stopping:
+		case <-stop:
 			cancel(ErrSignal)
 		case <-ctx.Done():
 		}

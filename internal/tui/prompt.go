@@ -180,6 +180,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 		return nil
 	}
 	if m.session != nil {
+		m.watch.expectIdle()
 		cmds = append(cmds, beginWork(m), readInbox(m))
 	}
 	return tea.Batch(cmds...)

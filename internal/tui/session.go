@@ -68,6 +68,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.note = describe.OpenNote
 	}
 	if o.status.Type != api.StatusIdle {
+		m.watch.expectIdle()
 		cmds = append(cmds, beginWork(m))
 		m.since = time.UnixMilli(workStart(o.messages.Data))
 	}
@@ -129,9 +130,9 @@ func readInbox(m *model) tea.Cmd {
 	})
 }
 
-// beginWork notes that the session works, until the watch reports that it is idle.
+// beginWork notes that the session works, until the watch reports that it is idle. The watch sees by itself when work
+// begins; expectIdle asks it before its first event.
 func beginWork(m *model) tea.Cmd {
-	m.watch.expectIdle()
 	if m.working {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package root_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,29 +15,13 @@ func TestAttachOnTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
 	}
-	dir := t.TempDir()
-	home, err := os.MkdirTemp("", "cairn") // short, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(home)
-	for name, text := range map[string]string{
-		"a.txt": "hello foo\n",
-		"script.json": `{"turns": [
+	home, dir := newScriptedHome(t, `{"turns": [
 			{"match": "edit it", "steps": [
 				{"call": {"name": "edit", "arguments": {"filePath": "a.txt", "oldString": "foo", "newString": "bar"}}}]},
 			{"match": "edit it", "steps": [{"text": "All \u001b]0;owned\u0007\u001b[2Jdone."}]},
 			{"match": "slow", "repeat": true, "steps": [{"text": "One "}, {"delay": "1h"}, {"text": "two."}]},
 			{"match": "Write notes", "steps": [{"text": "## Goal\n- Edit."}]},
-			{"repeat": true, "steps": [{"text": "Anything."}]}]}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatalf("write %s: %v", name, err)
-		}
-	}
-	t.Setenv("CAIRN_SCRIPT", filepath.Join(dir, "script.json"))
-	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
-	t.Setenv("NO_COLOR", "1")
+			{"repeat": true, "steps": [{"text": "Anything."}]}]}`)
 	screen, code := onTerminal(t, home, dir, []dialogue{
 		{"> ", "edit it\n"},
 		{"a: always", "y\n"},
@@ -99,5 +84,48 @@ func TestAttachOnTerminal(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%v: exit %d, screen:\n%s", args, code, screen)
 		}
+	}
+}
+
+// TestAttachAfterKill: the work of a killed process is not done first when a line is sent to its session.
+func TestAttachAfterKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	home, dir := newScriptedHome(t, facesScript)
+	cmd, ours := startOnTerminal(t, home, dir, "run", "hang")
+	var screen []byte
+	for buf := make([]byte, 4096); !bytes.Contains(screen, []byte("One")); {
+		n, err := ours.Read(buf)
+		if screen = append(screen, buf[:n]...); err != nil {
+			t.Fatalf("%v:\n%s", err, screen)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	shown, code := onTerminal(t, home, dir, []dialogue{{"\n> ", "hello\n"}, {"Anything.", "\x04"}}, "attach", "--plain", "-c")
+	if code != 0 || strings.Contains(shown, "pending in its inbox") {
+		t.Errorf("exit %d, screen:\n%s", code, shown)
+	}
+}
+
+// TestAttachAfterDelete: when another client has deleted the session, the next line begins another one.
+func TestAttachAfterDelete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	home, dir := newScriptedHome(t, facesScript)
+	deleted := false
+	remove := func(seen string) {
+		if seen == "Anything." && !deleted {
+			deleted = true
+			runCairn(t, home, dir, "session", "delete", "last", "--yes")
+		}
+	}
+	screen, code := onTerminalWith(t, home, dir, []dialogue{
+		{"> ", "hello\n"}, {"Anything.", ""}, {"> ", "hello again\n"}, {"Anything.", "\x04"},
+	}, remove, "attach", "--plain")
+	if code != 0 || !strings.Contains(screen, "this session was deleted") {
+		t.Errorf("exit %d, screen:\n%s", code, screen)
 	}
 }

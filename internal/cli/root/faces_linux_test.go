@@ -62,22 +62,17 @@ func TestFaces(t *testing.T) {
 		name, prompt, wait, shows string
 		act                       func(f face) []dialogue
 	}{
-		{"idle", "hello", "", "Anything.", func(face) []dialogue { return nil }},
+		{"idle", "hello", "", "Anything.", func(face) []dialogue { return []dialogue{{"Anything.", ""}} }},
 		{"ask", "edit it", "", "Edited.", func(f face) []dialogue { return f.answer }},
 		{"interrupt", "slow", "One", "One", func(f face) []dialogue { return []dialogue{{"One", f.stop}} }},
 		{"reconnect", "hang", "One", "", func(f face) []dialogue {
-			if f.leaveAfter == "" {
-				return []dialogue{{"One", ""}}
-			}
 			return []dialogue{{"One", ""}, {f.after, f.leaveAfter}}
 		}},
 	}
-	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
-	t.Setenv("NO_COLOR", "1")
 	for _, b := range behaviours {
 		for _, f := range listFaces() {
 			t.Run(b.name+"/"+f.name, func(t *testing.T) {
-				home, dir := newScriptedHome(t)
+				home, dir := newScriptedHome(t, facesScript)
 				act := func(seen string) {
 					if seen == askSeen {
 						replyOnce(t, home, dir)
@@ -113,21 +108,33 @@ func TestFaces(t *testing.T) {
 // replyOnce answers the pending ask of the home.
 func replyOnce(t *testing.T, home, dir string) {
 	t.Helper()
-	run := func(args ...string) string {
-		cmd := exec.Command("cairn", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "GORACE="+quick)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Errorf("%v: %v", args, err)
-		}
-		return string(out)
-	}
-	id := regexp.MustCompile(`per_\w+`).FindString(run("permission", "list"))
-	run("permission", "reply", id, "once")
+	id := regexp.MustCompile(`per_\w+`).FindString(runCairn(t, home, dir, "permission", "list"))
+	runCairn(t, home, dir, "permission", "reply", id, "once")
 }
 
-// newScriptedHome returns a new home, and a directory with a file and the script of the model.
-func newScriptedHome(t *testing.T) (home, dir string) {
+// runCairn runs a command on the home and returns its standard output.
+func runCairn(t *testing.T, home, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("cairn", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "GORACE="+quick)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%v: %v", args, err)
+	}
+	return string(out)
+}
+
+// facesScript is what the model says: to some prompts it asks, to some it never ends.
+const facesScript = `{"turns": [
+	{"match": "edit it", "steps": [
+		{"call": {"name": "edit", "arguments": {"filePath": "a.txt", "oldString": "foo", "newString": "bar"}}}]},
+	{"match": "edit it", "steps": [{"text": "Edited."}]},
+	{"match": "slow", "steps": [{"text": "One "}, {"delay": "1h"}]},
+	{"match": "hang", "steps": [{"text": "One "}, {"delay": "1h"}]},
+	{"repeat": true, "steps": [{"text": "Anything."}]}]}`
+
+// newScriptedHome returns a new home, and a directory with a file, for processes whose model follows the script.
+func newScriptedHome(t *testing.T, script string) (home, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	home, err := os.MkdirTemp("", "cairn") // short, for the socket
@@ -138,14 +145,10 @@ func newScriptedHome(t *testing.T) (home, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello foo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	writeScript(t, dir, `{"turns": [
-		{"match": "edit it", "steps": [
-			{"call": {"name": "edit", "arguments": {"filePath": "a.txt", "oldString": "foo", "newString": "bar"}}}]},
-		{"match": "edit it", "steps": [{"text": "Edited."}]},
-		{"match": "slow", "steps": [{"text": "One "}, {"delay": "1h"}]},
-		{"match": "hang", "steps": [{"text": "One "}, {"delay": "1h"}]},
-		{"repeat": true, "steps": [{"text": "Anything."}]}]}`)
+	writeScript(t, dir, script)
 	t.Setenv("CAIRN_SCRIPT", filepath.Join(dir, "script.json"))
+	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
+	t.Setenv("NO_COLOR", "1")
 	return home, dir
 }
 

@@ -112,8 +112,12 @@ func onTerminalWith(
 	for buf := make([]byte, 4096); ; {
 		n, err := ours.Read(buf)
 		all.Write(buf[:n])
-		for len(talk) > 0 && strings.Contains(all.String()[from:], talk[0].seen) {
-			from = all.Len()
+		for len(talk) > 0 {
+			at := strings.Index(all.String()[from:], talk[0].seen)
+			if at < 0 {
+				break
+			}
+			from += at + len(talk[0].seen)
 			act(talk[0].seen)
 			if _, err := io.WriteString(ours, talk[0].keys); err != nil {
 				t.Fatal(err)

@@ -21,20 +21,8 @@ func TestLeaveInBackground(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
 	}
-	dir := t.TempDir()
-	home, err := os.MkdirTemp("", "cairn") // short, for the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(home)
-	script := filepath.Join(dir, "script.json")
-	text := `{"turns": [{"repeat": true, "steps": [{"text": "One "}, {"delay": "1h"}, {"text": "two."}]}]}`
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("CAIRN_SCRIPT", script)
-	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
-	t.Setenv("NO_COLOR", "1")
+	home, dir := newScriptedHome(t,
+		`{"turns": [{"repeat": true, "steps": [{"text": "One "}, {"delay": "1h"}, {"text": "two."}]}]}`)
 	screen, code := onTerminal(t, home, dir, []dialogue{
 		{"press Enter", "slow\r"},
 		{"One", "\x03"},

@@ -288,13 +288,13 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	for _, m := range o.messages {
 		t.view.ReplayMessage(m)
 	}
-	if o.status.Type == api.StatusIdle && len(o.asks) == 0 {
+	if o.status.Type == api.StatusIdle && len(o.Asks) == 0 {
 		return nil
 	}
-	for _, a := range o.asks {
+	for _, a := range o.Asks {
 		t.desk.handle(&session.PermissionAsked{Ask: a})
 	}
-	return t.showWork(ctx, follow.Options{After: o.head, Newest: o.newest, Jobs: s.Jobs})
+	return t.showWork(ctx, follow.Options{After: o.Head, Newest: o.Newest, Jobs: s.Jobs})
 }
 
 // showWork shows the session's work until it is idle, or the person goes back to the prompt with Ctrl-C.
@@ -313,33 +313,21 @@ func (t *conversation) showWork(ctx context.Context, o follow.Options) error {
 
 // openedSession is the content of a session that was opened.
 type openedSession struct {
-	head     int64 // read first: the events behind it are followed
+	follow.State
 	messages []session.Message
-	newest   session.Message // nil without any
 	status   api.Status
-	asks     []session.PendingAsk
 }
 
 func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) (o openedSession, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if o.head, err = c.Head(ctx, id); err != nil {
+	if o.State, err = follow.ReadState(ctx, c, id); err != nil {
 		return o, err
 	}
 	if o.messages, err = newestMessages(ctx, c, id, replay); err != nil {
 		return o, err
 	}
-	last, err := newestMessages(ctx, c, id, 1)
-	if err != nil {
-		return o, err
-	}
-	if len(last) > 0 {
-		o.newest = last[0]
-	}
-	if o.status, err = c.Status(ctx, id); err != nil {
-		return o, err
-	}
-	o.asks, err = follow.PendingAsks(ctx, c, id)
+	o.status, err = c.Status(ctx, id)
 	return o, err
 }
 

@@ -38,7 +38,8 @@ func exitStatus(s *follow.Progress) (cli.ExitCode, string) {
 // result says how the run came out.
 func (r *promptRun) result(err error) view.Result {
 	out := view.Result{
-		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []follow.Denial{}, Sandbox: r.setup.sandbox, Fill: r.after.fill,
+		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []follow.Denial{}, Sandbox: r.setup.sandbox,
+		Fill: r.after.fill,
 	}
 	out.Continue = r.continueCommand(out.SessionID)
 	var why string

@@ -34,7 +34,7 @@ type plan struct {
 	timeout  time.Duration
 	server   *serverFlags // nil: the cairn of this machine
 	openCode bool         // behave as OpenCode's run: see opencode.go
-	typed    bool         // one of several lines of attach: only what happens is said
+	typed    bool         // one of several lines of attach: notes about the run are left out
 	withheld string       // why a model may be missing: the project's providers have no effect
 }
 

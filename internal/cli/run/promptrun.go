@@ -50,9 +50,9 @@ var errTimeout = errors.New("the timeout passed")
 // connect calls f with a connection to the server of the plan, or to the owner of the store on this machine.
 func (r *promptRun) connect(ctx context.Context, f func(context.Context) error) error {
 	opening, cancel := r.untilStopped(ctx)
-	defer cancel()
 	if r.plan.server != nil {
 		conn, err := r.plan.server.connect(opening, r.inv)
+		cancel()
 		if err != nil {
 			return err
 		}
@@ -60,6 +60,7 @@ func (r *promptRun) connect(ctx context.Context, f func(context.Context) error) 
 		return f(ctx)
 	}
 	h, err := r.inv.OpenHostClient(opening, r.plan.options)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (r *promptRun) run(ctx context.Context) error {
 
 // untilStopped is the context of what may be given up at the first Ctrl-C or when --timeout passes.
 func (r *promptRun) untilStopped(ctx context.Context) (context.Context, func()) {
-	ctx, release := untilStop(ctx, r.stop)
+	ctx, release := cli.UntilReceived(ctx, r.stop)
 	if r.plan.timeout == 0 {
 		return ctx, release
 	}
@@ -101,8 +102,7 @@ func (r *promptRun) admit(ctx context.Context) error {
 	whole := ctx
 	ctx, cancel := r.untilStopped(ctx)
 	defer cancel()
-	r.setup.inv, r.setup.plan, r.setup.client = r.inv, &r.plan, r.client
-	r.setup.desk, r.setup.note = r.desk, r.view.ShowNote
+	r.setup.inv, r.setup.plan, r.setup.client, r.setup.desk = r.inv, &r.plan, r.client, r.desk
 	err := follow.RepeatUntilAnswered(ctx, func() (err error) {
 		r.progress, err = r.setup.run(ctx)
 		return err

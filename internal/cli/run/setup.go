@@ -26,7 +26,6 @@ type setup struct {
 	plan   *plan
 	client *api.Client
 	desk   *askDesk
-	note   func(string)
 
 	located  bool                // the session is known to exist
 	prepared bool                // agent, model, title and budget of an existing session are set
@@ -132,7 +131,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 		return err
 	}
 	if found.Open && p.asks == "" && !p.typed {
-		s.note(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")
+		s.desk.note(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")
 	}
 	if p.title != "" {
 		if err := c.Rename(ctx, p.id, p.title); err != nil {
@@ -211,7 +210,7 @@ func (s *setup) chooseOpenCodeAgent(ctx context.Context) error {
 			return nil
 		}
 	}
-	s.note(fmt.Sprintf("agent %q not found. Falling back to default agent", terminal.FirstLine(s.plan.agent, 60)))
+	s.desk.note(fmt.Sprintf("agent %q not found. Falling back to default agent", terminal.FirstLine(s.plan.agent, 60)))
 	s.plan.agent = ""
 	return nil
 }
@@ -219,7 +218,7 @@ func (s *setup) chooseOpenCodeAgent(ctx context.Context) error {
 // deleteSession deletes the session that was created for a refused prompt.
 func (s *setup) deleteSession(ctx context.Context, refused error) error {
 	if err := s.client.Delete(ctx, s.plan.id); err != nil {
-		s.note("the empty session " + string(s.plan.id) + " is left behind: " + err.Error())
+		s.desk.note("the empty session " + string(s.plan.id) + " is left behind: " + err.Error())
 	}
 	return refused
 }
@@ -239,7 +238,7 @@ func (s *setup) notePendingPrompts(ctx context.Context) error {
 		waits = fmt.Sprintf("%d prompts wait", len(pending))
 	}
 	first := terminal.FirstLine(pending[0].Text(), 80)
-	s.note(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
+	s.desk.note(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
 		"cairn inbox withdraw %s 1", waits, first, s.plan.id))
 	return nil
 }

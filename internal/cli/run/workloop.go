@@ -28,7 +28,6 @@ type workLoop struct {
 	pressed  bool              // Ctrl-C was pressed before the loop began
 	prompt   api.PromptRequest // empty without a prompt
 	progress *follow.Progress  // nil without a prompt
-	cursor   int64             // of the newest event that was reported
 	stopping <-chan struct{}   // Ctrl-C; nil once the session is interrupted
 	late     <-chan time.Time  // --timeout passed; likewise
 	stopped  cli.ExitCode      // why we interrupted the session; 0: we did not
@@ -41,7 +40,7 @@ type workLoop struct {
 	resuming  bool       // a call resumes the work
 	resumed   chan struct{}
 	resumes   int              // how often the work was resumed without progress
-	resumedAt int64            // the cursor then
+	resumedAt int64            // the newest event then
 	lost      error            // the connection broke with it, and is not restored
 	lostLong  <-chan time.Time // fires when that has lasted too long
 }
@@ -52,7 +51,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	defer l.calls.Wait()
 	defer cancel()
 	l.failed, l.resumed = make(chan error), make(chan struct{})
-	o.Tasks, o.Output, l.cursor = true, l.live != nil, o.After
+	o.Tasks, o.Output = true, l.live != nil
 	l.watch = follow.Start(ctx, l.client, l.id, o)
 	defer l.watch.Stop()
 	l.watch.ExpectIdle()
@@ -128,7 +127,7 @@ func (l *workLoop) deliverAnswers(ctx context.Context) error {
 	if len(l.desk.answers) == 0 {
 		return nil
 	}
-	ctx, release := untilStop(ctx, l.stopping)
+	ctx, release := cli.UntilReceived(ctx, l.stopping)
 	err := l.desk.deliver(ctx, l.client)
 	l.pressed = errors.Is(context.Cause(ctx), cli.ErrSignal)
 	release()
@@ -136,24 +135,6 @@ func (l *workLoop) deliverAnswers(ctx context.Context) error {
 		l.answered = true
 	}
 	return err
-}
-
-// untilStop returns a context that ends with ErrSignal when something is received from stop, until release is called.
-func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() { // ends with release
-		defer close(ended)
-		select {
-		case <-stop:
-			cancel(cli.ErrSignal)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-ended
-	}
 }
 
 // startLive begins to show what runs, until stop is called. Without a terminal there are no frames.
@@ -172,7 +153,6 @@ func (l *workLoop) startLive() (frames <-chan time.Time, stop func()) {
 func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool, err error) {
 	switch {
 	case u.Event != nil:
-		l.cursor = u.Event.Seq
 		if l.answered {
 			l.answered = false
 			l.watch.ExpectIdle()
@@ -208,7 +188,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 
 // isOwnWork reports whether what happens now belongs to what the loop shows.
 func (l *workLoop) isOwnWork() bool {
-	return l.showAll || l.progress == nil || l.progress.Begun && !l.progress.Over
+	return l.showAll || l.progress == nil || l.progress.IsUnderWay()
 }
 
 // handleAsk passes an ask, or its reply, to the desk.
@@ -225,7 +205,7 @@ func (l *workLoop) handleTask(e *follow.TaskEvent) {
 	if !l.isOwnWork() {
 		return
 	}
-	if l.progress != nil {
+	if l.progress != nil && l.progress.IsUnderWay() {
 		l.progress.ApplyAsk(e.Data)
 	}
 	l.handleAsk(e.Data)
@@ -255,8 +235,8 @@ func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
 	// The idle session has left the work, or its tasks. The same prompt again wakes it; if that changed nothing, the
 	// session is resumed.
 	const most = 3
-	if l.resumedAt != l.cursor {
-		l.resumes, l.resumedAt = 0, l.cursor
+	if l.resumedAt != l.progress.Cursor {
+		l.resumes, l.resumedAt = 0, l.progress.Cursor
 	}
 	l.resumes++
 	isComplete := l.progress.IsComplete()

@@ -35,7 +35,7 @@ func followSession(ctx context.Context, c *api.Client, id session.ID, after int6
 			pause = firstPause
 			return send(streamItem{Update: u})
 		})
-		// The stream broke: tell so once, and wait until a server answers for the session.
+		// The stream broke: report that once, and wait until a server answers for the session.
 		for lost := false; err != nil; lost = true {
 			switch {
 			case ctx.Err() != nil, errors.Is(err, errStopped):

@@ -69,7 +69,7 @@ func (s *Progress) Apply(e session.Event) bool {
 	if d, ok := e.Data.(*session.StepFailed); ok && d.Error.Reason == session.ReasonContext && !s.Begun {
 		s.Blocked, s.Failure = true, &d.Error
 	}
-	if !s.Begun || s.Over {
+	if !s.IsUnderWay() {
 		return false
 	}
 	s.applyTurn(e.Data)
@@ -87,6 +87,9 @@ func isAbort(d session.EventData) bool {
 	}
 	return false
 }
+
+// IsUnderWay reports whether what happens in the session belongs to the prompt.
+func (s *Progress) IsUnderWay() bool { return s.Begun && !s.Over }
 
 // IsComplete reports whether an idle session has nothing left to do for the prompt.
 func (s *Progress) IsComplete() bool {

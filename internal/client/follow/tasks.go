@@ -60,14 +60,13 @@ func (w *taskWatch) noteRunning(newest session.Message) {
 	}
 }
 
-// noteJobs notes the tasks that run as jobs of the session. It reports whether there are any.
-func (w *taskWatch) noteJobs(jobs []session.Job) (found bool) {
+// noteJobs notes the tasks that run as jobs of the session.
+func (w *taskWatch) noteJobs(jobs []session.Job) {
 	for _, j := range jobs {
 		if j.Status == session.JobRunning && j.Task != nil {
-			w.tasks[string(j.ID)], found = j.Task.SessionID, true
+			w.tasks[string(j.ID)] = j.Task.SessionID
 		}
 	}
-	return found
 }
 
 // runningTasks returns the calls that hand work to subagents and have not ended.
@@ -209,28 +208,19 @@ func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.I
 	return err == nil
 }
 
-// readWaiting returns the asks of a session and the tasks that its newest message waits for, as events, and the seq of
-// the session's newest event, which is read first.
+// readWaiting returns what a session waits for as events: its asks, and the tasks of its newest message. head is the seq
+// of its newest event.
 func readWaiting(
 	ctx context.Context, c *api.Client, id session.ID,
 ) (waiting []session.EventData, head int64, err error) {
-	if head, err = c.Head(ctx, id); err != nil {
-		return nil, 0, err
+	s, err := ReadState(ctx, c, id)
+	for _, d := range runningTasks(s.Newest) {
+		waiting = append(waiting, d)
 	}
-	newest, err := c.Messages(ctx, id, api.MessageQuery{Limit: 1})
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, m := range newest.Data {
-		for _, d := range runningTasks(m) {
-			waiting = append(waiting, d)
-		}
-	}
-	pending, err := PendingAsks(ctx, c, id)
-	for _, a := range pending {
+	for _, a := range s.Asks {
 		waiting = append(waiting, &session.PermissionAsked{Ask: a})
 	}
-	return waiting, head, err
+	return waiting, s.Head, err
 }
 
 // follow sends the events of a session, which may not have begun, after the event, until ctx ends.

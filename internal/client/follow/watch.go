@@ -50,7 +50,7 @@ func Start(ctx context.Context, c *api.Client, id session.ID, o Options) *Watch 
 	w := &Watch{
 		C: make(chan Update), client: c, id: id, expect: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
 	}
-	l := &watchLoop{Watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult)}
+	l := &watchLoop{watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult)}
 	if o.Tasks {
 		l.tasks = newTaskWatch()
 		l.tasks.noteRunning(o.Newest)
@@ -82,7 +82,7 @@ func (w *Watch) ExpectIdle() {
 
 // watchLoop is the state of a watch's goroutine.
 type watchLoop struct {
-	*Watch
+	watch      *Watch
 	background sync.WaitGroup
 	items      chan streamItem
 	idle       chan idleResult
@@ -106,7 +106,7 @@ type idleResult struct {
 // run reports updates until ctx ends or the session cannot be followed.
 func (l *watchLoop) run(ctx context.Context, o Options) {
 	l.background.Go(func() {
-		followSession(ctx, l.client, l.id, o.After, func(i streamItem) bool { return send(ctx, l.items, i) })
+		followSession(ctx, l.watch.client, l.watch.id, o.After, func(i streamItem) bool { return send(ctx, l.items, i) })
 	})
 	if o.Output {
 		l.background.Go(func() { l.readOutput(ctx) })
@@ -119,18 +119,18 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 	for ctx.Err() == nil {
 		// Tasks that began are followed, and what ended tasks did last is reported before the event after their end.
 		if l.tasks != nil {
-			l.reportTasks(ctx, l.tasks.update(ctx, l.client)...)
+			l.reportTasks(ctx, l.tasks.update(ctx, l.watch.client)...)
 		}
 		// A request to report the end of work comes first: what was found before it is not reported.
 		select {
-		case <-l.expect:
+		case <-l.watch.expect:
 			l.wanted++
 			l.awaitIdle(ctx)
 		default:
 		}
 		var idle chan<- Update
 		if l.ending && !l.lost && l.cursor >= l.idleEnd && (l.tasks == nil || l.tasks.reading == 0) {
-			idle = l.C
+			idle = l.watch.C
 		}
 		select {
 		case idle <- Update{Idle: true}:
@@ -143,13 +143,13 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 			l.reportTasks(ctx, e)
 		case i := <-l.idle:
 			if l.waiting = false; i.err != nil {
-				send(ctx, l.C, Update{End: i.err})
+				send(ctx, l.watch.C, Update{End: i.err})
 				return
 			}
 			if l.ending, l.idleEnd = i.request == l.wanted, i.end; !l.ending {
 				l.awaitIdle(ctx)
 			}
-		case <-l.expect:
+		case <-l.watch.expect:
 			l.wanted++
 			l.awaitIdle(ctx)
 		case <-ctx.Done():
@@ -161,18 +161,18 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 	switch {
 	case i.end != nil:
-		send(ctx, l.C, Update{End: i.end})
+		send(ctx, l.watch.C, Update{End: i.end})
 		return
 	case i.lost != nil:
 		l.lost = true
-		send(ctx, l.C, Update{Lost: i.lost})
+		send(ctx, l.watch.C, Update{Lost: i.lost})
 		return
 	case i.found:
 		l.lost = false
-		send(ctx, l.C, Update{Found: true})
+		send(ctx, l.watch.C, Update{Found: true})
 		return
 	case i.Fragment != nil:
-		send(ctx, l.C, Update{Fragment: i.Fragment})
+		send(ctx, l.watch.C, Update{Fragment: i.Fragment})
 		return
 	case i.Event == nil:
 		return
@@ -184,7 +184,7 @@ func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 	if BeginsWork(i.Event.Data) {
 		l.awaitIdle(ctx)
 	}
-	send(ctx, l.C, Update{Event: i.Event})
+	send(ctx, l.watch.C, Update{Event: i.Event})
 }
 
 // BeginsWork reports whether the session works from this event on, until it is idle.
@@ -200,7 +200,7 @@ func BeginsWork(d session.EventData) bool {
 func (l *watchLoop) reportTasks(ctx context.Context, events ...TaskEvent) {
 	for _, e := range events {
 		if l.tasks.acceptEvent(e) {
-			send(ctx, l.C, Update{Task: &e})
+			send(ctx, l.watch.C, Update{Task: &e})
 		}
 	}
 }
@@ -218,8 +218,8 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 	i := idleResult{request: l.wanted}
 	l.background.Go(func() {
 		for {
-			if i.err = l.client.Wait(ctx, l.id); i.err == nil {
-				i.end, i.err = l.client.Head(ctx, l.id)
+			if i.err = l.watch.client.Wait(ctx, l.watch.id); i.err == nil {
+				i.end, i.err = l.watch.client.Head(ctx, l.watch.id)
 			}
 			if !IsConnectionLost(i.err) || Sleep(ctx, idlePause) != nil {
 				break
@@ -233,11 +233,11 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 // connection is in the next output.
 func (l *watchLoop) readOutput(ctx context.Context) {
 	for ctx.Err() == nil {
-		for u, err := range l.client.Feed(ctx, -1) {
+		for u, err := range l.watch.client.Feed(ctx, -1) {
 			if err != nil {
 				break
 			}
-			if p := ParseOutput(u); p != nil && !send(ctx, l.C, Update{Output: p}) {
+			if p := ParseOutput(u); p != nil && !send(ctx, l.watch.C, Update{Output: p}) {
 				return
 			}
 		}
