@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 
 // WithHostClient is WithClient with other options of the host.
 func (a *Invocation) WithHostClient(
-	ctx context.Context, o Options, f func(context.Context, *api.Client) error,
+	ctx context.Context, o client.Options, f func(context.Context, *api.Client) error,
 ) error {
 	h, err := a.OpenHostClient(ctx, o)
 	if err != nil {
@@ -52,8 +53,8 @@ type HostClient struct {
 }
 
 // OpenHostClient connects to the owner of the store. The caller closes the client.
-func (a *Invocation) OpenHostClient(ctx context.Context, o Options) (*HostClient, error) {
-	t := follow.NewReconnectTransport(func(ctx context.Context) (*Connection, error) { return a.Host.Open(ctx, o) })
+func (a *Invocation) OpenHostClient(ctx context.Context, o client.Options) (*HostClient, error) {
+	t := follow.NewReconnectTransport(func(ctx context.Context) (*client.Connection, error) { return a.Host.Open(ctx, o) })
 	conn, err := t.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (h *HostClient) Close(ctx context.Context, note func(string)) error {
 
 // CloseConnection closes the connection. If this process owns the store and waits for sessions at work first, it says
 // so once; a signal stops them.
-func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note func(string)) error {
+func (a *Invocation) CloseConnection(ctx context.Context, conn *client.Connection, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	done := make(chan error, 1)

@@ -14,12 +14,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/check"
 )
 
-// The process that commands open, and how.
-type (
-	Options    = client.Options
-	Connection = client.Connection
-)
-
 // Host is the rest of cairn, as far as commands need it. No method does anything before it is called, so that commands
 // which need nothing start at once.
 type Host interface {
@@ -28,19 +22,19 @@ type Host interface {
 
 	// Open connects to the process that owns the store or, if it has no owner, becomes the owner within this process.
 	// It may be called again after the connection was lost.
-	Open(ctx context.Context, o Options) (*Connection, error)
+	Open(ctx context.Context, o client.Options) (*client.Connection, error)
 	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are
 	// answered.
 	Serve(ctx context.Context, o client.ServeOptions, ready func(client.Listening)) error
 	// OwnTransport returns a transport to the server of o's data folder if that listens at the address, a URL on this
 	// machine; nil if another server does.
-	OwnTransport(ctx context.Context, o Options, address string) (http.RoundTripper, error)
+	OwnTransport(ctx context.Context, o client.Options, address string) (http.RoundTripper, error)
 	// Config reads the configuration of o.Dir. What is invalid in its files is in Config.Errors.
-	Config(ctx context.Context, o Options) (*config.Config, error)
+	Config(ctx context.Context, o client.Options) (*config.Config, error)
 	// Trust returns the record of which projects' files are trusted.
-	Trust(o Options) (*trust.Store, error)
+	Trust(o client.Options) (*trust.Store, error)
 	// Offers returns access to the configurations that organisations offer.
-	Offers(o Options) (*wellknown.Remotes, error)
+	Offers(o client.Options) (*wellknown.Remotes, error)
 	// PublicTransport returns a transport to addresses of the public Internet, and to the allowed ones.
 	PublicTransport(allow []netip.Prefix) http.RoundTripper
 }
@@ -48,36 +42,36 @@ type Host interface {
 // Models gives access to the models, and to the providers that offer them.
 type Models interface {
 	// RefreshModels fetches today's list of models and reports whether it has more than the list before.
-	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
+	RefreshModels(ctx context.Context, o client.Options) (changed bool, err error)
 	// KnownModel returns what is known of a model, usable or not, or a CodeNotFound error.
-	KnownModel(ctx context.Context, o Options, name string) (*client.KnownModel, error)
+	KnownModel(ctx context.Context, o client.Options, name string) (*client.KnownModel, error)
 	// KnownModels returns the models of all providers that are not disabled, with what keeps each from being used.
-	KnownModels(ctx context.Context, o Options) ([]client.KnownModel, error)
+	KnownModels(ctx context.Context, o client.Options) ([]client.KnownModel, error)
 	// UsableModels returns the models that can be used, as an owner would list them, without a store.
-	UsableModels(ctx context.Context, o Options) ([]api.Model, error)
+	UsableModels(ctx context.Context, o client.Options) ([]api.Model, error)
 	// WhyUnusable returns why no model of a provider can be used; "" if some can, or the provider is unknown.
-	WhyUnusable(ctx context.Context, o Options, provider string) (string, error)
+	WhyUnusable(ctx context.Context, o client.Options, provider string) (string, error)
 	// Login logs in at a provider with a browser and stores the key that it gives. say is called with the URL to open
 	// and, if there is one, the code to type there.
-	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error
+	Login(ctx context.Context, o client.Options, provider string, say func(url, code string)) error
 	// Probe checks whether a provider can be used, and asks it something small; "" is the default model's provider.
-	Probe(ctx context.Context, o Options, provider string) ([]finding.Finding, error)
+	Probe(ctx context.Context, o client.Options, provider string) ([]finding.Finding, error)
 }
 
 // Maintenance checks and copies what cairn stores. Backup and Salvage write to the given place only, and Repair to the
 // store.
 type Maintenance interface {
 	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
-	Doctor(ctx context.Context, o Options) ([]finding.Finding, error)
+	Doctor(ctx context.Context, o client.Options) ([]finding.Finding, error)
 	// MeasureStorage returns what is stored, by kind.
-	MeasureStorage(ctx context.Context, o Options) ([]client.StorageUse, error)
+	MeasureStorage(ctx context.Context, o client.Options) ([]client.StorageUse, error)
 	// Fsck checks the store against its invariants.
-	Fsck(ctx context.Context, o Options) ([]finding.Finding, error)
+	Fsck(ctx context.Context, o client.Options) ([]finding.Finding, error)
 	// Repair repairs what earlier versions of cairn left in the store, and returns what it did. No other process may own
 	// the store.
-	Repair(ctx context.Context, o Options) ([]finding.Finding, error)
+	Repair(ctx context.Context, o client.Options) ([]finding.Finding, error)
 	// Backup writes a verified copy of the store to the file, which must not exist.
-	Backup(ctx context.Context, o Options, file string) error
+	Backup(ctx context.Context, o client.Options, file string) error
 	// Salvage copies what can be read of the store into a new home, which must be empty or missing.
-	Salvage(ctx context.Context, o Options, home string) (*check.Salvage, error)
+	Salvage(ctx context.Context, o client.Options, home string) (*check.Salvage, error)
 }

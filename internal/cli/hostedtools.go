@@ -4,12 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models"
 )
 
 // NoteSkippedHostedTools notes the configured tools of the vendor that the model was not given.
-func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o Options, cfg *config.Config, model string) {
+func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o client.Options, cfg *config.Config, model string) {
 	model, _, _ = strings.Cut(model, "#")
 	provider, id, _ := strings.Cut(model, "/")
 	if cfg == nil || len(cfg.Provider[provider].Hosted)+len(cfg.Provider[provider].Models[id].Hosted) == 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,15 +87,15 @@ func (a *Invocation) PrintJSONLine(v any) {
 }
 
 // HostOptions returns the options of a command that works in the directory of --dir, or in the working directory.
-func (a *Invocation) HostOptions(dir string) (Options, error) {
+func (a *Invocation) HostOptions(dir string) (client.Options, error) {
 	return a.DirectoryOptions("--dir", dir)
 }
 
 // DirectoryOptions returns the options of a command that works in dir, or in the working directory. Errors name the
 // flag or argument that dir is the value of.
-func (a *Invocation) DirectoryOptions(argument, dir string) (Options, error) {
+func (a *Invocation) DirectoryOptions(argument, dir string) (client.Options, error) {
 	env, err := a.Logs.applyLevel(a.Env)
-	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note, Embedded: a.Embedded}
+	o := client.Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note, Embedded: a.Embedded}
 	if dir == "" || err != nil {
 		return o, err
 	}

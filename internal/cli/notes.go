@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -63,7 +64,7 @@ func AddTrustFlag(cmd *cobra.Command, word *string) {
 
 // CheckConfig validates the value of --trust, and notes misspelt settings and settings without effect. The
 // configuration is nil if it cannot be used.
-func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config, error) {
+func (a *Invocation) CheckConfig(ctx context.Context, o client.Options) (*config.Config, error) {
 	if o.Trust != "" && !trust.IsOverride(o.Trust) {
 		return nil, UsageErrorf(
 			"--trust must be none or a hash from cairn trust --show, got %q",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
@@ -104,7 +105,7 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 
 // loadClaim reads what the project's files want. An error in a file stops only what needs it, but it is noted: its
 // content, as it is, can be trusted, too.
-func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Config, *trust.Store, error) {
+func (g trustCommands) loadClaim(ctx context.Context, o client.Options) (*config.Config, *trust.Store, error) {
 	store, err := g.inv.Host.Trust(o)
 	if err != nil {
 		return nil, nil, err

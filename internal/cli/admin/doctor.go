@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func (g storeCommands) doctorCommand() *cobra.Command {
 		"doctor",
 		"Check for problems and show how to fix them",
 		"Check the directories, the configuration, the keys, the store and a running server. Nothing is changed.",
-		func(ctx context.Context, o cli.Options, _ []string) ([]finding.Finding, error) {
+		func(ctx context.Context, o client.Options, _ []string) ([]finding.Finding, error) {
 			return g.inv.Host.Doctor(ctx, o)
 		},
 	)
@@ -34,7 +35,7 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 		"Check the provider's key and address, the connection to its server, the clock, and an answer of its\n"+
 			"cheapest model, which may cost a fraction of a cent. Without NAME, check the provider of the default\n"+
 			"model.",
-		func(ctx context.Context, o cli.Options, args []string) ([]finding.Finding, error) {
+		func(ctx context.Context, o client.Options, args []string) ([]finding.Finding, error) {
 			return g.inv.Host.Probe(ctx, o, cli.FirstArg(args, ""))
 		},
 	)
@@ -47,7 +48,7 @@ func (g storeCommands) fsckCommand() *cobra.Command {
 	var repair bool
 	cmd := g.findingsCommand("fsck", "Check the store against its invariants",
 		"Read the whole store and check that it is consistent. Without --repair nothing is changed.",
-		func(ctx context.Context, o cli.Options, _ []string) (repaired []finding.Finding, err error) {
+		func(ctx context.Context, o client.Options, _ []string) (repaired []finding.Finding, err error) {
 			if repair {
 				if repaired, err = g.inv.Host.Repair(ctx, o); err != nil {
 					return repaired, err
@@ -64,7 +65,7 @@ func (g storeCommands) fsckCommand() *cobra.Command {
 // findingsCommand makes a command that prints what it finds and fails when that holds an error.
 func (g storeCommands) findingsCommand(
 	name, short, long string,
-	look func(context.Context, cli.Options, []string) ([]finding.Finding, error),
+	look func(context.Context, client.Options, []string) ([]finding.Finding, error),
 ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

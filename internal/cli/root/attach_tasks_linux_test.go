@@ -24,7 +24,8 @@ func TestAttachAnswersSubagents(t *testing.T) {
 			{"repeat": true, "steps": [{"text": "Anything."}]}]}`)
 	config := filepath.Join(home, "config", "cairn.json")
 	err := errors.Join(os.MkdirAll(filepath.Dir(config), 0o700), os.WriteFile(config, []byte(
-		`{"agent": {"lead": {"mode": "subagent", "permission": {"task": "allow"}}}}`), 0o600))
+		`{"agent": {"lead": {"mode": "subagent", "permission": {"task": "allow"}}}}`,
+	), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -267,7 +268,7 @@ func TestSecondSignal(t *testing.T) {
 // deafHost does not answer to interrupts.
 type deafHost struct{ *world }
 
-func (h *deafHost) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) {
+func (h *deafHost) Open(ctx context.Context, o client.Options) (*client.Connection, error) {
 	conn, err := h.world.Open(ctx, o)
 	conn.API.HTTP.Transport = deaf{conn.API.HTTP.Transport}
 	return conn, err
@@ -289,7 +290,7 @@ type hangingHost struct {
 	stuck chan struct{}
 }
 
-func (h *hangingHost) Open(ctx context.Context, _ cli.Options) (*cli.Connection, error) {
+func (h *hangingHost) Open(ctx context.Context, _ client.Options) (*client.Connection, error) {
 	<-h.stuck
 	return nil, context.Cause(ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,7 +32,7 @@ type comings struct {
 	close  func(ctx context.Context) error
 }
 
-func (c *comings) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) {
+func (c *comings) Open(ctx context.Context, o client.Options) (*client.Connection, error) {
 	c.opens++
 	n := c.opens
 	if c.open != nil {

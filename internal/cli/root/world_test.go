@@ -111,7 +111,7 @@ func (w *world) replace(t *testing.T) {
 }
 
 // Open connects. The connection lasts until lose is called.
-func (w *world) Open(_ context.Context, o cli.Options) (*cli.Connection, error) {
+func (w *world) Open(_ context.Context, o client.Options) (*client.Connection, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.opens++
@@ -119,7 +119,7 @@ func (w *world) Open(_ context.Context, o cli.Options) (*cli.Connection, error) 
 	w.gone, w.cut = ctx, cancel
 	transport := breakable{ctx, api.Local(w.api.NewHandler())}
 	c := &api.Client{HTTP: &http.Client{Transport: transport}, Base: "http://cairn.local", Directory: o.Dir}
-	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+	return &client.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
 }
 
 // lose breaks the newest connection and returns 1, or 0 if it is broken already.
@@ -180,35 +180,35 @@ func (w *world) Serve(context.Context, client.ServeOptions, func(client.Listenin
 	return errors.New("not here")
 }
 
-func (w *world) Config(context.Context, cli.Options) (*config.Config, error) {
+func (w *world) Config(context.Context, client.Options) (*config.Config, error) {
 	c := w.config
 	c.Claim = &trust.Claim{}
 	return &c, nil
 }
 
-func (w *world) Trust(o cli.Options) (*trust.Store, error) {
+func (w *world) Trust(o client.Options) (*trust.Store, error) {
 	return trust.New(o.Env("CAIRN_HOME")), nil
 }
 
-func (w *world) Offers(cli.Options) (*wellknown.Remotes, error) {
+func (w *world) Offers(client.Options) (*wellknown.Remotes, error) {
 	return nil, errors.New("no server offers models")
 }
 
-func (w *world) Doctor(context.Context, cli.Options) ([]finding.Finding, error) {
+func (w *world) Doctor(context.Context, client.Options) ([]finding.Finding, error) {
 	return []finding.Finding{
 		{Level: finding.OK, What: "store", Detail: "fine"},
 		{Level: finding.Warning, What: "git", Fix: "install it"},
 	}, nil
 }
 
-func (w *world) Probe(_ context.Context, _ cli.Options, id string) ([]finding.Finding, error) {
+func (w *world) Probe(_ context.Context, _ client.Options, id string) ([]finding.Finding, error) {
 	return []finding.Finding{
 		{Level: finding.OK, What: "address", Detail: id},
 		{Level: finding.Error, What: "key", Fix: "log in"},
 	}, nil
 }
 
-func (w *world) Login(_ context.Context, _ cli.Options, id string, say func(url, code string)) error {
+func (w *world) Login(_ context.Context, _ client.Options, id string, say func(url, code string)) error {
 	if id != "github-copilot" {
 		return session.Errorf(session.CodeInvalid, "not with a browser")
 	}
@@ -216,46 +216,46 @@ func (w *world) Login(_ context.Context, _ cli.Options, id string, say func(url,
 	return nil
 }
 
-func (w *world) RefreshModels(context.Context, cli.Options) (bool, error) { return true, nil }
+func (w *world) RefreshModels(context.Context, client.Options) (bool, error) { return true, nil }
 
-func (w *world) KnownModel(_ context.Context, _ cli.Options, name string) (*client.KnownModel, error) {
+func (w *world) KnownModel(_ context.Context, _ client.Options, name string) (*client.KnownModel, error) {
 	if w.known != nil && name == "mock/main" {
 		return w.known, nil
 	}
 	return nil, session.NotFound("model", name)
 }
 
-func (w *world) KnownModels(context.Context, cli.Options) ([]client.KnownModel, error) {
+func (w *world) KnownModels(context.Context, client.Options) ([]client.KnownModel, error) {
 	return []client.KnownModel{{Model: api.Model{ID: "main", ProviderID: "mock"}, Missing: []string{"mock has no key"}}}, nil
 }
 
-func (w *world) UsableModels(context.Context, cli.Options) ([]api.Model, error) {
+func (w *world) UsableModels(context.Context, client.Options) ([]api.Model, error) {
 	return []api.Model{{ID: "main", ProviderID: "mock"}}, nil
 }
 
-func (w *world) WhyUnusable(_ context.Context, _ cli.Options, id string) (string, error) {
+func (w *world) WhyUnusable(_ context.Context, _ client.Options, id string) (string, error) {
 	return map[string]string{"vllm": "no server answers"}[id], nil
 }
 
-func (w *world) Fsck(context.Context, cli.Options) ([]finding.Finding, error) {
+func (w *world) Fsck(context.Context, client.Options) ([]finding.Finding, error) {
 	return []finding.Finding{{Level: finding.Error, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
 
-func (w *world) Repair(context.Context, cli.Options) ([]finding.Finding, error) { return nil, nil }
+func (w *world) Repair(context.Context, client.Options) ([]finding.Finding, error) { return nil, nil }
 
-func (w *world) OwnTransport(context.Context, cli.Options, string) (http.RoundTripper, error) {
+func (w *world) OwnTransport(context.Context, client.Options, string) (http.RoundTripper, error) {
 	return nil, nil
 }
 
 func (w *world) PublicTransport([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
 
-func (w *world) MeasureStorage(context.Context, cli.Options) ([]client.StorageUse, error) {
+func (w *world) MeasureStorage(context.Context, client.Options) ([]client.StorageUse, error) {
 	return nil, nil
 }
 
-func (w *world) Backup(context.Context, cli.Options, string) error { return nil }
+func (w *world) Backup(context.Context, client.Options, string) error { return nil }
 
-func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*check.Salvage, error) {
+func (w *world) Salvage(_ context.Context, _ client.Options, home string) (*check.Salvage, error) {
 	return &check.Salvage{Home: home, Events: 3, Lost: []string{}, Sessions: []check.SalvagedSession{
 		{SessionID: "ses_1", Title: "one", Events: 3, Lost: []string{"from event 3 on: an event is missing"}},
 	}}, nil

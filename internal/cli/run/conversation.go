@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/follow"
@@ -246,7 +247,7 @@ func (t *conversation) newRun(ctx context.Context, text string) *promptRun {
 		r.stop = t.inv.Stopping
 	}
 	r.plan = plan{
-		options: cli.Options{Dir: t.client.Directory}, message: session.MessageID(t.ids.New(session.PrefixMessage)),
+		options: client.Options{Dir: t.client.Directory}, message: session.MessageID(t.ids.New(session.PrefixMessage)),
 		delivery: session.Queue, asks: t.desk.policy, prompt: session.Prompt{Text: text}, typed: true,
 		agent: t.agent, model: t.model, sandbox: t.sandbox, server: t.server,
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -17,7 +18,7 @@ import (
 
 // plan describes a run, checked as far as that can be done without a server.
 type plan struct {
-	options  cli.Options
+	options  client.Options
 	id       session.ID // to make or to go on with; "" with last
 	existing bool
 	last     bool
@@ -126,7 +127,7 @@ func (f *runFlags) modelRef() (*session.ModelRef, error) {
 var localFlags = []string{"record", "replay", "trust"}
 
 // runOptions are those of the command, with the files of its traffic by their whole names.
-func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
+func (g runCommand) runOptions(f *runFlags) (o client.Options, err error) {
 	if f.server.url != "" {
 		for _, name := range localFlags {
 			if f.given(name) {
@@ -136,7 +137,7 @@ func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
 				)
 			}
 		}
-		return cli.Options{Dir: f.dir, Env: g.inv.Env, Version: g.inv.ServerVersion(), Note: g.inv.Note}, nil
+		return client.Options{Dir: f.dir, Env: g.inv.Env, Version: g.inv.ServerVersion(), Note: g.inv.Note}, nil
 	}
 	if o, err = g.inv.HostOptions(f.dir); err != nil {
 		return o, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -98,7 +99,7 @@ func (f *serverFlags) publicURL() string {
 // connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the
 // one in which sessions are created. A server of this user on this machine is called over its socket, where other
 // processes of the user cannot take over the connection.
-func (f *serverFlags) connect(ctx context.Context, inv *cli.Invocation) (*cli.Connection, error) {
+func (f *serverFlags) connect(ctx context.Context, inv *cli.Invocation) (*client.Connection, error) {
 	c, err := f.newClient(inv.Env)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (f *serverFlags) connect(ctx context.Context, inv *cli.Invocation) (*cli.Co
 	if c.Directory == "" {
 		c.Directory = health.Directory
 	}
-	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+	return &client.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
 }
 
 // connectError explains why the server at the URL cannot be used.
