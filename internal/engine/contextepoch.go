@@ -22,7 +22,7 @@ func renderBaseline(ctx context.Context, c systemcontext.Context) (*session.Epoc
 }
 
 // compareContext compares the sources of the context with what the model knows of them. A compaction since the epoch
-// began makes the outcome a new one: the messages that told of changes are gone. The error is a
+// began makes the outcome a new one: the messages with the changes since then are gone. The error is a
 // *systemcontext.SnapshotError if what the model knows cannot be read.
 func compareContext(ctx context.Context, c systemcontext.Context, now *boundary) (systemcontext.Outcome, error) {
 	if now.history.NewestCompaction() > now.epoch.BaselineSeq {
@@ -35,7 +35,7 @@ func compareContext(ctx context.Context, c systemcontext.Context, now *boundary)
 // or an incompatible change. It reports whether it appended an event. The error is projection.ErrEpoch if another
 // process changed the epoch meanwhile.
 func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, now *boundary) (changed bool, err error) {
-	// Compare. Without a readable snapshot the model is told everything anew.
+	// Compare. Without a readable snapshot, the whole context is rendered again.
 	o, err := compareContext(ctx, c, now)
 	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
 		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch", "session", d.id, "error", err)

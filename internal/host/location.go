@@ -308,7 +308,7 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		PlanPath: func(s *session.Session) string {
 			return instruction.PlanPath(s, p.project.Worktree, p.plans)
 		},
-		// The sources of the location are observed anew for each turn, as are its skills.
+		// The sources of the location are read again for each turn, as are its skills.
 		Context: func(ctx context.Context, in scope.ContextInput) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {

@@ -82,7 +82,7 @@ func chooseProvider(ctx context.Context, inv *cli.Invocation) (loginChoice, erro
 			return found[0], err
 		case len(found) == 1:
 			return found[0], nil
-		// Not one: say so, and ask again.
+		// Invalid: show why, and ask again.
 		case len(found) == 0:
 			rest = "no provider is named " + terminal.FirstLine(text, 40)
 		default:

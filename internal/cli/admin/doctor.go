@@ -75,7 +75,7 @@ func (g storeCommands) findingsCommand(
 			if err != nil {
 				return err
 			}
-			// Look, print, then fail if a finding is an error. The output is complete before the exit code says so.
+			// Look, print, then fail if a finding is an error. The output is complete before the command exits with its code.
 			found, err := look(ctx, o, args)
 			if err != nil {
 				return err

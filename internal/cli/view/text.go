@@ -214,7 +214,7 @@ func (v *Text) showEvent(e session.Event) {
 		v.showResult(d.PartID, d.Timestamp, d.Structured)
 	case *session.ToolFailed:
 		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
-	// A retry begins the answer anew, so what is held back of the failed one is dropped.
+	// A retry starts the answer from the beginning, so what is held back of the failed one is dropped.
 	case *session.Retried:
 		v.held = ""
 		v.endText()

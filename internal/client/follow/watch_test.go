@@ -128,7 +128,7 @@ func TestWatch(t *testing.T) {
 			&server{newest: 3, streams: []func(io.Writer){func(w io.Writer) {
 				renamed(w, 1)
 				flush(w)
-				time.Sleep(time.Minute / 2) // the session is idle long before its stream says so
+				time.Sleep(time.Minute / 2) // the session is idle long before its last events arrive
 				renamed(w, 2, 3)
 			}}, idle: closed}, "idle", "1 2 3 idle",
 		},

@@ -47,7 +47,7 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 }
 
 // describeEnd describes the end of a task whose session has these messages since the prompt: the newest turn is the
-// report, or says why there is none.
+// report, or the reason why the task has none.
 func describeEnd(ms []session.Message, t session.TaskJob) taskEnd {
 	end := taskEnd{reached: true}
 	for _, m := range slices.Backward(ms) {

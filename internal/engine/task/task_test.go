@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// The end of a task is the last text of the newest turn, or the reason why there is none, with the next step.
+// The end of a task is the last text of the newest turn, or the reason why the task has no text, with the next step.
 func TestDescribeEnd(t *testing.T) {
 	turn := func(finish string, content ...session.Content) *session.Assistant {
 		return &session.Assistant{Finish: finish, Content: content}

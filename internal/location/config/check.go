@@ -63,7 +63,7 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		if c.isRefused(m, document.JoinKey(path, m.Key), may) {
 			return true
 		}
-		// Accepted: say so if it has no effect, then check what is below it.
+		// Accepted: warn if it has no effect, then check what is below it.
 		if f.unused {
 			c.addWarning(
 				c.doc.FindPosition(m.Offset),

@@ -40,7 +40,7 @@ func (l *Log) Append(
 	if err := l.store.FindDamage(id); err != nil {
 		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
-	// The transaction may run again after a conflict: everything that it sets is set anew.
+	// The transaction may run again after a conflict: everything that it sets is reset first.
 	var events []session.Event
 	var slot *sessionRow
 	var row *session.Session

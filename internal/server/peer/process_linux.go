@@ -69,7 +69,7 @@ func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	if cerr != nil || err != nil {
 		return h, false
 	}
-	// Without either, the process cannot be told from another one with its pid.
+	// Without either, another process that got the same pid looks the same.
 	h.PID = int(cred.Pid)
 	if pidfd >= 0 {
 		h.file = os.NewFile(uintptr(pidfd), "peer")
