@@ -56,6 +56,7 @@ func (t *conversation) converse(ctx context.Context, s *session.Session, replay 
 	if t.interactive {
 		defer t.captureInterrupts(cancel)()
 	}
+	// Show the session first, then run one line after another.
 	if err := t.openSession(ctx, s, replay); err != nil {
 		return err
 	}
@@ -73,6 +74,7 @@ func (t *conversation) converse(ctx context.Context, s *session.Session, replay 
 			return err
 		}
 	}
+	// A second Ctrl-C ends the context; otherwise the input ended, or /quit was typed.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -208,6 +210,7 @@ func parseSlash(text string) (name, arguments string, ok bool) {
 func (t *conversation) runPrompt(ctx context.Context, text string) error {
 	r := t.newRun(ctx, text)
 	err := r.run(ctx)
+	// Another client may have deleted the session: the line begins another one.
 	if r.deleted && t.interactive && t.session != nil {
 		t.view.ShowNote("this session was deleted; the next prompt begins another one")
 		if t.session = nil; r.progress == nil {
@@ -215,6 +218,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 		}
 		return nil
 	}
+	// Show how it came out, unless the person has left.
 	t.working = r.left || err != nil && ctx.Err() != nil
 	t.done = r.left
 	out := r.result(err)
@@ -227,6 +231,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 	if r.progress != nil || r.plan.existing {
 		t.session = &session.Session{ID: r.plan.id}
 	}
+	// Without a person, the lines after a failure are not run.
 	switch {
 	case t.inv.Out.Err != nil:
 		return t.inv.Out.Err

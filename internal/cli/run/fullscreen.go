@@ -76,6 +76,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		if err != nil {
 			return err
 		}
+		// The settings of the interface are the user's own: a project cannot change them.
 		dirs, err := config.FindDirectories(g.inv.Env)
 		if err != nil {
 			return err
@@ -100,6 +101,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
 			Mouse: user.Terminal.Mouse,
 		})
+		// The screen is given back: say what goes on without it.
 		notes.Close()
 		var jobs []session.Job
 		if r.SessionID != "" {

@@ -42,6 +42,7 @@ func (r *promptRun) result(err error) view.Result {
 		Fill: r.after.fill,
 	}
 	out.Continue = r.continueCommand(out.SessionID)
+	// What the progress of the prompt says.
 	var why string
 	if s := r.progress; s != nil {
 		out.ExitCode, why = exitStatus(s)
@@ -52,6 +53,7 @@ func (r *promptRun) result(err error) view.Result {
 			out.Model = s.Model.String()
 		}
 	}
+	// An error of the run comes before that, and the reason for which it was stopped.
 	var hint string
 	switch {
 	case err != nil:
@@ -69,6 +71,7 @@ func (r *promptRun) result(err error) view.Result {
 	case r.stopped != 0 && out.ExitCode != cli.ExitOK:
 		out.ExitCode = r.stopped
 	}
+	// Words for a run that was stopped, by what had become of the prompt.
 	switch {
 	case r.inv.Out.Err != nil && r.stopped == cli.ExitFailure:
 		out.ExitCode, why = cli.ExitFailure, "cannot write to standard output: "+r.inv.Out.Err.Error()

@@ -75,6 +75,7 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 		f.share = false
 		g.inv.Note("the session is not shared: cairn publishes nothing")
 	}
+	// Check the flags by themselves, then read what they name; files and standard input last.
 	if err := f.check(); err != nil {
 		return p, err
 	}
@@ -162,6 +163,7 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 	if p.Files, err = g.inv.ReadAttachments(f.files); err != nil {
 		return p, err
 	}
+	// What is piped in is attached, unless "-" has read it as the prompt.
 	if !g.inv.IsOpenCode() && !slices.Contains(args, "-") && (p.Text != "" || f.command != "") {
 		piped, err := g.inv.ReadPipedAttachment()
 		if err != nil {

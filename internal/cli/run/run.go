@@ -68,6 +68,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 			return g.runPrompt(cmd.Context(), &f, args)
 		},
 	}
+	// The flags in the order of the help: the session, the prompt, the output, policies and limits, the place.
 	fs := cmd.Flags()
 	fs.StringVarP(&f.session, "session", "s", "", "continue the session `ID`, the beginning of one, or last")
 	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
@@ -149,6 +150,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	r := &promptRun{inv: g.inv, started: time.Now(), view: g.newView(f), stop: g.inv.Stopping}
 	r.desk = newAskDesk("", r.view.ShowNote)
+	// Plan the run, and read the configuration before anything is created.
 	var err error
 	var cfg *config.Config
 	if r.plan, err = g.newPlan(f, args); err == nil && r.plan.server == nil {
@@ -165,6 +167,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 		}
 		err = r.connect(ctx, r.run)
 	}
+	// Report, with what the person should know of the work.
 	out := r.result(err)
 	tell(cli.ProviderOf(out.Model))
 	g.noteAfterwork(ctx, r, cfg, out)

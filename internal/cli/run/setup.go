@@ -112,6 +112,7 @@ func checkSandbox(s *session.Session, wanted session.SandboxMode) error {
 // prepareSession finds an existing session and applies the flags that change it.
 func (s *setup) prepareSession(ctx context.Context) error {
 	c, p := s.client, s.plan
+	// Find it.
 	if p.last {
 		newest, err := cli.NewestSession(ctx, c, p.options.Dir, "omit --continue to start one")
 		if err != nil {
@@ -124,6 +125,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 		return err
 	}
 	p.id = found.ID
+	// Refuse it before anything changes, and name what the prompt would bring along.
 	if err := s.checkSandbox(found); err != nil {
 		return err
 	}
@@ -133,6 +135,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	if found.Open && p.asks == "" && !p.typed {
 		s.desk.note(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")
 	}
+	// Apply the flags.
 	if p.title != "" {
 		if err := c.Rename(ctx, p.id, p.title); err != nil {
 			return err
@@ -172,6 +175,7 @@ func (s *setup) prepareOpenCode(ctx context.Context) error {
 		return err
 	}
 	p.existing, p.last, s.located = true, false, true
+	// Agent and model are known now; a command may name others.
 	if err := s.chooseOpenCodeAgent(ctx); err != nil {
 		return err
 	}
@@ -277,6 +281,7 @@ func (s *setup) expandCommand(ctx context.Context) error {
 		}
 		c.Directory = found.Location.Directory
 	}
+	// Expand. Without a session a template that asks is denied; one is created then, to ask in.
 	q := api.ExpandRequest{Command: p.command, Arguments: p.prompt.Text, Agent: p.agent, Asks: p.asks}
 	var out api.Expansion
 	var err error
@@ -299,6 +304,7 @@ func (s *setup) expandCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The prompt is that of the command from here on.
 	p.prompt.Files = append(p.prompt.Files, s.embedFiles(out.Prompt.Files)...)
 	for i := range out.Prompt.Subtasks {
 		t := &out.Prompt.Subtasks[i]
@@ -327,6 +333,7 @@ func (s *setup) awaitExpansion(ctx context.Context, c *api.Client, q api.ExpandR
 		out, err = c.Expand(ctx, q)
 		done <- err
 	})
+	// The session has no event of these asks that could be followed before its first prompt: poll.
 	shown := map[session.AskID]bool{}
 	ticker := time.NewTicker(askInterval)
 	defer ticker.Stop()

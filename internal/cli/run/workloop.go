@@ -151,6 +151,7 @@ func (l *workLoop) startLive() (frames <-chan time.Time, stop func()) {
 
 // handleUpdate shows an update. It reports whether the work is done.
 func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool, err error) {
+	// What happens in the session and its tasks, then what becomes of the connection, then how the work ends.
 	switch {
 	case u.Event != nil:
 		if l.answered {

@@ -100,7 +100,9 @@ func (s *Progress) IsComplete() bool {
 // unless the process that ran them has ended.
 func (s *Progress) HasTasks() bool { return len(s.tasks) > 0 }
 
+// applyTurn folds an event of the prompt's work.
 func (s *Progress) applyTurn(d session.EventData) {
+	// Turns, the jobs that they start, and the requests beside them.
 	switch d := d.(type) {
 	case *session.StepStarted:
 		s.Agent, s.Model, s.Turns, s.Failure = d.Agent, d.Model, s.Turns+1, nil
@@ -157,6 +159,7 @@ func (s *Progress) ApplyAsk(d session.EventData) {
 	case *session.PermissionReplied:
 		ask := s.asks[d.AskID]
 		delete(s.asks, d.AskID)
+		// An interrupt and a limit are no denials.
 		if d.Reply != session.ReplyReject || d.By == "interrupt" || ask.Action == actionBudget {
 			return
 		}

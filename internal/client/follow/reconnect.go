@@ -51,6 +51,7 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 		if err == nil {
 			resp, err = sendOnce(conn, req)
 		}
+		// Return the answer, or an error that another owner would not mend; else try again at the next owner.
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, err

@@ -145,6 +145,7 @@ func (w *taskWatch) acceptEvent(e TaskEvent) bool {
 // update begins to follow the sessions of tasks that have begun. It stops following those that have ended, and returns
 // their events that were not received.
 func (w *taskWatch) update(ctx context.Context, c *api.Client) (rest []TaskEvent) {
+	// Those that ended: stop, and read what their sessions did last.
 	for part, watched := range w.watched {
 		if _, runs := w.tasks[part]; !runs {
 			watched.stop()
@@ -152,6 +153,7 @@ func (w *taskWatch) update(ctx context.Context, c *api.Client) (rest []TaskEvent
 			rest = append(rest, w.readRest(ctx, c, watched.id)...)
 		}
 	}
+	// Those that began: follow, from the events that belong to the work or from what waits now.
 	for part, id := range w.tasks {
 		if w.watched[part].stop != nil {
 			continue
