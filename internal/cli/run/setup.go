@@ -333,7 +333,7 @@ func (s *setup) awaitExpansion(ctx context.Context, c *api.Client, q api.ExpandR
 		out, err = c.Expand(ctx, q)
 		done <- err
 	})
-	// The session has no event of these asks that could be followed before its first prompt: poll.
+	// Nothing follows the session before its first prompt, so its asks are polled.
 	shown := map[session.AskID]bool{}
 	ticker := time.NewTicker(askInterval)
 	defer ticker.Stop()
