@@ -73,12 +73,15 @@ const MaxTargets = 16
 // ListSettingTargets returns the directories of hooks and the further settings files that are named by the settings of
 // the repository, by those below the home directory, or by such a file. Some may lie outside of the working tree.
 func (c Checkout) ListSettingTargets(home string) (found []string) {
+	// Begin with the settings files of the repository and of the user.
 	queue := []string{filepath.Join(c.Common, "config"), filepath.Join(c.GitDir, "config.worktree")}
 	if home != "" {
 		queue = append(queue, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
 	}
+	// Read the queue, which grows by the files that these include.
 	for i := 0; i < len(queue) && i < MaxTargets; i++ {
 		for _, s := range ParseSettings(ReadStart(queue[i])) {
+			// A hooks path is relative to the working tree, an included file to the file that names it.
 			base := filepath.Dir(queue[i])
 			switch s.Name {
 			case "core.hookspath":
@@ -87,6 +90,7 @@ func (c Checkout) ListSettingTargets(home string) (found []string) {
 			default:
 				continue
 			}
+			// Expand the home directory, and follow includes only.
 			target := s.Value
 			if rest, atHome := strings.CutPrefix(target, "~/"); atHome {
 				target = filepath.Join(home, rest)

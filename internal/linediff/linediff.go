@@ -77,6 +77,7 @@ type File struct {
 // FormatGit returns the difference in git's form; of binary contents that they differ.
 func (d Diff) FormatGit(path string, before, after File) string {
 	var b strings.Builder
+	// The header says what happened to the file; an unchanged mode is shown in the index line.
 	from, to := quoteName("a/"+path), quoteName("b/"+path)
 	fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
 	mode := ""
@@ -92,9 +93,11 @@ func (d Diff) FormatGit(path string, before, after File) string {
 	default:
 		mode = fmt.Sprintf(" %06o", after.Mode)
 	}
+	// Equal contents: only the mode changed.
 	if before.Blob == after.Blob {
 		return b.String()
 	}
+	// Every changed content has an index line, also an empty or a binary one.
 	fmt.Fprintf(&b, "index %s..%s%s\n", shortenID(before.Blob), shortenID(after.Blob), mode)
 	switch {
 	case before.Mode == 0 && after.Blob == emptyBlob, after.Mode == 0 && before.Blob == emptyBlob:

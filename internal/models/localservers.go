@@ -71,6 +71,7 @@ func (l *localServers) list() map[string][]provider.LocalModel {
 // without a choice of the user: these servers, and clouds whose own tools have credentials. No default model is taken
 // from them.
 func (m *Set) addLocalServers(o *catalog.Overlay) {
+	// Clouds are available by the credentials of their tools, unless they are configured or have a key.
 	o.Ambient = map[string]bool{}
 	for _, row := range provider.ListVendors() {
 		_, configured := m.Config.Provider[row.ID]
@@ -79,10 +80,12 @@ func (m *Set) addLocalServers(o *catalog.Overlay) {
 			o.Ambient[row.ID] = !configured && err == nil && key == ""
 		}
 	}
+	// Ask the servers for their models. A zero time means that there is nothing to add.
 	m.localsFound = m.pool.localServers.discover(m.pool.getenv)
 	if m.localsFound.IsZero() {
 		return
 	}
+	// Add the models of each server, unless the configuration names models or another address.
 	for id, models := range m.pool.localServers.list() {
 		row, known := provider.Find(id)
 		row, err := row.ResolveBaseURL(provider.Lookup{Env: m.pool.getenv})
@@ -93,6 +96,7 @@ func (m *Set) addLocalServers(o *catalog.Overlay) {
 		patch := o.Providers[id]
 		patch.Name, patch.BaseURL = cmp.Or(patch.Name, row.Name), row.BaseURL
 		patch.Models = map[string]jsontext.Value{}
+		// Without a configured whitelist, exactly the models that were found are offered.
 		for _, f := range models {
 			patch.Models[f.ID] = describeLocalModel(f)
 			if len(configured.Whitelist) == 0 {

@@ -54,6 +54,7 @@ func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) erro
 // WhyUnusable says why no model of a provider can be used, and what to do about it. It returns "" if some can, or if
 // the provider is unknown.
 func (m *Set) WhyUnusable(providerID string) string {
+	// Another tool's name for the provider leads to cairn's.
 	row, known := provider.Find(providerID)
 	if known && row.ID != providerID {
 		return "its id in cairn is " + row.ID
@@ -62,6 +63,7 @@ func (m *Set) WhyUnusable(providerID string) string {
 	if err != nil && !known {
 		return ""
 	}
+	// Find the reason, from the general one to that of a single model: disabled, no models, something missing.
 	models := slices.DeleteFunc(slices.Clone(m.Catalog.Models()), func(c catalog.Model) bool {
 		return c.ProviderID != providerID
 	})
@@ -80,6 +82,7 @@ func (m *Set) WhyUnusable(providerID string) string {
 		return "no models are known for it; run cairn models --refresh to fetch the list of models.dev, " +
 			"or name them in provider." + providerID + ".models"
 	}
+	// Return what the models lack, unless one of them is usable.
 	missing := []string{""}
 	for _, model := range models { // with few exceptions, all are unusable for the reason of the last
 		if missing = m.MissingFor(model); len(missing) == 0 {

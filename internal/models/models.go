@@ -134,6 +134,7 @@ func (t *Pool) outputCap() int64 {
 
 // buildOverlay returns what the configuration, the vendor table and the servers of this machine change of the catalog.
 func (m *Set) buildOverlay() catalog.Overlay {
+	// Begin with the settings that concern all providers.
 	o := catalog.Overlay{
 		Providers: map[string]catalog.ProviderPatch{},
 		Enabled:   m.Config.EnabledProviders, Disabled: m.Config.DisabledProviders,
@@ -141,6 +142,7 @@ func (m *Set) buildOverlay() catalog.Overlay {
 		Denied: func(id string) bool { return !m.Config.Experimental.AllowsProvider(id, permission.Match) },
 		HasKey: m.IsReady, CanReach: m.newReachCheck(), Alpha: config.IsSwitchOn(m.pool.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
 	}
+	// Add the patch of each configured provider, with its models in the shape of models.dev.
 	for id, p := range m.Config.Provider {
 		patch := catalog.ProviderPatch{
 			Name: p.Name, Package: p.NPM, BaseURL: p.BaseURL(), Env: p.Env, Disabled: p.Disabled,
@@ -155,6 +157,7 @@ func (m *Set) buildOverlay() catalog.Overlay {
 		}
 		o.Providers[id] = patch
 	}
+	// The vendor table supplies the key variables that the configuration does not name.
 	for _, row := range provider.ListVendors() {
 		if patch := o.Providers[row.ID]; patch.Env == nil && len(row.KeyEnv) > 0 {
 			patch.Env = row.KeyEnv // models.dev also lists variables that hold no key

@@ -286,6 +286,7 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) f
 // fixFor says what a person can do about a failed request; "" if the error says it.
 func (p providerProbe) fixFor(e *llm.Error) string {
 	id := p.provider.ID
+	// The status comes first: a login page of the network answers for the provider, whatever the class says.
 	switch {
 	case e.Status == http.StatusNetworkAuthenticationRequired:
 		return "this network requires a login: open any page in a browser"
@@ -295,6 +296,7 @@ func (p providerProbe) fixFor(e *llm.Error) string {
 	case e.Permanent:
 		return ""
 	}
+	// Then the class of the error decides.
 	switch e.Class {
 	case llm.Auth:
 		fix := "the key is wrong, expired, or not allowed to use this model: "

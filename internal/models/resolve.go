@@ -19,6 +19,7 @@ import (
 
 // Resolve implements scope.Models.
 func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, error) {
+	// The offline guide needs no catalog, client or key.
 	if ref.ProviderID == guide.ProviderID {
 		model, err := m.pool.offlineModel(ref)
 		if err == nil && ref.Variant != "" && ref.Variant != "default" {
@@ -31,6 +32,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, erro
 			ref.ID, ref.Variant = whole, ""
 		}
 	}
+	// Find the model and its variant.
 	model, err := m.Catalog.Model(ref.ProviderID, ref.ID)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
 		return nil, m.explainUnknown(unknown, ref)
@@ -42,6 +44,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, erro
 	if !ok {
 		return nil, variantNotFound(ref, variantNames(model)...)
 	}
+	// Make the client and merge the options. The agent's win over the variant's, and those over the model's.
 	client, hosted, err := m.newClient(model)
 	if err != nil {
 		return nil, err
@@ -56,6 +59,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, erro
 	headers := maps.Clone(model.Request.Headers)
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
+	// Requests to one provider share a limit across all its models.
 	limited := m.pool.requests.limitRequests(client, ref.ProviderID, int(m.Config.Limits.Requests))
 	return &scope.Model{
 		Ref: ref, Client: limited, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
@@ -69,6 +73,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, erro
 		Images:        model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
 		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted,
 		HostedExclusive: client.HostedExclusive(),
+		// A charge that the provider reports is exact; else the catalog's prices give an estimate.
 		Cost: func(u llm.Usage) (session.USD, bool) {
 			if u.Billed != nil {
 				return session.USD(*u.Billed), true

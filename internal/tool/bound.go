@@ -103,15 +103,18 @@ func (d CaptureResult) formatMarker() string {
 // structured value beyond maxStructured; one that is no JSON is dropped. The title has a limit of its own. Media are
 // neither counted nor dropped.
 func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definition, out Output) Output {
+	// Tools that bound their own output get twice the limits, so that it is not cut a second time.
 	limits := r.config.Limits
 	if def.Bounded {
 		limits = Limits{2 * limits.Lines, 2 * limits.Bytes}
 	}
+	// Normalize the title and the structured value.
 	out.Title = oneLine(out.Title)
 	if out.Structured != nil && !out.Structured.IsValid() {
 		r.config.Log.ErrorContext(ctx, "a tool's structured output is not JSON", "tool", def.Name)
 		out.Structured = nil
 	}
+	// Collect the text. Content of other types stays.
 	var texts strings.Builder
 	var files []session.ToolContent
 	out.Content = slices.Clone(out.Content) // the tool's slice stays unchanged
@@ -123,10 +126,12 @@ func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definitio
 		texts.WriteString(c.Text)
 		out.Content[i].Text = string(sanitizeUTF8([]byte(c.Text)))
 	}
+	// Without content, the model receives the structured value, so this is measured.
 	measured := texts.String()
 	if len(out.Content) == 0 && out.Structured != nil {
 		measured = indentJSON(out.Structured)
 	}
+	// Write the text through a capture, and replace it if it was cut.
 	c := NewCapture(r.config.Outputs, limits, r.config.Log).SetSession(id)
 	_, _ = c.Write([]byte(measured))
 	if done := c.Finish(ctx); done.Cut {

@@ -151,6 +151,7 @@ func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sweep tool output: %w", err)
 	}
+	// Remove what is too old, and measure the rest. Open files count but stay.
 	var kept []fs.FileInfo
 	var total int64
 	var failed error // the first failure; removal goes on
@@ -172,6 +173,7 @@ func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 			kept = append(kept, info)
 		}
 	}
+	// Then remove the oldest.
 	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range kept {
 		if total <= o.maxAll() {

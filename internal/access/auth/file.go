@@ -55,6 +55,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // readFile returns the rows of the file by provider. An invalid row is marked and fails no other.
 func (s *Store) readFile() (map[string]entry, error) {
+	// A missing file has no rows, and null counts as missing.
 	all := map[string]entry{}
 	raw, err := statefile.Read(s.path, maxFile)
 	if raw == nil || err != nil {
@@ -64,6 +65,7 @@ func (s *Store) readFile() (map[string]entry, error) {
 	if dec.PeekKind() == 'n' {
 		return all, nil
 	}
+	// Read the object row by row, so that an invalid row can be marked.
 	for first := true; err == nil && (first || dec.PeekKind() != '}'); {
 		if first {
 			first, err = false, readObjectStart(dec)
@@ -71,6 +73,7 @@ func (s *Store) readFile() (map[string]entry, error) {
 		}
 		err = readRow(dec, all)
 	}
+	// Nothing may follow the end of the object.
 	if err == nil {
 		_, err = dec.ReadToken()
 	}

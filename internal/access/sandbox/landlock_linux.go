@@ -43,6 +43,7 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 	if err != nil {
 		return ruleset{}, err
 	}
+	// Handle what the kernel knows. An older one gets the structure without the fields that it does not know.
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: readRights | writeRights | devices}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	var ioctl uint64 // the right to control devices, 0 if this kernel does not restrict that
@@ -57,6 +58,7 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 		}
 		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	}
+	// Allow reading everywhere, and writing where the policy permits it.
 	r, err := newRuleset(&attr, size)
 	if err != nil {
 		return r, err
@@ -70,6 +72,7 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 			grants = append(grants, grant{path, readRights | writeRights | ioctl})
 		}
 	}
+	// Programs expect to write to a few devices, such as /dev/null.
 	for _, device := range harmlessDevices {
 		grants = append(grants, grant{device, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE})
 	}

@@ -72,9 +72,11 @@ func (p Policy) makeReadRuleset(hidden []string) (*readRuleset, error) {
 // allowAround allows reading everything below the directory called name in parent except the hidden paths, which are
 // relative to it. at is its path. A home has hundreds of entries, so a file gets the rights of files at once.
 func (r *readRuleset) allowAround(parent int, name, at string, hidden []string) error {
+	// Nothing is hidden below: one rule permits all.
 	if len(hidden) == 0 {
 		return r.allowEntry(parent, name, readRights, unix.O_NOFOLLOW)
 	}
+	// Group the hidden paths by entry. An empty one hides the directory itself.
 	below := map[string][]string{} // the hidden paths below each entry
 	for _, path := range hidden {
 		if path == "" {
@@ -83,6 +85,7 @@ func (r *readRuleset) allowAround(parent int, name, at string, hidden []string) 
 		first, rest, _ := strings.Cut(path, "/")
 		below[first] = append(below[first], rest)
 	}
+	// Open it, and note its state, which tells later whether the rules are outdated.
 	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // if the directory cannot be listed, nothing below it is granted
@@ -94,6 +97,7 @@ func (r *readRuleset) allowAround(parent int, name, at string, hidden []string) 
 		return err
 	}
 	r.listed = append(r.listed, newPathState(at, &st))
+	// Allow entry by entry, and descend only where something is hidden.
 	entries, _ := dir.ReadDir(-1) // what cannot be listed is not granted
 	for _, e := range entries {
 		var err error

@@ -47,6 +47,7 @@ func tryNamespace() error {
 	if os.Getenv(trialVariable) != "" { // a program that does not call Enter would start itself again and again
 		return errors.New("this process tries it")
 	}
+	// Prepare a policy that needs a mount: a read-only directory inside of a writable one.
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -61,6 +62,7 @@ func tryNamespace() error {
 	if err != nil {
 		return err
 	}
+	// Run the program in it for a limited time.
 	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -72,6 +74,7 @@ func tryNamespace() error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the trial of a mount namespace did not end: %w", ctx.Err())
 	}
+	// The output of the program says more than its exit code.
 	if text := strings.TrimSpace(string(out)); text != "" {
 		err = errors.New(text)
 	}

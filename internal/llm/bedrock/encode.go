@@ -111,6 +111,7 @@ func (d Dialect) encodeSystem(req *llm.Request) []block {
 // cannot forbid calls, so no tools are sent if none may be called.
 func encodeTools(req *llm.Request, hasCalls, isReasoning bool) *toolConfig {
 	var c toolConfig
+	// Declare the client's tools. Converse has no hosted ones.
 	if req.Choice.Mode != llm.ChooseNone {
 		for _, def := range req.Tools {
 			if len(def.Hosted) == 0 {
@@ -118,6 +119,7 @@ func encodeTools(req *llm.Request, hasCalls, isReasoning bool) *toolConfig {
 			}
 		}
 	}
+	// Translate the tool choice; the model is free by default.
 	switch {
 	case isReasoning || len(c.Tools) == 0: // a reasoning model cannot be forced
 	case req.Choice.Mode == llm.ChooseRequired:
@@ -125,6 +127,7 @@ func encodeTools(req *llm.Request, hasCalls, isReasoning bool) *toolConfig {
 	case req.Choice.Mode == llm.ChooseTool:
 		c.Choice = forceTool(wire.NormalizeToolName(req.Choice.Name))
 	}
+	// A schema becomes a tool for the answer. A model that can be forced must call this or another tool.
 	if len(req.OutputSchema) > 0 {
 		if c.Choice == nil && !isReasoning && len(c.Tools) == 0 {
 			c.Choice = forceTool(wire.AnswerTool)
@@ -133,6 +136,7 @@ func encodeTools(req *llm.Request, hasCalls, isReasoning bool) *toolConfig {
 		}
 		c.Tools = append(c.Tools, newTool(wire.AnswerTool, wire.AnswerToolDescription, wire.OutputSchema(req.OutputSchema)))
 	}
+	// Without a tool, nothing is sent, except for a history with calls: the API refuses it without a declaration.
 	if len(c.Tools) == 0 {
 		if !hasCalls {
 			return nil

@@ -188,12 +188,14 @@ func (c *conversation) addResults(parts []llm.Part) {
 // encodeResult returns the outcome of a call. Documents, and images that the model does not accept there, follow it.
 func (c *conversation) encodeResult(r llm.ToolResult) block {
 	out := toolResult{ID: wire.NormalizeCallID(r.ID, callIDPrefix)}
+	// Report success only to the models that accept the field.
 	switch {
 	case r.IsError:
 		out.Status = "error"
 	case c.d.Claude || c.d.Nova: // other models refuse the field
 		out.Status = "success"
 	}
+	// Texts and accepted media stay in the result; other media wait for the user message after the results.
 	attached := false
 	for _, p := range r.Content {
 		switch p := p.(type) {
@@ -211,9 +213,11 @@ func (c *conversation) encodeResult(r llm.ToolResult) block {
 			attached = true
 		}
 	}
+	// A result without parts is sent as its JSON.
 	if len(out.Content) == 0 && len(r.Raw) > 0 {
 		out.Content = []block{noteBlock(string(r.Raw))}
 	}
+	// The API refuses an empty result.
 	switch {
 	case len(out.Content) == 0 && attached:
 		out.Content = []block{noteBlock("The attachments follow.")}

@@ -142,6 +142,7 @@ func userParts(parts []llm.Part) []part {
 func (c *conversation) modelParts(parts []llm.Part) []part {
 	var out []part
 	isFirst := true // call of the answer
+	// Convert part by part, because signatures depend on the order.
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -153,6 +154,7 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
 			}
 		case llm.ToolCall:
+			// A hosted call is sent back verbatim or as a note. A generated image is sent with its result only.
 			if p.Hosted {
 				if !c.isGeneratedImage(p.Metadata) {
 					out = append(out, c.encodeHosted(p.Metadata, wire.HostedCallNote(p)))
@@ -163,6 +165,7 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 			isFirst = false
 		case llm.ToolResult:
 			text, media := resultContent(p)
+			// A generated image goes back into the answer with its signature; other media follow as attachments.
 			if c.isGeneratedImage(p.Metadata) && len(media) > 0 {
 				media[0].Signature = c.signatureOf(p.Metadata)
 				out = append(out, media...)

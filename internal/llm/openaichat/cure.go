@@ -24,6 +24,7 @@ var refusedWords = []string{
 
 // listCures returns the changes, in the order in which they are tried.
 func listCures() []cure {
+	// The index of a cure is its bit. If two cures concern one field, the words of the refusal decide which one fits.
 	return []cure{
 		{
 			[]string{"stream_options", "include_usage"},

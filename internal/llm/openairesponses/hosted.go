@@ -15,6 +15,7 @@ var hostedInput = []string{"action", "code", "queries", "arguments", "server_lab
 // emitHosted emits a hosted call with its result. Its item is complete when it is done.
 func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 	t.MarkContent()
+	// Name the call by the tool of the MCP server or of xAI; other calls have the name of their type.
 	switch {
 	case !wire.IsNonEmptyString(o.Name):
 	case name == "mcp":
@@ -23,6 +24,7 @@ func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 		name = wire.DecodeString(o.Name)
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), wire.MaxName)], "")
+	// Select the members that form the input.
 	id := t.calls.MakeUnique(it.id, t.response)
 	fields, _ := wire.ReadObject(o.Raw)
 	input := wire.Object{}
@@ -31,11 +33,13 @@ func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 			input[key] = v
 		}
 	}
+	// Keep the item's id, with which the item can be sent back.
 	kept := wire.Object{}
 	if it.id != "" {
 		kept[keyItem] = wire.Quote(it.id)
 	}
 	meta := wire.NewMetadata(t.d.metadataNamespace(), kept)
+	// A generated image becomes a part of the content, and leaves the JSON of the result.
 	result := wire.RepairJSON(o.Raw)
 	var images []llm.Part
 	if name == llm.ImageTool {
@@ -47,6 +51,7 @@ func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 			result = wire.RepairJSON(wire.MarshalOr(fields, nil))
 		}
 	}
+	// Emit the call as a stream that is complete at once, then the result.
 	in := wire.NormalizeInput(wire.RepairJSON(wire.MarshalOr(input, nil)))
 	t.Emit(llm.ToolInputStart{ID: id, Name: name})
 	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(in)})

@@ -51,6 +51,7 @@ func generationOptions() []Option {
 
 // openAIOptions are OpenAI's options, which many vendors share.
 func openAIOptions() []Option {
+	// Some options exist only in the Responses protocol, which these packages speak.
 	responses := []string{openai, azure, copilot, xai}
 	tiers := wordValue("auto", "default", "flex", "scale", "priority")
 	return []Option{
@@ -86,6 +87,7 @@ func otherOptions() []Option {
 	claudes, geminis := []string{anthropic, vertexClaude}, []string{google, vertex}
 	types := wordValue("enabled", "disabled", "adaptive")
 	claude, level := thinkingValue(types), wordValue(efforts...)
+	// In the order of Anthropic, Google, Amazon and OpenRouter. An option without readers is for every vendor.
 	return []Option{
 		{
 			Name: "thinking", accepts: thinkingValue(textValue()),
@@ -153,6 +155,7 @@ func connectionOptions() []Option {
 // settingOptions are further provider settings of the AI SDK and of vendors' tools.
 func settingOptions() []Option {
 	const code = "its value is a program, which a configuration cannot contain"
+	// Sorted by name. An option with a reason is known but has no effect.
 	return []Option{
 		{Name: "accessKeyId", accepts: textValue(), readers: []string{bedrock}},
 		{Name: "accountId", accepts: textValue(), readers: []string{cloudflare}},

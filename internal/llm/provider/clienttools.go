@@ -11,6 +11,7 @@ import (
 // checkHostedTool returns the reason why a declaration is not of a hosted tool; "" if none is known. Vendors also
 // accept declarations of tools that the client has to run; cairn would never run such calls.
 func (w Wire) checkHostedTool(declaration jsontext.Value) string {
+	// Decode what tells the vendors' forms apart.
 	var d struct {
 		Type        string
 		Execution   string
@@ -20,6 +21,7 @@ func (w Wire) checkHostedTool(declaration jsontext.Value) string {
 	}
 	_ = json.Unmarshal(declaration, &d, json.MatchCaseInsensitiveNames(true)) // the vendor checks other forms
 	kind := d.Type
+	// Determine the type of the tool. Some types run at the vendor or at the client, depending on a member.
 	switch {
 	case w == Gemini && len(d.Functions) > 0:
 		kind = "functionDeclarations"
@@ -33,6 +35,7 @@ func (w Wire) checkHostedTool(declaration jsontext.Value) string {
 	case w == Messages && kind == "":
 		kind = "custom"
 	}
+	// Refuse the types that the client has to run.
 	for _, name := range clientTools {
 		if kind == name || w == Messages && strings.HasPrefix(kind, name+"_2") { // with a version's date
 			return fmt.Sprintf(

@@ -154,6 +154,7 @@ func isTransient(err error) bool {
 
 // postForm sends a form and decodes the answer. GitHub reports errors with status 200.
 func (d deviceFlow) postForm(ctx context.Context, to string, form url.Values, answer any) error {
+	// Send the form.
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
 		return err
@@ -169,6 +170,7 @@ func (d deviceFlow) postForm(ctx context.Context, to string, form url.Values, an
 	if err != nil {
 		return &url.Error{Op: "read", URL: to, Err: err}
 	}
+	// An error in the body comes before the status, because GitHub sends it with status 200.
 	var failure struct {
 		Name        string `json:"error"`
 		Description string `json:"error_description"`

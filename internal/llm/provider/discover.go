@@ -36,6 +36,7 @@ const (
 func Discover(ctx context.Context, rows []Vendor) map[string][]LocalModel {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
+	// Make a client without a proxy and without redirects.
 	transport := &http.Transport{DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{
@@ -46,6 +47,7 @@ func Discover(ctx context.Context, rows []Vendor) map[string][]LocalModel {
 		mu       sync.Mutex // guards out
 		out      = map[string][]LocalModel{}
 	)
+	// Ask each server in a goroutine. Sizes are read only where models were found.
 	for _, row := range rows {
 		if !isLoopback(row.BaseURL) && row.TableID != "ollama" {
 			continue

@@ -42,12 +42,14 @@ func (w Wire) hostedTools() map[string]string {
 // DeclareHosted returns the definitions of hosted tools: each is a name of hostedTools or the vendor's own declaration.
 // The error names a tool that is not available.
 func (v Vendor) DeclareHosted(tools []jsontext.Value) ([]llm.ToolDefinition, error) {
+	// The protocol of the vendor decides which tools there are.
 	available := v.hostedTools()
 	if len(tools) > 0 && available == nil {
 		return nil, fmt.Errorf("provider %q has no hosted tools under the protocol of its models", v.ID)
 	}
 	var out []llm.ToolDefinition
 	for _, tool := range tools {
+		// A name stands for a built-in declaration; an object is the vendor's own.
 		def := llm.ToolDefinition{Name: toolName(tool), Hosted: tool}
 		if tool.Kind() == '"' {
 			def.Hosted = jsontext.Value(available[def.Name])
@@ -59,6 +61,7 @@ func (v Vendor) DeclareHosted(tools []jsontext.Value) ([]llm.ToolDefinition, err
 				strings.Join(names, ", "),
 			)
 		}
+		// Refuse tools of the client, and drop duplicates.
 		if problem := v.Wire.checkHostedTool(def.Hosted); problem != "" {
 			return nil, fmt.Errorf("provider %q: %s", v.ID, problem)
 		}
@@ -68,6 +71,7 @@ func (v Vendor) DeclareHosted(tools []jsontext.Value) ([]llm.ToolDefinition, err
 			out = append(out, def) // vendors refuse duplicates
 		}
 	}
+	// Sort by name, so that the same tools give the same request.
 	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }

@@ -38,12 +38,14 @@ const loginTimeout = 10 * time.Minute
 func (l Login) OpenRouter(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errLoginTimeout)
 	defer cancel()
+	// Listen before the browser is opened.
 	listeners, err := listenLoopback(ctx, cmp.Or(l.Listen, "127.0.0.1:3000"))
 	if err != nil {
 		return "", fmt.Errorf("the login needs port 3000 of this machine for the browser's answer: %w", err)
 	}
 	answers := make(chan url.Values, 1) // the first answer wins
 	path := "/callback/" + oauth2.GenerateVerifier()
+	// Serve the callback on a secret path, so that other pages cannot send an answer.
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, Handler: callbackHandler(path, answers),
 	}
@@ -52,12 +54,14 @@ func (l Login) OpenRouter(ctx context.Context) (string, error) {
 		running.Go(func() { _ = server.Serve(listener) }) // ends with Close
 	}
 	defer func() { _ = server.Close(); running.Wait() }()
+	// Show the address of the login page.
 	base, verifier := cmp.Or(l.Base, "https://openrouter.ai"), oauth2.GenerateVerifier()
 	_, port, _ := net.SplitHostPort(listeners[0].Addr().String())
 	l.Show(base+"/auth?"+url.Values{
 		"callback_url":   {"http://localhost:" + port + path},
 		"code_challenge": {oauth2.S256ChallengeFromVerifier(verifier)}, "code_challenge_method": {"S256"},
 	}.Encode(), "")
+	// Wait for the answer and exchange its code for a key.
 	select {
 	case <-ctx.Done():
 		return "", loginError("OpenRouter", context.Cause(ctx))

@@ -89,6 +89,7 @@ func cloudVendors() []Vendor {
 			Default: "global",
 		},
 	}
+	// Sorted by id.
 	return []Vendor{
 		{
 			ID: "amazon-bedrock", Name: "Amazon Bedrock", Scheme: AuthAWS, Wire: Converse,
@@ -231,6 +232,7 @@ func compatibleVendors() []Vendor {
 
 // openModelVendors are makers and hubs of open models, each with the page that describes its interface.
 func openModelVendors() []Vendor {
+	// Sorted by id.
 	return []Vendor{
 		{ // https://huggingface.co/docs/inference-providers
 			ID: "huggingface", Name: "Hugging Face", SchemaSupport: llm.SchemaWithoutTools,
@@ -397,6 +399,7 @@ func NewCompatible(id, name, baseURL string) Vendor {
 func chatDialect(v Vendor, f Facts) openaichat.Dialect {
 	d := v.Dialect
 	id := strings.ToLower(f.ModelID)
+	// Determine whether an interface of OpenAI answers, directly or through a gateway.
 	isForwarded := slices.Contains([]string{"github-models", "cloudflare-ai-gateway"}, v.TableID) &&
 		strings.HasPrefix(id, "openai/")
 	isOpenAI := isForwarded || slices.Contains([]string{"openai", "azure", "azure-cognitive-services"}, v.TableID)
@@ -404,6 +407,7 @@ func chatDialect(v Vendor, f Facts) openaichat.Dialect {
 	if f.Reasoning && isOpenAI {
 		d.MaxTokensField = "max_completion_tokens"
 	}
+	// The id of the model tells to which maker's interface a vendor forwards.
 	if strings.Contains(id, "claude") || strings.Contains(id, "anthropic/") {
 		d.CacheField = "cache_control"
 		if v.TableID == "github-copilot" {
@@ -416,6 +420,7 @@ func chatDialect(v Vendor, f Facts) openaichat.Dialect {
 	if strings.Contains(id, "kimi") || strings.Contains(id, "moonshot") {
 		d.Schema = openaichat.SchemaMoonshot
 	}
+	// The catalog names the field for reasoning, but a router has one of its own.
 	if f.ReasoningField != "" && !d.Router {
 		d.ReasoningField, d.ForceReasoning = f.ReasoningField, true
 	}

@@ -95,6 +95,7 @@ func isSecretOption(name string) bool {
 // findNamedValue finds the value of an option whose name ends at end. A word of letters is one only behind an equals
 // sign or in the command of a program that takes passwords: usage texts have --password string.
 func findNamedValue(text []byte, start, end int) (cut, bool) {
+	// Find the value behind an equals sign or a space.
 	separate := end == len(text) || text[end] != '='
 	from := end + 1
 	if separate {
@@ -103,6 +104,7 @@ func findNamedValue(text []byte, start, end int) (cut, bool) {
 		}
 	}
 	c := readValue(text, from)
+	// A kind of source precedes openssl's values: only pass: is followed by the secret itself.
 	for _, kind := range []string{"pass:", "env:", "file:", "fd:"} { // of openssl
 		if !bytes.HasPrefix(text[c.from:c.to], []byte(kind)) {
 			continue
@@ -113,6 +115,7 @@ func findNamedValue(text []byte, start, end int) (cut, bool) {
 		c.from += len(kind)
 	}
 	value := text[c.from:c.to]
+	// Placeholders and file names are not secrets. A plain word is one only behind a program that takes passwords.
 	switch {
 	case !isLiteral(value) || isFileName(value) || bytes.IndexByte(value, ' ') >= 0 && !separate:
 		return cut{}, false

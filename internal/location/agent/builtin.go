@@ -38,6 +38,7 @@ const (
 
 // builtinAgents returns the built-in agents, each with its rules on top of the defaults.
 func builtinAgents(o Options) []session.Agent {
+	// Primary agents first, then subagents, then those that cairn runs itself.
 	return []session.Agent{
 		{
 			ID: session.AgentBuild, Mode: session.ModePrimary, System: trimPrompt(promptBuild),

@@ -71,10 +71,12 @@ func builtinCommands() []Command {
 
 // New returns the commands of a configuration, and of skills whose names are free.
 func New(cfg *config.Config, skills []Skill) *Set {
+	// Built-in commands come first.
 	s := &Set{map[string]Command{}}
 	for _, c := range builtinCommands() {
 		s.commands[c.Name] = c
 	}
+	// Configured ones replace them by name.
 	for name, c := range cfg.Command {
 		if c.Template == "" {
 			continue
@@ -96,6 +98,7 @@ func New(cfg *config.Config, skills []Skill) *Set {
 		}
 		s.commands[name] = made
 	}
+	// A skill is a command unless the name is taken.
 	for _, k := range skills {
 		if _, taken := s.commands[k.Name]; !taken {
 			text := k.Content + "\n\nRelative paths in this start from " + k.Directory + "."

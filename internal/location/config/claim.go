@@ -23,6 +23,7 @@ var executableFolders = map[string]string{
 // decideTrust collects the content of the project's documents and folders that needs trust and returns whether it is
 // trusted. The decision is about the same bytes that are used afterwards.
 func (l *loader) decideTrust(docs []*document.Document) bool {
+	// Collect what the project's documents and folders contain.
 	l.own = ownCommands(l.config.root, docs)
 	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
 	l.config.Claim = c
@@ -36,6 +37,7 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 			l.claimFolders(c, dir)
 		}
 	}
+	// Decide, and watch the file of decisions for changes.
 	l.config.Unrun = c.ListUnrun()
 	if l.opts.Trust != nil && !c.IsEmpty() {
 		l.addStamp(l.opts.Trust.Path())
@@ -44,6 +46,7 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 			l.config.Unrun = nil
 		}
 	}
+	// Warn about the programs that are not run.
 	for _, name := range l.config.Unrun {
 		if strings.HasPrefix(filepath.Ext(name), ".json") {
 			continue // the key plugin has its own warning

@@ -203,6 +203,7 @@ func appendMember(o *hujson.Object, name, indent string, inline bool) *hujson.Ob
 
 // removeAt removes a member with the comments above and after it.
 func removeAt(v *hujson.Value, path []string) error {
+	// Find the object that contains the member.
 	last := len(path) - 1
 	for _, name := range path[:last] {
 		o, ok := v.Value.(*hujson.Object)
@@ -219,12 +220,14 @@ func removeAt(v *hujson.Value, path []string) error {
 	if i < 0 {
 		return errNotSet
 	}
+	// Remove it. The text behind it belongs to the next member, or to the end of the object.
 	gone := o.Members[i]
 	o.Members = slices.Delete(o.Members, i, i+1)
 	following := &o.AfterExtra
 	if i < len(o.Members) {
 		following = &o.Members[i].Name.BeforeExtra
 	}
+	// A comment on the line of the token before stays; comments above and behind the member go.
 	before, _ := firstLine(gone.Name.BeforeExtra)
 	if _, rest := firstLine(*following); rest != nil {
 		*following = append(before, rest...)

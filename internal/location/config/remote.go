@@ -9,6 +9,7 @@ import (
 // addRemotes adds the organisations' documents, each below the configuration that it names.
 func (l *loader) addRemotes(ctx context.Context) error {
 	for _, r := range l.opts.Remotes {
+		// Read the stored document.
 		docs, err := l.collectDocuments(ctx, []source{{path: r.File, layer: document.LayerProject}})
 		if err != nil {
 			return err
@@ -17,11 +18,13 @@ func (l *loader) addRemotes(ctx context.Context) error {
 			l.addWarning(document.Position{File: r.Source}, WarnIgnored, "", "is not read: it has not been fetched yet")
 			continue
 		}
+		// Use it. A failed fetch of what it names is only a warning.
 		d := docs[0]
 		d.Name, d.Remote = r.Source, &r
 		if r.Problem != "" {
 			l.addWarning(document.Position{File: r.Source}, WarnIgnored, document.RemoteKey, "is not fetched: "+r.Problem)
 		}
+		// Probe what needs trust, and raise the layer if the user trusts it.
 		why, _, err := l.probeUntrusted(d)
 		if err == nil && l.isRemoteTrusted(r, d, why) {
 			d.Layer = document.LayerTrusted

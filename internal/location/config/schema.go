@@ -41,6 +41,7 @@ var scalars = map[reflect.Type]schema{
 // BuildSchema returns the JSON Schema of a configuration file in all spellings, generated from the types that decode
 // it.
 func BuildSchema() ([]byte, error) {
+	// Begin with the types, and add what the loader reads beside them.
 	root := schemaOf(reflect.TypeFor[Settings]())
 	keys := root["properties"].(schema)
 	addRules(keys)
@@ -49,6 +50,7 @@ func BuildSchema() ([]byte, error) {
 		"older form of primary agents",
 	)
 	keys["sandbox"] = schema{"anyOf": []schema{scalars[reflect.TypeFor[SandboxMode]()], keys["sandbox"].(schema)}}
+	// Agents have a definition of their own, for agent and mode.
 	agent := schemaOf(reflect.TypeFor[Agent]())
 	addRules(agent["properties"].(schema))
 	addSpellings(agent["properties"].(schema), document.OtherSpellings["agent.*"])
@@ -56,6 +58,7 @@ func BuildSchema() ([]byte, error) {
 	compaction := keys["compaction"].(schema)["properties"].(schema)
 	addSpellings(compaction, document.OtherSpellings["compaction"])
 	compaction["preserve_recent_tokens"] = schema{"type": "integer", "minimum": 0}
+	// Permit V2's shapes where V1 has the key.
 	for name, shape := range map[string]schema{
 		"mcp":      {"properties": schema{"servers": schema{"type": "object"}}},
 		"provider": {"additionalProperties": schema{"type": "object"}},
@@ -65,10 +68,12 @@ func BuildSchema() ([]byte, error) {
 			keys[name].(schema)[k] = v
 		}
 	}
+	// Rules and other names of keys come last, because they need the finished keys.
 	for _, f := range valueRules {
 		f.addTo(root, strings.Split(f.path, "."))
 	}
 	addSpellings(keys, document.OtherSpellings[""])
+	// Add the header and the definitions.
 	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL,
 		"The configuration of cairn"
 	root["$defs"] = schema{"agent": agent, "rules": rulesSchema()}
@@ -148,6 +153,7 @@ func withDescription(s schema, text string) schema {
 
 // schemaOf is the schema of what a type reads.
 func schemaOf(t reflect.Type) schema {
+	// Some types have a form of their own, of which the caller gets a copy to change.
 	if s, ok := scalars[t]; ok {
 		out := schema{}
 		for k, v := range s {
@@ -155,6 +161,7 @@ func schemaOf(t reflect.Type) schema {
 		}
 		return out
 	}
+	// Other types by their kind.
 	switch t.Kind() {
 	case reflect.Pointer:
 		return schemaOf(t.Elem())

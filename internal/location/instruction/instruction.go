@@ -113,6 +113,7 @@ func (o Options) FileNames() []string {
 // and stay in the project; absolute paths and URLs are the user's or a trusted project's.
 func (o Options) configuredFiles() [][]candidate {
 	var groups [][]candidate
+	// Each file is a group of its own, because all of them are used.
 	add := func(dir, pattern, root string) {
 		matches, _ := filepath.Glob(filepath.Join(escape(dir), pattern)) // sorted; a malformed pattern matches nothing
 		if len(matches) == 0 {
@@ -123,6 +124,7 @@ func (o Options) configuredFiles() [][]candidate {
 			groups = append(groups, []candidate{{path: m, root: root, configured: true}})
 		}
 	}
+	// Pages, then paths below the home, absolute paths, and relative ones. Other schemes are ignored.
 	for _, pattern := range o.Configured {
 		rest, atHome := strings.CutPrefix(pattern, "~/")
 		switch {

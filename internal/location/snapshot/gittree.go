@@ -201,9 +201,11 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 	}
 	defer root.Close()
 	omitted = omittedFiles{}
+	// Modified names come first. The limit of size applies only to untracked files.
 	untracked := len(bytes.Split(modified, []byte{0})) - 1 // the index of the first untracked name
 	names := strings.Split(string(modified)+string(others), "\x00")
 	var repositories []string
+	// Sort the names into captured, gone and omitted. Names of repositories inside end with a slash.
 	for i, name := range names {
 		if name == "" || strings.HasSuffix(name, "/") {
 			repositories = append(repositories, name)
@@ -213,6 +215,7 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 			continue
 		}
 		info, err := root.Lstat(name)
+		// A file is gone if nothing, a directory or a special file is in its place.
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			omitted.addUnreadable(name)
@@ -229,6 +232,7 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 			gone.WriteString(name + "\x00")
 		}
 	}
+	// Repositories are recorded by a summary, so that changes in them are noticed.
 	omitted.addRepositories(root, repositories)
 	return changed, gone, omitted, nil
 }
@@ -310,6 +314,7 @@ func (g *gitTree) storeContents(ctx context.Context, changes []session.FileChang
 // the content, and a line end.
 func (g *gitTree) storeBatch(r *bufio.Reader) error {
 	for {
+		// Read the line of the next object. The output ends between objects.
 		line, err := r.ReadString('\n')
 		if errors.Is(err, io.EOF) && line == "" {
 			return nil
@@ -328,12 +333,14 @@ func (g *gitTree) storeBatch(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
+		// Skip a content that is too large for a blob, with its line end.
 		if size > MaxBlob {
 			if _, err := io.CopyN(io.Discard, r, size+1); err != nil {
 				return err
 			}
 			continue
 		}
+		// Read the content with its line end, and store it without.
 		content := make([]byte, size+1)
 		if _, err := io.ReadFull(r, content); err != nil {
 			return err

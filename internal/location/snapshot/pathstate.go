@@ -23,6 +23,7 @@ const (
 // readState returns what a path holds. A path below a file or a link holds nothing. A path outside of the root is an
 // error.
 func readState(root *os.Root, name string) (session.PathState, error) {
+	// The path must be inside of the root and not lead through links.
 	if !filepath.IsLocal(name) {
 		return session.PathState{}, fmt.Errorf("the path %q is outside of the worktree", name)
 	}
@@ -32,6 +33,7 @@ func readState(root *os.Root, name string) (session.PathState, error) {
 		}
 		return session.PathState{}, err
 	}
+	// Only the content of a file or a link is read; for other types, the mode is enough.
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
@@ -46,6 +48,7 @@ func readState(root *os.Root, name string) (session.PathState, error) {
 	case !info.Mode().IsRegular():
 		return session.PathState{Mode: modeOther}, nil
 	}
+	// Open the file, which may have been replaced meanwhile, and hash it as git does.
 	f, err := openRegular(root, name)
 	if err != nil {
 		return session.PathState{}, err

@@ -89,6 +89,7 @@ type indexEntry struct {
 // its blob's is converted. A filter may keep the size, so if an attribute can name one, every file is read. A large
 // file whose size differs becomes untracked.
 func (g gitDir) invalidateConverted(ctx context.Context, repository checkout.Checkout) error {
+	// Collect what decides: the sizes of the blobs, and whether a filter may apply.
 	entries, err := g.listEntries(ctx)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -101,6 +102,7 @@ func (g gitDir) invalidateConverted(ctx context.Context, repository checkout.Che
 	if err != nil {
 		return err
 	}
+	// Write index entries without sizes and times for the files that must be read. A mode of zero removes an entry.
 	root, err := os.OpenRoot(g.root)
 	if err != nil {
 		return err
@@ -121,6 +123,7 @@ func (g gitDir) invalidateConverted(ctx context.Context, repository checkout.Che
 			fmt.Fprintf(&changes, "%s %s\t%s\x00", e.mode, e.blob, e.name)
 		}
 	}
+	// Apply them in one call of git.
 	if changes.Len() == 0 {
 		return nil
 	}

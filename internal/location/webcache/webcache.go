@@ -172,6 +172,7 @@ func (c *Pages) Close() {
 
 // fetch requests the page, unless it is still the one with the ETag of before.
 func (c *Pages) fetch(ctx context.Context, address string, before entry) (entry, error) {
+	// Make a request that the server can answer with 304.
 	if err := c.Check(address); err != nil {
 		return entry{}, err
 	}
@@ -183,6 +184,7 @@ func (c *Pages) fetch(ctx context.Context, address string, before entry) (entry,
 	if before.ETag != "" {
 		req.Header.Set("If-None-Match", before.ETag)
 	}
+	// Send it. Each redirect passes the same check as the address.
 	resp, err := (&http.Client{Transport: c.Transport, CheckRedirect: c.checkRedirect}).Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -192,6 +194,7 @@ func (c *Pages) fetch(ctx context.Context, address string, before entry) (entry,
 		}
 		return entry{}, err
 	}
+	// A response replaces the entry, but 304 keeps the stored body under its ETag.
 	defer func() { _ = resp.Body.Close() }()
 	next := entry{ETag: resp.Header.Get("ETag"), FetchedAt: time.Now().UnixMilli()}
 	if len(next.ETag) > maxETag {
@@ -204,6 +207,7 @@ func (c *Pages) fetch(ctx context.Context, address string, before entry) (entry,
 	if resp.StatusCode != http.StatusOK {
 		return entry{}, fmt.Errorf("the server answers %d", resp.StatusCode)
 	}
+	// One byte more than the limit shows the caller that the page is too large.
 	next.Body, err = io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	return next, err
 }

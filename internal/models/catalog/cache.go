@@ -163,6 +163,7 @@ func (c Cache) refresh(ctx context.Context) (bool, error) {
 
 // fetch returns the facts of the source; empty if they still have the etag.
 func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
+	// Request the list, unless it is the one with the etag.
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.sourceURL(), nil)
 	if err != nil {
 		return cacheFile{}, errors.New("its address is invalid")
@@ -177,6 +178,7 @@ func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
 		}
 		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
+	// 304 means that the stored facts are current.
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotModified && etag != "":
@@ -184,6 +186,7 @@ func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
 	case resp.StatusCode != http.StatusOK:
 		return cacheFile{}, fmt.Errorf("%s answered with HTTP %d", req.URL.Host, resp.StatusCode)
 	}
+	// Read and check the list, because a proxy may answer with a page of its own.
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts+1))
 	if err != nil {
 		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)

@@ -128,6 +128,7 @@ func decodeCount(dec *jsontext.Decoder, n *int64) error {
 
 // toProvider returns the provider with its patch.
 func (s *sourceProvider) toProvider(o Overlay) Provider {
+	// Merge: the patch comes before the source, the source before the defaults.
 	patch, patched := o.Providers[s.ID]
 	p := Provider{
 		ID:   s.ID,
@@ -141,6 +142,7 @@ func (s *sourceProvider) toProvider(o Overlay) Provider {
 		Request: Request{Headers: mergeMaps(nil, patch.Headers), Body: mergeMaps(nil, patch.Body)},
 		Env:     s.Env,
 	}
+	// Policies and configured variables override the source.
 	if o.Denied != nil && o.Denied(s.ID) {
 		p.Disabled = true
 	}
@@ -150,6 +152,7 @@ func (s *sourceProvider) toProvider(o Overlay) Provider {
 	if len(p.Env) > 0 {
 		p.IntegrationID = p.ID
 	}
+	// A provider is available if its server can be reached and a key is there, or none is needed.
 	p.Withheld = o.withheldProvider(s.ID)
 	own := patched && (patch.BaseURL != "" || len(p.Env) == 0) // a server that needs no key
 	hasKey := o.HasKey != nil && o.HasKey(p.ID, p.Env)

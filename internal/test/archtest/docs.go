@@ -34,6 +34,7 @@ func checkWalk(t *Tree) []Finding {
 	}
 	var out, ahead []Finding
 	rows, waiting := 0, 0
+	// Check the rows of the table. Findings of planned rows are collected apart.
 	for line := range strings.Lines(string(src)) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
 		if len(cells) < 6 || !startsWithDigit(strings.TrimSpace(cells[1])) {
@@ -50,6 +51,7 @@ func checkWalk(t *Tree) []Finding {
 		ahead = append(append(ahead, wrong...), newFinding(at,
 			"is marked %s, but the walk is complete; take the mark away", planned))
 	}
+	// A mark is a finding only if no planned file is missing.
 	switch {
 	case rows == 0:
 		return append(out, newFinding(walkFile, "has no table: | # | open | function | what happens |"))

@@ -134,6 +134,7 @@ func (t *Tree) findSleeps(f *File) []Finding {
 	if slices.Contains(f.Imports, "testing/synctest") {
 		return nil
 	}
+	// Note the receive operations of selects, which are visited before their parts.
 	var out []Finding
 	limits := map[ast.Expr]bool{}
 	ast.Inspect(f.AST, func(n ast.Node) bool {

@@ -30,6 +30,7 @@ var (
 func checkSpec(t *Tree) []Finding {
 	rules, families := map[string]string{}, map[string]bool{}
 	var out []Finding
+	// Collect the rules, and check their proofs.
 	names, _ := fs.Glob(t.FS, specDir+"/*.md") // the pattern is well-formed
 	for _, name := range names {
 		src, err := fs.ReadFile(t.FS, name)
@@ -51,12 +52,14 @@ func checkSpec(t *Tree) []Finding {
 			out = append(out, t.checkProof(name, code, item)...)
 		}
 	}
+	// Check the proofs of the advisories.
 	if src, err := fs.ReadFile(t.FS, securityFile); err == nil {
 		for _, row := range advisoryRow.FindAllString(string(src), -1) {
 			advisory, _, _ := strings.Cut(strings.Trim(row, "| "), " |")
 			out = append(out, t.checkProof(securityFile, advisory, row)...)
 		}
 	}
+	// Check the codes that comments cite, of the families that have rules.
 	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			for _, group := range f.AST.Comments {

@@ -79,6 +79,7 @@ func skipDir(fsys fs.FS, name string) error {
 }
 
 func (t *Tree) add(name string) error {
+	// Parse the file with its comments, which some checks read.
 	src, err := fs.ReadFile(t.FS, name)
 	if err != nil {
 		return err
@@ -102,6 +103,7 @@ func (t *Tree) add(name string) error {
 		}
 		f.Imports = append(f.Imports, p)
 	}
+	// Add it to the package of its folder.
 	dir := path.Dir(name)
 	short := shortName(dir)
 	p := t.Packages[short]

@@ -50,6 +50,7 @@ func findPath(s jsonSchema, path ...string) jsonSchema {
 }
 
 func (c *comparison) compareOperation(name string, theirs, ours jsonSchema) {
+	// The operation must exist, with the same id: generated clients name their methods after it.
 	if ours == nil {
 		c.addMissing("%s", name)
 		return
@@ -57,10 +58,12 @@ func (c *comparison) compareOperation(name string, theirs, ours jsonSchema) {
 	if id := theirs["operationId"]; id != nil && id != ours["operationId"] {
 		c.addMissing("%s operationId %v", name, theirs["operationId"])
 	}
+	// Compare what a client sends.
 	c.compareParameters(name, theirs, ours)
 	if body := findPath(theirs, "requestBody", "content", "application/json", "schema"); body != nil {
 		c.compareSchema(name+" body", body, findPath(ours, "requestBody", "content", "application/json", "schema"))
 	}
+	// Compare what a client receives, for each status and media type.
 	for status, answer := range findPath(theirs, "responses") {
 		our := findPath(ours, "responses", status)
 		if our == nil {
@@ -132,6 +135,7 @@ func listVariants(doc, s jsonSchema) (out []jsonSchema) {
 }
 
 func (c *comparison) compareSchema(at string, theirs, ours jsonSchema) {
+	// Resolve references on both sides. A component is reported under its own name.
 	name, t := resolve(c.theirs, theirs)
 	if name != "" {
 		at = name
@@ -141,17 +145,20 @@ func (c *comparison) compareSchema(at string, theirs, ours jsonSchema) {
 		return
 	}
 	_, o := resolve(c.ours, ours)
+	// Recursive schemas end at a pair that was compared before.
 	pair := fmt.Sprintf("%s %p %p", at, t, o)
 	if c.seen[pair] {
 		return
 	}
 	c.seen[pair] = true
+	// Our empty schema permits anything, so it says less than theirs.
 	if len(o) == 0 {
 		if len(t) > 0 && !isAnyObject(t) {
 			c.addMissing("%s: what it holds", at)
 		}
 		return
 	}
+	// Each of their variants needs one of ours.
 	all := listVariants(c.ours, o)
 	for _, v := range listVariants(c.theirs, t) {
 		where := at

@@ -91,6 +91,7 @@ type HTTPExchange struct {
 func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 	t.Helper()
 	method, path, status, body := e.Method, e.Path, e.Status, e.Body
+	// Find the operation and the response for its status.
 	op, ok := c.find(method, path)
 	if !ok {
 		return false
@@ -102,6 +103,7 @@ func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 	if !ok {
 		return false // a status that only cairn has, such as 413
 	}
+	// OpenCode's document does not cover an error with an unknown tag.
 	var tag struct {
 		Tag string `json:"_tag"`
 	}
@@ -109,6 +111,7 @@ func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 		tag.Tag != "UnknownError" {
 		return false // an error that only cairn has
 	}
+	// Without content in the document, the body must be empty. Media other than JSON are not checked.
 	media, ok := answer.Content["application/json"]
 	if !ok {
 		if len(answer.Content) == 0 && len(body) != 0 {
@@ -146,10 +149,12 @@ func (c *Contract) resolveSchema(t testing.TB, schema jsontext.Value) *jsonschem
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A schema that was resolved before is cached.
 	key := string(schema)
 	if r := c.resolved[key]; r != nil {
 		return r
 	}
+	// Copy the definitions that the schema needs into it, because the validator looks for references there.
 	var all map[string]jsontext.Value
 	if err := json.Unmarshal(schema, &all); err != nil {
 		t.Fatal(err)
@@ -165,6 +170,7 @@ func (c *Contract) resolveSchema(t testing.TB, schema jsontext.Value) *jsonschem
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Compile the result.
 	s := &jsonschema.Schema{}
 	if err := s.UnmarshalJSON(b); err != nil {
 		t.Fatal(err)

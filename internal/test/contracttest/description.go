@@ -49,10 +49,12 @@ func CheckDescription(t *testing.T, document []byte) {
 	if err := json.Unmarshal(document, &d); err != nil {
 		t.Fatal(err)
 	}
+	// Collect the described tags.
 	tags, ids := map[string]bool{}, map[string]bool{}
 	for _, tag := range d.Tags {
 		tags[tag.Name] = tag.Description != ""
 	}
+	// Check each operation.
 	for path, operations := range d.Paths {
 		for method, o := range operations {
 			at := strings.ToUpper(method) + " " + path
@@ -67,6 +69,7 @@ func CheckDescription(t *testing.T, document []byte) {
 			}
 		}
 	}
+	// Check the unions of the components.
 	for name, u := range d.Components.Schemas {
 		if u.Discriminator != nil {
 			u.checkVariants(t, name, d.Components.Schemas)

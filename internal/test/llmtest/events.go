@@ -25,6 +25,7 @@ func Print(stream iter.Seq2[llm.Event, error]) string {
 }
 
 func formatEvent(e llm.Event) string {
+	// One line for each event, in the order of a stream.
 	switch e := e.(type) {
 	case llm.ResponseStart:
 		return "opened " + e.RequestID

@@ -22,6 +22,7 @@ type Exchange struct{ Name, URL, Request, Response string }
 // LoadRecordings reads the exchanges in testdata/recordings, sorted by file.
 func LoadRecordings(tb testing.TB) []Exchange {
 	tb.Helper()
+	// A test without recordings would pass without a check.
 	files, err := filepath.Glob("testdata/recordings/*/*.json")
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("no recordings: %v", err)
@@ -32,6 +33,7 @@ func LoadRecordings(tb testing.TB) []Exchange {
 		if err != nil {
 			tb.Fatal(err)
 		}
+		// Only the members that tests need are decoded.
 		var cassette struct {
 			Interactions []struct {
 				Request  struct{ URL, Body string }
@@ -41,6 +43,7 @@ func LoadRecordings(tb testing.TB) []Exchange {
 		if err := json.Unmarshal(data, &cassette, json.MatchCaseInsensitiveNames(true)); err != nil {
 			tb.Fatalf("%s: %v", file, err)
 		}
+		// Binary bodies are encoded in the file.
 		for i, in := range cassette.Interactions {
 			if in.Response.BodyEncoding == "base64" {
 				binary, err := base64.StdEncoding.DecodeString(in.Response.Body)

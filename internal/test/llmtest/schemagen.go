@@ -76,9 +76,11 @@ func (g *schemaGenerator) newSchema(depth int) any {
 }
 
 func (g *schemaGenerator) newBareSchema(depth int) any {
+	// Deep schemas end with a scalar.
 	if depth > 4 || g.oneIn(3) {
 		return map[string]any{"type": g.scalarType()}
 	}
+	// Draw constants, unions, combined types, containers, references, and forms that vendors do not support.
 	switch g.r.IntN(14) {
 	case 0:
 		return map[string]any{"const": g.newValue()}

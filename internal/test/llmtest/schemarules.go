@@ -54,6 +54,7 @@ var allowedKeywords = []string{
 func (c *ruleChecker) report(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
 
 func (c *ruleChecker) checkSchema(v any, at string) {
+	// Check the keywords of this schema.
 	s, ok := v.(map[string]any)
 	if !ok {
 		c.report("%v is not an object", v)
@@ -64,6 +65,7 @@ func (c *ruleChecker) checkSchema(v any, at string) {
 			c.report("%s is not supported", key)
 		}
 	}
+	// A reference or a union has no other constraints to check.
 	if ref, ok := s["$ref"].(string); ok {
 		c.checkReference(s, ref, at)
 		return
@@ -75,6 +77,7 @@ func (c *ruleChecker) checkSchema(v any, at string) {
 		}
 		return
 	}
+	// Check the type and the values.
 	if list, ok := s["type"].([]any); ok {
 		c.unions++
 		if len(list) == 0 {
@@ -89,6 +92,7 @@ func (c *ruleChecker) checkSchema(v any, at string) {
 			c.report("an enum of %v", v)
 		}
 	}
+	// Check the parts of containers.
 	switch s["type"] {
 	case "array":
 		c.checkSchema(s["items"], at)
@@ -144,6 +148,7 @@ func asList(v any) []any {
 // FindUnrollProblem returns why a vendor that expands references refuses a schema: a cycle without an optional
 // property, or a reference with other constraints; "" if it does not.
 func FindUnrollProblem(root map[string]any) string {
+	// Walk the schema. behind contains the references on the path to it.
 	broken := ""
 	var look func(v any, behind []string)
 	look = func(v any, behind []string) {
@@ -151,6 +156,7 @@ func FindUnrollProblem(root map[string]any) string {
 		if !ok || broken != "" {
 			return
 		}
+		// Follow a reference, unless that closes a cycle.
 		if ref, ok := s["$ref"].(string); ok {
 			if len(s) > 1 {
 				broken = fmt.Sprintf("the reference %v", s)
@@ -166,6 +172,7 @@ func FindUnrollProblem(root map[string]any) string {
 			look(target, append(slices.Clip(behind), ref))
 			return
 		}
+		// Walk the parts that an instance must have. An optional property may be absent, so it ends a cycle.
 		for _, key := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
 			for _, child := range asList(s[key]) {
 				look(child, behind)

@@ -43,6 +43,7 @@ type streamChecker struct {
 }
 
 func (c *streamChecker) checkEvent(e llm.Event) {
+	// Blocks begin, grow and end; a result follows its call; at the end no block is open.
 	switch e := e.(type) {
 	case llm.TextStart:
 		c.beginBlock("text " + e.ID)

@@ -11,6 +11,7 @@ import (
 
 func (p *performance) playCall(ctx context.Context, s Step) error {
 	c := s.Call
+	// A call without an id gets one that is unique in the script.
 	p.calls++
 	id := c.ID
 	if id == "" {
@@ -20,6 +21,7 @@ func (p *performance) playCall(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
+	// Stream the input, or half of it if the call is cut.
 	if err := p.emit(ctx, llm.ToolInputStart{ID: id, Name: c.Name}); err != nil {
 		return err
 	}
@@ -34,12 +36,14 @@ func (p *performance) playCall(ctx context.Context, s Step) error {
 	if err := p.emit(ctx, llm.ToolInputEnd{ID: id}); err != nil {
 		return err
 	}
+	// Emit the complete call. Arguments that are not an object are reported with it.
 	e := llm.ToolCallEvent{
 		ID: id, Name: c.Name, Raw: raw, Invalid: checkObject(raw), Hosted: c.Hosted != nil, Metadata: s.Metadata,
 	}
 	if e.Invalid == "" {
 		e.Input = jsontext.Value(raw)
 	}
+	// A hosted call is followed by its result.
 	if err := p.emit(ctx, e); err != nil || c.Hosted == nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 // playFault ends the turn with f. It always returns an error.
 func (p *performance) playFault(ctx context.Context, f Fault) error {
+	// Faults before the stream of events opens.
 	switch f.Kind {
 	case FaultConnectHang:
 		return waitForEnd(ctx)
@@ -31,6 +32,7 @@ func (p *performance) playFault(ctx context.Context, f Fault) error {
 		}
 		return refusal
 	}
+	// Faults of an open stream.
 	if err := p.open(ctx); err != nil {
 		return err
 	}

@@ -43,9 +43,11 @@ func seqsOf(rows []store.EventRow) []int64 {
 }
 
 func testEvents(t *testing.T, s store.Store) {
+	// A log that does not exist has no head.
 	checkEqual(
 		t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1),
 	)
+	// Positions grow across sessions.
 	full := newRow("ses_a", 0)
 	full.Private = jsontext.Value(`{"epoch":1}`)
 	var first, second int64
@@ -59,6 +61,7 @@ func testEvents(t *testing.T, s store.Store) {
 	if first < 1 || second <= first {
 		t.Errorf("positions are %d, then %d", first, second)
 	}
+	// A row is read with everything that was written, and with its position.
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 9) })
 	view(t, s, func(r store.Reader) error {
 		rows, err := r.Events("ses_a", -1, 1)
@@ -66,6 +69,7 @@ func testEvents(t *testing.T, s store.Store) {
 		checkEqual(t, "first event", rows, []store.EventRow{full})
 		return err
 	})
+	// Ranges: after is exclusive, and limit 0 is unlimited.
 	for _, tt := range []struct {
 		after int64
 		limit int
@@ -83,6 +87,7 @@ func testEvents(t *testing.T, s store.Store) {
 		)
 		checkEqual(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqsOf(rows), tt.want)
 	}
+	// Another session has no events. The head is the seq of the last event.
 	none := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_none", -1, 0) })
 	checkEqual(t, "events of nothing", none, []store.EventRow{})
 	checkEqual(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(9))
@@ -90,6 +95,7 @@ func testEvents(t *testing.T, s store.Store) {
 
 // A log may begin at any seq with the event that creates the session.
 func testLateStart(t *testing.T, s store.Store) {
+	// Begin at seq 7.
 	created := newRow("ses_a", 7)
 	created.Kind = session.KindCreated
 	update(t, s, func(tx store.Tx) error {
@@ -98,6 +104,7 @@ func testLateStart(t *testing.T, s store.Store) {
 		}
 		return appendEvents(tx, "ses_a", 3)
 	})
+	// Ranges before, across and after the beginning.
 	for _, tt := range []struct {
 		after int64
 		limit int
@@ -114,6 +121,7 @@ func testLateStart(t *testing.T, s store.Store) {
 		checkEqual(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqsOf(rows), tt.want)
 	}
 	checkEqual(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(10))
+	// A session that has events cannot be created again, even at a later seq.
 	created.Seq = 12
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		_, err := tx.InsertEvent(created)
@@ -152,6 +160,7 @@ func testEventsRefused(t *testing.T, s store.Store) {
 }
 
 func testEventsOfKinds(t *testing.T, s store.Store) {
+	// Write three kinds in turn, and another session between them.
 	update(t, s, func(tx store.Tx) error {
 		for id, kinds := range map[session.ID][]session.Kind{
 			"ses_a": {session.KindCreated, session.KindPrompted, session.KindRenamed},
@@ -167,6 +176,7 @@ func testEventsOfKinds(t *testing.T, s store.Store) {
 		}
 		return appendEvents(tx, "ses_b", 3)
 	})
+	// Limits count matching events only, and unknown kinds match nothing.
 	view(t, s, func(r store.Reader) error {
 		one, err := r.Events("ses_a", 4, 3, session.KindPrompted)
 		checkEqual(t, "of one kind", seqsOf(one), []int64{7, 10, 13})
@@ -185,7 +195,9 @@ func testEventsOfKinds(t *testing.T, s store.Store) {
 }
 
 func testFeed(t *testing.T, s store.Store) {
+	// An empty feed begins at position 0.
 	checkEqual(t, "feed head of nothing", get(t, s, feedHead), int64(0))
+	// Write two sessions in turn.
 	for range 3 {
 		update(t, s, func(tx store.Tx) error {
 			for _, id := range []session.ID{"ses_a", "ses_b"} {
@@ -196,6 +208,7 @@ func testFeed(t *testing.T, s store.Store) {
 			return nil
 		})
 	}
+	// Read the feed in pages. Positions grow strictly.
 	view(t, s, func(r store.Reader) error {
 		var all []store.EventRow
 		after := int64(0)
@@ -215,6 +228,7 @@ func testFeed(t *testing.T, s store.Store) {
 			}
 			all = append(all, page...)
 		}
+		// Kinds filter the feed as they filter a log.
 		none, err := r.Events("", 0, 0, session.KindDeleted)
 		checkEqual(t, "of another kind", seqsOf(none), []int64{})
 		if err != nil {
@@ -225,6 +239,7 @@ func testFeed(t *testing.T, s store.Store) {
 		if err != nil {
 			return err
 		}
+		// The feed is complete, and each session's events are in order.
 		head, err := r.Head("")
 		if head != after || len(all) != 12 {
 			t.Errorf("%d events to position %d, feed head %d", len(all), after, head)

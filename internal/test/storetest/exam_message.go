@@ -18,6 +18,7 @@ func headOf(id session.MessageID, t session.MessageType, seq int64) session.Head
 
 // oneOfEach returns a message of every type, with seq 0, 2, 4, …
 func oneOfEach() []session.Message {
+	// Two shells share a call, so that the newest one of a call can be asked for.
 	cost := session.Dollar / 7
 	return []session.Message{
 		&session.User{
@@ -63,6 +64,7 @@ func putAll(id session.ID, messages []session.Message) func(store.Tx) error {
 }
 
 func testMessages(t *testing.T, s store.Store) {
+	// Put messages with and without their encoded form, and one in another session.
 	want := oneOfEach()
 	update(t, s, putAll("ses_a", want[:4]))
 	update(t, s, func(tx store.Tx) error {
@@ -75,6 +77,7 @@ func testMessages(t *testing.T, s store.Store) {
 		return nil
 	})
 	update(t, s, putAll("ses_b", []session.Message{&session.User{Head: headOf("msg_b", session.TypeUser, 3)}}))
+	// Read all, each one, and the stored forms.
 	view(t, s, func(r store.Reader) error {
 		all, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 		checkEqual(t, "all", all, want)
@@ -105,6 +108,7 @@ func testMessages(t *testing.T, s store.Store) {
 		return errors.Join(err, rawErr)
 	})
 
+	// Replace a message.
 	changed := want[6].(*session.Assistant)
 	changed.Content[0].(*session.Text).Text = "hello, world"
 	changed.Time.Completed = 500
@@ -116,6 +120,7 @@ func testMessages(t *testing.T, s store.Store) {
 	)
 	checkEqual(t, "replaced", got, session.Message(changed))
 
+	// Delete the newest messages, one in the middle, and the rest.
 	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", 12, 0) })
 	left := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
@@ -137,6 +142,7 @@ func testMessages(t *testing.T, s store.Store) {
 }
 
 func testMessageQueries(t *testing.T, s store.Store) {
+	// Ranges, types and calls, each in both forms.
 	update(t, s, putAll("ses_a", oneOfEach()))
 	for _, tt := range []struct {
 		q    store.MessageQuery
@@ -174,6 +180,7 @@ func testMessageQueries(t *testing.T, s store.Store) {
 		checkEqual(t, fmt.Sprintf("%+v", tt.q), got, tt.want)
 		checkEqual(t, fmt.Sprintf("raw %+v", tt.q), raws, tt.want)
 	}
+	// Look up single messages by type, id and call.
 	view(t, s, func(r store.Reader) error {
 		newest, err := rowOrZero(store.NewestMessage(r, "ses_a", session.TypeShell))
 		checkEqual(t, "newest shell", newest.Meta().ID, session.MessageID("msg_9"))
@@ -244,6 +251,7 @@ func testUnknownFields(t *testing.T, s store.Store) {
 }
 
 func testInbox(t *testing.T, s store.Store) {
+	// Put inputs in two sessions.
 	put := func(id session.MessageID, owner session.ID, d session.Delivery, order, admitted int64) *session.Input {
 		in := &session.Input{
 			ID: id, SessionID: owner, Delivery: d, Order: order, AdmittedSeq: admitted,
@@ -256,6 +264,7 @@ func testInbox(t *testing.T, s store.Store) {
 	b := put("b", "ses_a", session.Queue, 3, 6)
 	c := put("c", "ses_a", session.Queue, 5, 4)
 	put("d", "ses_b", session.Queue, 0, 0)
+	// Lists are sorted by order, then by the seq of admission.
 	list := func(d session.Delivery, limit int) []*session.Input {
 		return get(
 			t, s, func(r store.Reader) ([]*session.Input, error) { return store.PendingInputs(r, "ses_a", d, limit) },
@@ -265,6 +274,7 @@ func testInbox(t *testing.T, s store.Store) {
 	checkEqual(t, "queued", list(session.Queue, 0), []*session.Input{b, c})
 	checkEqual(t, "steers", list(session.Steer, 0), []*session.Input{a})
 	checkEqual(t, "limited", list("", 1), []*session.Input{b})
+	// A promoted input leaves the lists, and a changed one moves.
 	b.PromotedSeq = new(int64(9))
 	c.Order, c.Delivery = 7, session.Steer
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.PutInput(b), tx.PutInput(c)) })
@@ -273,6 +283,7 @@ func testInbox(t *testing.T, s store.Store) {
 		t, "promoted",
 		get(t, s, func(r store.Reader) (*session.Input, error) { return rowOrZero(store.FindInput(r, "b")) }), b,
 	)
+	// An id belongs to one session until it is deleted.
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutInput(&session.Input{ID: "a", SessionID: "ses_b"})
 	})
@@ -309,6 +320,7 @@ func testEpochs(t *testing.T, s store.Store) {
 }
 
 func testAsks(t *testing.T, s store.Store) {
+	// Put two requests of one session and one of another.
 	put := func(id session.AskID, owner session.ID, seq, time int64) *store.AskRow {
 		a := &store.AskRow{Seq: seq, PendingAsk: session.PendingAsk{
 			ID: id, SessionID: owner, Action: "edit", Resources: []string{"a", "b"}, Metadata: jsontext.Value(`{"diff":"x"}`),
@@ -320,6 +332,7 @@ func testAsks(t *testing.T, s store.Store) {
 	second := put("per_1", "ses_a", 7, 20)
 	first := put("per_2", "ses_a", 5, 30) // the clock stepped back between them
 	other := put("per_3", "ses_b", 5, 20)
+	// One session's are sorted by seq, those of all by time.
 	list := func(id session.ID, pending bool) []*store.AskRow {
 		return get(t, s, func(r store.Reader) ([]*store.AskRow, error) {
 			return r.Asks(store.AskQuery{SessionID: id, Pending: pending})
@@ -327,6 +340,7 @@ func testAsks(t *testing.T, s store.Store) {
 	}
 	checkEqual(t, "of one session", list("ses_a", false), []*store.AskRow{first, second})
 	checkEqual(t, "of all", list("", true), []*store.AskRow{second, other, first})
+	// A reply removes a request from the pending ones only.
 	second.Reply, second.Message, second.By = session.ReplyReject, "no", "user"
 	update(t, s, func(tx store.Tx) error { return tx.PutAsk(second) })
 	checkEqual(t, "pending", list("ses_a", true), []*store.AskRow{first})
@@ -341,6 +355,7 @@ func testAsks(t *testing.T, s store.Store) {
 	); a != nil {
 		t.Errorf("there is an ask %v", a)
 	}
+	// An id belongs to one session.
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "per_1", SessionID: "ses_b"}})
 	})
@@ -350,6 +365,7 @@ func testAsks(t *testing.T, s store.Store) {
 }
 
 func testApprovals(t *testing.T, s store.Store) {
+	// Put two projects' approvals, one twice and one under another id: equal approvals are stored once.
 	a := store.Approval{ID: "a", ProjectID: "p", Action: "edit", Resource: "*", Lifetime: "project", Time: 2}
 	b := store.Approval{ID: "b", ProjectID: "q", Action: "edit", Resource: "*", Lifetime: "project", Time: 1}
 	held := a // the same for a shorter time is another approval
@@ -368,16 +384,20 @@ func testApprovals(t *testing.T, s store.Store) {
 	}
 	checkEqual(t, "all", list(""), []store.Approval{b, a, held})
 	checkEqual(t, "of one project", list("p"), []store.Approval{a, held})
+	// A session's approval ends with the session.
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_a") })
 	checkEqual(t, "after the deletion of their session", list("p"), []store.Approval{a})
+	// An id stands for one approval.
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutApproval(store.Approval{ID: "a", ProjectID: "r"})
 	})
 	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 		t.Errorf("a used id: %v", err)
 	}
+	// A deletion reports whether the approval existed.
 	var existed []bool
 	update(t, s, func(tx store.Tx) error {
+		// A transaction that runs again begins with an empty result.
 		existed = existed[:0]
 		for range 2 {
 			ok, err := tx.DeleteApproval("a")

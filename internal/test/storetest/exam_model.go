@@ -30,6 +30,7 @@ func (m model) clone() model {
 func testModel(t *testing.T, s store.Store) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		// Each round has sessions of its own, because the store keeps those of the rounds before.
 		round++
 		m := model{
 			messages: map[session.MessageID]session.Synthetic{},
@@ -39,6 +40,7 @@ func testModel(t *testing.T, s store.Store) {
 		for i := range 3 {
 			m.sessions = append(m.sessions, session.ID(fmt.Sprintf("ses_%d_%d", round, i)))
 		}
+		// Draw a transaction and make it in a copy of the model; some fail.
 		for range rapid.IntRange(1, 8).Draw(rt, "transactions") {
 			next := m.clone()
 			keep := rapid.IntRange(0, 4).Draw(rt, "fails") > 0
@@ -57,6 +59,7 @@ func testModel(t *testing.T, s store.Store) {
 				}
 				return nil
 			})
+			// A failed transaction leaves the model and the store as they were.
 			if keep != (err == nil) {
 				rt.Fatalf("update: %v", err)
 			}
@@ -74,6 +77,7 @@ func testModel(t *testing.T, s store.Store) {
 func (m *model) drawStep(rt *rapid.T, round int) func(store.Tx) error {
 	n := rapid.IntRange(0, 5).Draw(rt, "n")
 	owner := m.sessions[n%3] // an id belongs to one session
+	// Put or delete messages, inputs and requests, or delete a session. Messages are put most often.
 	switch rapid.IntRange(0, 7).Draw(rt, "step") {
 	case 0, 1:
 		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))

@@ -36,6 +36,7 @@ func getSession(t *testing.T, s store.Store, id session.ID) *session.Session {
 }
 
 func testSession(t *testing.T, s store.Store) {
+	// Put a session that does not exist yet.
 	if got := getSession(t, s, "ses_full"); got != nil {
 		t.Errorf("there is a session %v", got)
 	}
@@ -43,6 +44,7 @@ func testSession(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
 	checkEqual(t, "stored", getSession(t, s, want.ID), want)
 
+	// Each change is seen by all ways to read and to list.
 	for _, change := range []func(*session.Session){
 		func(x *session.Session) { x.Title, x.Time.Updated = "other", 30 },
 		func(x *session.Session) { x.Location.Directory, x.Subpath, x.ProjectID = "/elsewhere", "", "prj2" },
@@ -59,6 +61,7 @@ func testSession(t *testing.T, s store.Store) {
 			})
 		})
 		checkEqual(t, "listed by what it is now", listed, []*session.Session{want})
+		// The stored form comes with the times that lists are sorted by.
 		for _, recent := range []bool{false, true} {
 			raw := get(t, s, func(r store.Reader) ([]store.RawSession, error) {
 				return r.RawSessions(store.SessionQuery{ProjectID: want.ProjectID, Archived: true, Recent: recent})
@@ -74,11 +77,13 @@ func testSession(t *testing.T, s store.Store) {
 			checkEqual(t, "as it is stored", opened, want)
 		}
 	}
+	// A reader's copy is its own.
 	getSession(t, s, want.ID).Permission[0].Action = "changed"
 	checkEqual(t, "after a reader changed its copy", getSession(t, s, want.ID), want)
 }
 
 func testSessionFilters(t *testing.T, s store.Store) {
+	// Each session differs from the default in what one filter looks at.
 	put := func(id session.ID, f func(*session.Session)) func(store.Tx) error {
 		return func(tx store.Tx) error {
 			x := &session.Session{
@@ -100,6 +105,7 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	} {
 		update(t, s, put(id, func(x *session.Session) { x.ProjectID, x.Location.Directory = "global", directory }))
 	}
+	// Every filter, in both orders.
 	root, parent := session.ID(""), session.ID("a")
 	for _, tt := range []struct {
 		name string
@@ -148,6 +154,7 @@ func testSessionFilters(t *testing.T, s store.Store) {
 
 // The cost of all sessions below one counts, however deep they are, archived ones too; a circle of parents ends.
 func testDescendants(t *testing.T, s store.Store) {
+	// A chain, a branch of it, a circle, and a session apart.
 	const depth = 100
 	parents := map[session.ID]session.ID{"sibling": "s1", "circle": "round", "round": "circle", "apart": ""}
 	for i := range depth {
@@ -165,6 +172,7 @@ func testDescendants(t *testing.T, s store.Store) {
 		}
 		return nil
 	})
+	// Sums count each descendant once.
 	for id, below := range map[session.ID]int64{
 		"s0": depth + 1, "s1": depth, "s99": 1, "s100": 0, "apart": 0, "circle": 2,
 	} {
@@ -189,6 +197,7 @@ func idsOf(list []*session.Session) []session.ID {
 
 // Pages in both directions, with times that are equal, negative and extreme.
 func testSessionPages(t *testing.T, s store.Store) {
+	// The order is that of time, then of the id.
 	var all []session.ID
 	update(t, s, func(tx store.Tx) error {
 		for i, created := range []int64{-7, 0, 5, 5, 5, 5, 6, 6, 1 << 50} {
@@ -204,6 +213,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 		}
 		return nil
 	})
+	// Follow the pages to the end, under each filter.
 	for _, q := range []store.SessionQuery{{}, {ProjectID: "p"}, {Directory: "/d"}, {ParentID: new(session.ID)}} {
 		for _, oldest := range []bool{true, false} {
 			q.Oldest, q.Limit, q.After = oldest, 2, nil
@@ -224,6 +234,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 			checkEqual(t, fmt.Sprintf("%+v", q), got, want)
 		}
 	}
+	// An anchor need not be a session that exists.
 	q := store.SessionQuery{After: &store.SessionAnchor{Created: 5, ID: "ses_3x"}, Limit: 2} // no such session
 	page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 	checkEqual(t, "after a place that no session has", idsOf(page), []session.ID{"ses_3", "ses_2"})
@@ -231,6 +242,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 
 // What changed last comes first; sessions that changed in one minute, and at one time, are in order too.
 func testRecentSessions(t *testing.T, s store.Store) {
+	// The sessions changed hours apart, in one minute, and at one time.
 	put := func(id session.ID, p session.ProjectID, updated int64) {
 		update(t, s, func(tx store.Tx) error {
 			return tx.PutSession(&session.Session{
@@ -246,6 +258,7 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	put("d", "p", hour+1)
 	put("e", "p", 2*hour)
 	put("f", "p", 1)
+	// Lists, filters and limits by the time of the last change.
 	list := func(q store.SessionQuery) []session.ID {
 		q.Recent = true
 		return idsOf(get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) }))
@@ -260,6 +273,7 @@ func testRecentSessions(t *testing.T, s store.Store) {
 		t, "between", list(store.SessionQuery{ProjectID: "p", Since: hour, Before: 2 * hour, Limit: 2}),
 		[]session.ID{"d", "b"},
 	)
+	// A change moves a session within its minute and to another one.
 	put("a", "p", hour+2) // in the same minute
 	put("f", "p", 10*hour)
 	checkEqual(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
@@ -286,6 +300,7 @@ func testRecentSearch(t *testing.T, s store.Store, q store.SessionQuery) {
 // What changed last comes first however sessions have changed: never since they were made, within a minute, back in
 // time.
 func testRecentChanges(t *testing.T, s store.Store) {
+	// A fixed seed makes failures repeatable; few ids and times make collisions likely.
 	const hour = int64(3_600_000)
 	r := rand.New(rand.NewPCG(1, 2))
 	rows := map[session.ID]*session.Session{}
@@ -302,6 +317,7 @@ func testRecentChanges(t *testing.T, s store.Store) {
 		}
 		return nil
 	}
+	// After each transaction, every limit must agree with the sorted rows.
 	for range 6 {
 		update(t, s, change)
 		all := slices.SortedFunc(maps.Values(rows), func(a, b *session.Session) int {
@@ -356,6 +372,7 @@ func testUnfinished(t *testing.T, s store.Store) {
 }
 
 func testDeleteSession(t *testing.T, s store.Store) {
+	// Give a session rows of each kind.
 	fill := func(tx store.Tx, id session.ID) error {
 		if err := appendEvents(tx, id, 3); err != nil {
 			return err
@@ -382,6 +399,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 		}
 		return tx.AddSpend(store.Spend{SessionID: id, Seq: 1, Time: 1})
 	}
+	// Count what is left of each kind.
 	count := func(id session.ID) []int {
 		return get(t, s, func(r store.Reader) ([]int, error) {
 			events, _ := r.Events(id, -1, 0)
@@ -395,6 +413,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 			return []int{len(events), has[row], len(messages), len(inputs), has[epoch], len(asks), len(spent)}, err
 		})
 	}
+	// Fill two and delete one, of which the spend remains.
 	for _, id := range []session.ID{"a", "b"} {
 		update(t, s, func(tx store.Tx) error { return fill(tx, id) })
 	}
@@ -402,6 +421,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("a") })
 	checkEqual(t, "deleted", count("a"), []int{0, 0, 0, 0, 0, 0, 1})
 	checkEqual(t, "untouched", count("b"), []int{3, 1, 1, 1, 1, 1, 1})
+	// A new session may use the ids of the deleted one.
 	update(t, s, func(tx store.Tx) error { return fill(tx, "a") }) // all its ids are free again
 	checkEqual(t, "made again", count("a"), []int{3, 1, 1, 1, 1, 1, 1})
 }

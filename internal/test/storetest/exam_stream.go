@@ -45,6 +45,7 @@ func textsOf(t *testing.T, s store.Store, text, input string) {
 
 func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	t.Helper()
+	// Read the turn in each way.
 	one, err := rowOrZero(store.FindMessage(r, "ses_a", "msg_a"))
 	if err != nil {
 		return err
@@ -65,6 +66,7 @@ func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	if err != nil {
 		return err
 	}
+	// All ways apply the checkpoints.
 	for how, m := range map[string]session.Message{"one": one, "newest": newest, "all": all[0], "raw": unread} {
 		a := m.(*session.Assistant)
 		checkEqual(
@@ -72,6 +74,7 @@ func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 			[]string{text, input},
 		)
 	}
+	// The raw form is that of the encoder.
 	again, err := encode(one)
 	checkEqual(t, "the bytes", string(raw[0].Data), string(again))
 	return err

@@ -176,6 +176,7 @@ func testContexts(t *testing.T, s store.Store) {
 
 // Many writers at once: every transaction is whole, and the order of each writer is kept.
 func testSharedCommits(t *testing.T, s store.Store) {
+	// Several writers share each session; a log of its own shows the order of each writer.
 	const writers, each = 16, 25
 	var all sync.WaitGroup
 	for w := range writers {
@@ -201,6 +202,7 @@ func testSharedCommits(t *testing.T, s store.Store) {
 			}
 		})
 	}
+	// The two events of a transaction are neighbours in the log and in the feed.
 	all.Wait()
 	for i := range 4 {
 		id := session.ID(fmt.Sprintf("ses_%d", i))
@@ -218,6 +220,7 @@ func testSharedCommits(t *testing.T, s store.Store) {
 
 // Transactions that fail, panic or refuse an event do not touch those that share their commit.
 func testFailedNeighbours(t *testing.T, s store.Store) {
+	// Block the writer, so that the transactions wait and share a commit.
 	var all sync.WaitGroup
 	var good atomic.Int64
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -229,6 +232,7 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 		})
 	})
 	<-begun
+	// A quarter succeeds, the others return an error, panic, or repeat a seq.
 	for i := range 60 {
 		all.Go(func() {
 			id := session.ID(fmt.Sprintf("ses_%d", i))
@@ -257,6 +261,7 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 	}
 	close(release)
 	all.Wait()
+	// Only the good ones left events.
 	for i := range 60 {
 		want := int64(-1)
 		if i%4 == 0 {
@@ -273,6 +278,7 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 }
 
 func testReadersBesideWriters(t *testing.T, s store.Store) {
+	// Each view must show whole transactions, and never an older state than the view before.
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 6 {
@@ -303,6 +309,7 @@ func testReadersBesideWriters(t *testing.T, s store.Store) {
 			}
 		})
 	}
+	// Write two events at a time, so that a whole transaction leaves an odd head.
 	for range 100 {
 		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 2) })
 	}

@@ -238,6 +238,7 @@ func (r reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
 }
 
 func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
+	// Collect from the session of the id, the one in the query, or all.
 	var rows []*askRow
 	collect := func(_ session.ID, h *home) {
 		for _, row := range h.asks {
@@ -255,6 +256,7 @@ func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	} else {
 		collect(id, r.homeOf(id))
 	}
+	// Sort one session's by seq. Seqs of several sessions are not comparable, so time comes first.
 	slices.SortFunc(rows, func(a, b *askRow) int {
 		within := cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id))
 		if id != "" {
@@ -262,6 +264,7 @@ func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 		}
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.session, b.session), within)
 	})
+	// Decode, so that callers get copies.
 	out := []*store.AskRow{}
 	for _, row := range rows {
 		ask, err := decode[store.AskRow](row.data)

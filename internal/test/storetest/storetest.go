@@ -22,6 +22,7 @@ type Subject struct {
 
 // Run tests the stores that open returns: an empty one per call, which Run closes.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
+	// From single rows to whole transactions. Each part has a store of its own.
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, store.Store)

@@ -96,6 +96,7 @@ func (t *tx) SetUnfinished(id session.ID, unfinished bool) error {
 }
 
 func (t *tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value, through int64) error {
+	// Check what a database would check by its keys and by the given encoding.
 	head := m.Meta()
 	if owner, used := t.s.messages.get(head.ID); used && owner != id {
 		return session.Conflict("message", string(head.ID), "is used by another session")
@@ -107,6 +108,7 @@ func (t *tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value,
 	if stored != nil && !bytes.Equal(stored, data) {
 		return fmt.Errorf("put message %s: its stored form is %s, not %s", head.ID, data, stored)
 	}
+	// Make the row, with the columns that queries look at.
 	row := &messageRow{
 		RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data},
 		through:    store.CheckpointSeq(m, through),
@@ -114,6 +116,7 @@ func (t *tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value,
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
 	}
+	// Insert or replace by seq. Slices are cloned before a write, because earlier snapshots share them.
 	h := t.editHome(id)
 	i, found := slices.BinarySearchFunc(
 		h.messages, row, func(a, b *messageRow) int { return cmp.Compare(a.Seq, b.Seq) },

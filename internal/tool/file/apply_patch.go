@@ -206,6 +206,7 @@ var changeTypes = map[string]string{"A": "add", "M": "update", "D": "delete"}
 // applyTo applies the section to the file it names (from) and the file it writes (to), which differ for a move. It
 // returns the letter of the change for the result.
 func (h patchSection) applyTo(from, to *fileStep) (letter string, err error) {
+	// Additions and deletions do not depend on the text.
 	switch {
 	case h.kind == sectionAdd:
 		letter = "A"
@@ -222,6 +223,7 @@ func (h patchSection) applyTo(from, to *fileStep) (letter string, err error) {
 	case workpath.IsBinary(from.after):
 		return "", tool.Failf("%s is a binary file; it is not patched as text.", from.path.Abs)
 	}
+	// Apply the chunks. A patch without effect is reported, because the model expects a change.
 	content, err := applyChunks(from.path.Abs, string(from.after), h.chunks)
 	if err != nil {
 		return "", err
@@ -232,6 +234,7 @@ func (h patchSection) applyTo(from, to *fileStep) (letter string, err error) {
 	if len(h.chunks) == 0 {
 		content = string(from.after) // a move alone keeps the file as it is, also without a newline at its end
 	}
+	// Write the result. A move gives the new file the mode and owner of the old one, and removes that.
 	to.after, to.removed = []byte(content), false
 	if to != from {
 		to.template = from.before.info

@@ -92,6 +92,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 // newlines, so it is about as fast as the disk.
 func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, err error) {
 	within := false // a line without its end was read
+	// Each round skips what is buffered, or the part of it that ends with the last line to skip.
 	for passed < want {
 		if ctx.Err() != nil {
 			return passed, context.Cause(ctx)

@@ -81,10 +81,12 @@ var gitWriters = map[string]string{
 func (g gitCall) writesSettings(settings string) bool {
 	operands := g.listOperands()
 	first := append(operands, "")[0]
+	// Branches that follow a remote one are entries in the settings.
 	follows := func(word string) bool { // a new branch follows a branch of a remote from which it starts
 		remote, _, below := strings.Cut(word, "/")
 		return below && !g.hasOption("--no-track") && strings.Contains(settings, `[remote "`+remote+`"]`)
 	}
+	// Commands whose effect depends on options or operands come first; the others are in gitWriters.
 	switch g.name {
 	case "config":
 		return len(g.args) > 1 && !slices.ContainsFunc(g.args, func(arg string) bool {

@@ -154,6 +154,7 @@ func (h *holder) allowAccess() error {
 // moveToFolder moves the file, the link or the directory of the holder to a new folder in dir and returns its path
 // there. Across file systems it makes a copy first.
 func (h *holder) moveToFolder(dir string) (string, error) {
+	// Look at the path. Its parent may deny access until its mode is changed.
 	info, err := h.parent.Lstat(h.name)
 	if errors.Is(err, fs.ErrPermission) && h.allowAccess() == nil {
 		info, err = h.parent.Lstat(h.name)
@@ -161,6 +162,7 @@ func (h *holder) moveToFolder(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Make a new folder, so that equal names do not meet.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("the folder for it cannot be made: %v", err) //nolint:errorlint // not of the path
 	}
@@ -169,6 +171,7 @@ func (h *holder) moveToFolder(dir string) (string, error) {
 		return "", err
 	}
 	to := filepath.Join(dir, h.name)
+	// Rename it, or copy and remove it if the file systems differ.
 	move := func() error {
 		if renameFrom(h.parent, h.name, to) == nil {
 			return nil
@@ -181,6 +184,7 @@ func (h *holder) moveToFolder(dir string) (string, error) {
 	if info.IsDir() && info.Mode().Perm()&0o700 != 0o700 { // a directory without these cannot be moved
 		_ = h.parent.Chmod(h.name, info.Mode().Perm()|0o700)
 	}
+	// A parent that denies the removal is made accessible for a second try.
 	if err = move(); errors.Is(err, fs.ErrPermission) && h.allowAccess() == nil {
 		err = move()
 	}

@@ -39,6 +39,7 @@ var errTooLarge = errors.New("it is larger than " + savedLimits)
 
 // saveTree returns a copy of what a path leads to, and its size in bytes.
 func saveTree(path string) (t SavedTree, size int, err error) {
+	// Resolve the path. A link is recorded with its target; one to nothing has no content.
 	t.Link, _ = os.Readlink(path)
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -49,6 +50,7 @@ func saveTree(path string) (t SavedTree, size int, err error) {
 		return t, 0, err
 	}
 	defer func() { _ = root.Close() }()
+	// Copy the tree within the limits of files and bytes.
 	base := filepath.Base(target)
 	err = fs.WalkDir(root.FS(), base, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || len(t.Files) == maxSavedFiles {
@@ -65,6 +67,7 @@ func saveTree(path string) (t SavedTree, size int, err error) {
 		if !utf8.ValidString(name) {
 			return errors.New("its name is no text")
 		}
+		// Keep the metadata of each entry, with the content of files and the target of links.
 		f := SavedFile{Name: rel, Mode: info.Mode(), Owner: findOwner(info)}
 		switch {
 		case f.Mode&fs.ModeSymlink != 0:

@@ -109,6 +109,7 @@ type foundFile struct {
 
 // findFiles returns the most recently changed files that match, at most maxFound, and the number of all that match.
 func findFiles(ctx context.Context, p workpath.Path, pattern filePattern) ([]foundFile, int, error) {
+	// Open the directory that is searched, with its ignore rules.
 	if err := p.RequireDir(); err != nil {
 		return nil, 0, err
 	}
@@ -118,6 +119,7 @@ func findFiles(ctx context.Context, p workpath.Path, pattern filePattern) ([]fou
 	}
 	defer tree.closeHandles()
 	tree.hidden = pattern.hidden
+	// Collect the matches. They are cut to the newest from time to time, so that memory stays bounded.
 	var mu sync.Mutex // guards found and total
 	var found []foundFile
 	total := 0

@@ -184,6 +184,7 @@ type scanTarget struct {
 // scanFile returns the matching lines of a file, at most maxMatches+1. A binary file has none; a file that begins with
 // a UTF-16 byte order mark is converted.
 func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]match, error) {
+	// Search block by block. A block begins with the rest of the one before: its last, incomplete line.
 	held, ok := q.buffers.Get().(*buffers)
 	if !ok {
 		return nil, nil
@@ -199,6 +200,7 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 		read, err := io.ReadAtLeast(f, buf[n:], readSize(len(buf)-n, what.size, first))
 		n += read
 		last := err != nil || n < len(buf) // the end of the file, or of its readable part
+		// The first block shows the encoding, and whether the file is binary.
 		if first {
 			if big, ok := detectUTF16(buf[:n]); ok && !what.decoded {
 				text := newUTF16Reader(io.MultiReader(bytes.NewReader(buf[2:n]), f), big)
@@ -211,6 +213,7 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 		if first && workpath.IsBinary(buf[:n]) {
 			return nil, nil
 		}
+		// Search up to the last newline, unless this is the end or the line fills the block.
 		end := n
 		if !last {
 			if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
@@ -225,6 +228,7 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 		if last || len(found) > maxMatches {
 			return found, nil
 		}
+		// Move the rest to the front.
 		line += bytes.Count(buf[:end], []byte{'\n'})
 		n = copy(buf, buf[end:n])
 	}

@@ -75,6 +75,7 @@ var errRipgrep = errors.New("ripgrep failed")
 // visitNamed calls visit for each file that the program names and that is not ignored, from several goroutines. The
 // error is errRipgrep if files may be missing.
 func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(rel string) error) error {
+	// Start the program with limits of time and memory, and without the user's environment.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bounded, end := context.WithTimeoutCause(ctx, ripgrepTime, errRipgrep)
@@ -91,6 +92,7 @@ func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(r
 		return errRipgrep
 	}
 	limitMemory(cmd.Process.Pid)
+	// Visit the names while the program runs.
 	found := make(chan string, 64) // one large file must not block the program
 	var all sync.WaitGroup
 	rules := t.newRuleCache()
@@ -106,9 +108,11 @@ func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(r
 			}
 		})
 	}
+	// Read all names, then wait for the visits.
 	err = readCandidates(ctx, names, found)
 	close(found)
 	all.Wait()
+	// An error of a visit, or the end of the caller's context, comes before the program's.
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

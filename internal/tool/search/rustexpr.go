@@ -12,6 +12,7 @@ import (
 // invalid byte as U+FFFD, and a search here skips a byte order mark at the beginning of a file. Classes and folded
 // letters are written out, because the two languages define \w, \d and case by different tables.
 func rustExpression(re *syntax.Regexp) string {
+	// Leaves come first, then repetitions and groups, which are translated recursively.
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		return "(?:)"

@@ -77,6 +77,7 @@ func (t *searchTree) startRules() *ignoreRules {
 // with slashes. An error of visit ends the walk and is returned; errLimit is returned as nil. Unreadable directories
 // are skipped.
 func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.DirEntry) error) error {
+	// A directory's rules are stored before its entries are visited, maybe by another goroutine.
 	top := filepath.Join(t.dir, filepath.FromSlash(t.start))
 	var dirs sync.Map // real path of a directory -> its *ignoreRules
 	dirs.Store(top, t.startRules())
@@ -87,6 +88,7 @@ func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.
 		if err != nil || name == top {
 			return nil
 		}
+		// The rules of the parent apply. Without them, the entry is left out.
 		up, ok := dirs.Load(filepath.Dir(name))
 		rules, isRules := up.(*ignoreRules)
 		if !ok || !isRules {
@@ -94,6 +96,7 @@ func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.
 		}
 		rel, _ := workpath.RelativeTo(t.dir, name)
 		rel = filepath.ToSlash(rel)
+		// Skip what is ignored, note the rules of directories, and visit regular files.
 		if t.isSkipped(rules, rel, e.IsDir()) {
 			if e.IsDir() {
 				return fastwalk.SkipDir

@@ -138,6 +138,7 @@ func (q Query) withDefaults() Query {
 
 // search queries the service. Its errors never contain the key or text of the service.
 func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
+	// Call the service's tool by MCP, without a handshake: a single request is enough.
 	body := tool.EncodeObject(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": t.Tool, "arguments": t.Arguments(q)},
@@ -149,6 +150,7 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	req.Header = t.Header.Clone()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	// Send it and accept only status 200.
 	transport := t.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -161,6 +163,7 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	if res.StatusCode != http.StatusOK {
 		return "", tool.Failf("%s answered with status %s.", t.Name, res.Status)
 	}
+	// Read the response, one byte more than the limit to detect that it is exceeded.
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxFound+1))
 	switch {
 	case err != nil:

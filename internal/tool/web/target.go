@@ -23,6 +23,7 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, tool.Failf("The URL is %d bytes long, the limit is %d.", len(raw), maxURL)
 	}
+	// Accept only http and https, without credentials.
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
 		return nil, tool.Failf("The URL is invalid.")
@@ -34,6 +35,7 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, tool.Failf("The URL contains a user name or a password, which are not sent.")
 	}
+	// Normalize the host. Localhost is treated as the address that it stands for.
 	host, err := normalizeHost(u.Hostname())
 	if err != nil {
 		return nil, err
@@ -42,12 +44,14 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if err != nil && isLocalhost(host) {
 		a, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
+	// Refuse a forbidden address now. A local one remains: the permission request is about it.
 	if err == nil {
 		err := g.check(context.Background(), host, a, portOf(u))
 		if _, askable := errors.AsType[*localAddressError](err); err != nil && !askable {
 			return nil, err
 		}
 	}
+	// Assemble the URL again from its checked parts, without the fragment, which is never sent.
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

@@ -20,10 +20,12 @@ const (
 
 // Parse reads JSON with comments and trailing commas into d.Root, an object. Empty text is an empty object.
 func (d *Document) Parse() error {
+	// Replace a byte order mark by spaces, so that offsets stay.
 	d.Text = bytes.Clone(d.Text)
 	if bom := []byte("\xef\xbb\xbf"); bytes.HasPrefix(d.Text, bom) {
 		copy(d.Text, "   ")
 	}
+	// Bound the size and the depth before anything is decoded.
 	if len(d.Text) > MaxSize {
 		return &Error{
 			Position{File: d.Name},
@@ -34,6 +36,7 @@ func (d *Document) Parse() error {
 	if err := d.checkDepth(); err != nil {
 		return err
 	}
+	// Markdown has a parser of its own, and a blank file is an empty object.
 	if d.Part != "" {
 		return d.parseMarkdown()
 	}
@@ -41,6 +44,7 @@ func (d *Document) Parse() error {
 		d.Root = &Node{Kind: '{', Doc: d}
 		return nil
 	}
+	// Decode one value and nothing after it.
 	plain, err := hujson.Standardize(bytes.Clone(d.Text)) // comments become spaces: offsets stay
 	if err != nil {
 		return d.syntaxError(err)
@@ -53,12 +57,14 @@ func (d *Document) Parse() error {
 	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return d.NewError(int(r.dec.InputOffset()), "", "unexpected text after the end of the configuration")
 	}
+	// A document for one key is put below that key.
 	if d.Wrap != "" {
 		d.Root = d.wrapNode(d.Root, d.Wrap, d.Root)
 	}
 	if d.Root.Kind != '{' {
 		return d.NewError(d.Root.Offset, "", "want an object in braces, got %s", d.Root.DescribeKind())
 	}
+	// A remote document has its configuration in the member config.
 	if d.Remote != nil {
 		switch inner := d.Root.Get("config"); {
 		case inner != nil && inner.Kind == '{':

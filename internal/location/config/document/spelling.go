@@ -22,6 +22,7 @@ var OtherSpellings = map[string]map[string]string{
 
 // NormalizeSpellings converts every spelling of a document to that of config.Settings, in place.
 func (d *Document) NormalizeSpellings() error {
+	// Rename keys at the top first: the steps below look for the names of config.Settings.
 	d.renameKeys(d.Root, "", "")
 	if err := d.convertModes(); err != nil {
 		return err
@@ -29,18 +30,21 @@ func (d *Document) NormalizeSpellings() error {
 	if v := d.Root.Get("instructions"); v != nil && v.Kind == '"' { // one file
 		d.Root.Set("instructions", &Node{Kind: '[', Doc: d, Offset: v.Offset, Items: []*Node{v}})
 	}
+	// Agents include the converted modes.
 	if agents := d.Root.Get("agent"); agents != nil && agents.Kind == '{' {
 		for _, m := range agents.Members {
 			d.renameKeys(m.Value, "agent.*", "agent."+m.Key)
 		}
 	}
 	d.normalizeSandbox()
+	// A number of recent tokens to preserve becomes the member tokens of keep.
 	if c := d.Root.Get("compaction"); c != nil && c.Kind == '{' {
 		d.renameKeys(c, "compaction", "compaction")
 		if v := c.RemoveMember("preserve_recent_tokens"); v != nil && c.Get("keep") == nil {
 			c.Set("keep", d.wrapNode(v, "tokens", v))
 		}
 	}
+	// Autoshare true is the older form of share.
 	if auto := d.Root.Get("autoshare"); auto != nil && auto.Kind == 't' {
 		d.setDefault(
 			d.Root,
@@ -48,6 +52,7 @@ func (d *Document) NormalizeSpellings() error {
 			&Node{Kind: '"', Raw: jsontext.Value(`"auto"`), Text: "auto", Doc: d, Offset: auto.Offset},
 		)
 	}
+	// Convert V2's shapes of MCP servers, skills and providers to V1's.
 	d.liftMCPServers()
 	d.splitSkills()
 	if providers := d.Root.Get("provider"); providers != nil && providers.Kind == '{' {

@@ -75,6 +75,7 @@ func (d *Document) convertReleaseDate(m *Node) {
 
 // convertCost converts a list of rates, or one rate with {cache: {read, write}}, to a rate with tiers.
 func (d *Document) convertCost(m *Node) {
+	// Leave V1's form alone.
 	cost := m.Get("cost")
 	if cost == nil || cost.Kind == '{' && cost.Get("cache") == nil {
 		return
@@ -83,6 +84,7 @@ func (d *Document) convertCost(m *Node) {
 	if cost.Kind == '[' {
 		rates = cost.Items
 	}
+	// The first rate without a tier gives the base prices; the others become tiers.
 	out := &Node{Kind: '{', Doc: d, Offset: cost.Offset}
 	tiers := &Node{Kind: '[', Doc: d, Offset: cost.Offset}
 	for _, r := range rates {
