@@ -81,6 +81,7 @@ var plantedSecrets = []string{
 	"ldapsearch -x -D cn=admin -w «correcthorse» -b dc=x",
 	"openssl enc -aes-256-cbc -pass pass:«correcthorse» -in a",
 	"openssl rsa -in k.pem -passin pass:«correcthorse»",
+	"openssl rsa -in k.pem -passin pass:«env:correcthorse9»",
 	"keytool -list -storepass «changeit»",
 	"zip -P «correcthorse» a.zip b",
 	"7z x -p«hunter22» a.7z",

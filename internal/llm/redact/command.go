@@ -113,6 +113,7 @@ func findNamedValue(text []byte, start, end int) (cut, bool) {
 			return cut{}, false
 		}
 		c.from += len(kind)
+		break // what follows is the secret, whatever it begins with
 	}
 	value := text[c.from:c.to]
 	// Placeholders and file names are not secrets. A plain word is one only behind a program that takes passwords.
