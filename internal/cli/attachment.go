@@ -79,6 +79,7 @@ const pipeTimeout = 3 * time.Second
 // ReadPipedAttachment returns what is piped to standard input as an attachment. Nothing is attached if standard
 // input is no pipe, or stays silent: programs that start cairn may leave a pipe open that they never write to.
 func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
+	// Only a pipe is read, not a terminal, a device or a regular file.
 	f, ok := a.Stdin.(*os.File)
 	if !ok {
 		return nil, nil
@@ -86,6 +87,7 @@ func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
 	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return nil, nil
 	}
+	// Wait for the first byte for a limited time.
 	in, first := bufio.NewReader(f), make(chan error, 1)
 	go func() { _, err := in.Peek(1); first <- err }() // ends with the pipe, or with the process
 	select {
@@ -97,6 +99,7 @@ func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
 		a.Note("nothing arrived on standard input within 3s: it is not attached; use - to wait for it")
 		return nil, nil
 	}
+	// Read one byte more than the limit, to detect input that is larger.
 	data, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
 	if err != nil {
 		return nil, fmt.Errorf("read standard input: %w", err)
@@ -104,6 +107,7 @@ func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
 	if len(data) > maxAttachment {
 		return nil, UsageErrorf("standard input is larger than %d MiB, the limit of an attachment", maxAttachment>>20)
 	}
+	// Attach only types that models accept.
 	mime := mimeOf(data)
 	if mime == "" {
 		return nil, UsageErrorf("standard input is binary and neither an image nor a PDF")

@@ -44,6 +44,7 @@ func (a *Invocation) HandleSignals(parent context.Context) (context.Context, fun
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() { // ends with stop
 		defer close(ended)
+		// n is the number of the next signal; signals that OnInterrupt takes do not count.
 		for n := 1; ; {
 			var sig os.Signal
 			select {
@@ -64,6 +65,7 @@ func (a *Invocation) HandleSignals(parent context.Context) (context.Context, fun
 			n++
 		}
 	}()
+	// The returned function waits for the goroutine, so that no signal is handled after it.
 	return ctx, func() {
 		close(done)
 		<-ended

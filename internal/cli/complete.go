@@ -24,6 +24,7 @@ func (a *Invocation) Complete(
 ) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const order = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		// Before something is stored there are no candidates, and completion must not create the store.
 		dirs, err := config.FindDirectories(a.Env)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -31,6 +32,7 @@ func (a *Invocation) Complete(
 		if _, err := os.Stat(dirs.Data); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		// Read the candidates for a limited time, because the shell waits.
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		var all, fitting []cobra.Completion
@@ -38,11 +40,13 @@ func (a *Invocation) Complete(
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		// Read only: this process must not become the owner. Notes would garble the command line.
 		o.Read, o.Note = true, nil
 		_ = a.WithHostClient(ctx, o, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
 			all, err = list(ctx, c)
 			return err
 		})
+		// Offer only candidates that continue what is typed.
 		for _, candidate := range all {
 			if strings.HasPrefix(candidate, typed) {
 				fitting = append(fitting, candidate)

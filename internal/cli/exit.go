@@ -103,6 +103,7 @@ func CodeOf(err error) ExitCode {
 	if err == nil {
 		return ExitOK
 	}
+	// From specific to general: a code that the command chose, a signal, an error of the session, a timeout.
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		return e.Code
 	}

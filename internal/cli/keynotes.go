@@ -138,6 +138,7 @@ func ProviderOf(model string) string {
 // CollectSecrets returns the keys, tokens and passwords that are stored, configured, or in the environment, and those
 // of the server. It notes those that cannot be read, because an export cannot remove them.
 func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
+	// Stored keys. The export may contain one that cannot be read, so warn about it.
 	store, err := a.OpenKeys()
 	if err != nil {
 		return nil, err
@@ -153,6 +154,7 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	for _, k := range kept {
 		out = append(out, k.Reveal())
 	}
+	// Secret values of the configuration.
 	o, err := a.HostOptions("")
 	if err != nil {
 		return nil, err
@@ -160,6 +162,7 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	if cfg, err := a.Host.Config(ctx, o); err == nil { // a broken one has none in force
 		out = append(out, cfg.RevealSecrets(isSecretName)...)
 	}
+	// The server's own secret, then secret variables of the environment.
 	dirs, err := config.FindDirectories(a.Env)
 	if err != nil {
 		return nil, err

@@ -65,6 +65,7 @@ func AddTrustFlag(cmd *cobra.Command, word *string) {
 // CheckConfig validates the value of --trust, and notes misspelt settings and settings without effect. The
 // configuration is nil if it cannot be used.
 func (a *Invocation) CheckConfig(ctx context.Context, o client.Options) (*config.Config, error) {
+	// Validate the flag even if the configuration cannot be read.
 	if o.Trust != "" && !trust.IsOverride(o.Trust) {
 		return nil, UsageErrorf(
 			"--trust must be none or a hash from cairn trust --show, got %q",
@@ -78,6 +79,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o client.Options) (*config
 	if len(cfg.Errors) > 0 {
 		return nil, nil
 	}
+	// Note misspelt settings, and organisations whose configuration is not trusted.
 	warnings := slices.Concat(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings())
 	if text := warningsNote(warnings); text != "" {
 		a.Note(text)
@@ -85,6 +87,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o client.Options) (*config
 	if text := remotesNote(cfg.Remotes); text != "" && o.Trust != trust.None {
 		a.Note(text)
 	}
+	// Settings of a project that is not trusted have no effect. A hash that does not match is an error.
 	switch {
 	case cfg.Claim == nil || cfg.Claim.IsEmpty() || cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":

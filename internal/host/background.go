@@ -25,12 +25,14 @@ func startBackgroundServer(
 	if err != nil {
 		return l, err
 	}
+	// The child outlives the terminal, so it writes its log to a file.
 	l.Log = dirs.BackgroundLog()
 	log, err := openBackgroundLog(l.Log)
 	if err != nil {
 		return l, err
 	}
 	defer log.Close() //nolint:errcheck // the child writes to it
+	// The child outlives this command, too: it ignores the cancellation of ctx and is detached.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program,
 		slices.Concat([]string{"serve", "--until-idle", "--json"}, arguments)...)
 	if o.Sandbox != "" {
@@ -41,6 +43,7 @@ func startBackgroundServer(
 	if level := config.Getenv(o.Env, "LOG"); level != "" {
 		cmd.Env = append(cmd.Env, "CAIRN_LOG="+level)
 	}
+	// Remember where the log ends now: a failure quotes only the lines of this child.
 	begin, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return l, err
@@ -49,6 +52,7 @@ func startBackgroundServer(
 	if err != nil {
 		return l, err
 	}
+	// The first line of output says where the server listens.
 	if err := cmd.Start(); err != nil {
 		return l, err
 	}

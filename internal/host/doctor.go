@@ -87,6 +87,7 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 	if _, err := os.Stat(dirs.Data); errors.Is(err, os.ErrNotExist) { // AcquireLease would make the folder
 		return append(found, noStore)
 	}
+	// A held lease names the owner; any other failure shows that the folder cannot be used.
 	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
 	if held, ok := errors.AsType[*sqlite.HeldError](err); ok {
 		found = append(found, finding.Finding{Level: finding.OK, What: "owner", Detail: held.Error()})
@@ -98,6 +99,7 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 	} else {
 		defer func() { _ = lease.Release() }()
 	}
+	// Open the store read-only: this works beside an owner and changes nothing.
 	if hasNoStore(dirs) {
 		return append(found, noStore)
 	}
@@ -109,6 +111,7 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 		return append(found, finding.Finding{Level: finding.Error, What: "store", Detail: err.Error()})
 	}
 	defer func() { _ = s.Close() }()
+	// Damage comes first: with it, further checks are meaningless.
 	if err := s.FindDamage(); err != nil {
 		return append(found, check.DamageFinding(err.Error()))
 	}

@@ -210,6 +210,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if err := l.checkLocation(dir); err != nil {
 		return nil, err
 	}
+	// All else depends on the project and its configuration.
 	pr, err := l.projects.Find(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -222,16 +223,19 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
+	// The folders outside of the project that agents use without an ask.
 	allowed := append([]string{l.outputs.Dir, cell.ScratchDir(l.dirs)}, skillOptions.UserFolders()...)
 	for _, r := range listReferences(p) { // the context sends the agent there
 		allowed = append(allowed, r.Path)
 	}
+	// Models come before agents, which may name a model without its provider.
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}
 	cfg.ResolveBareModels(p.models.FindBare)
 	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
+	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 	if err != nil {
 		return err
 	}
+	// Only the process with the lease has the socket of the data directory.
 	if r.lease != nil {
 		r.socket = server.SocketPath(r.dirs.Data)
 	}
@@ -92,6 +93,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 		return err
 	}
 	r.local = r.server.NewLocalHandler()
+	// Tools have to know the port of this server.
 	if u, err := url.Parse(r.server.URL()); err == nil {
 		port, _ := strconv.ParseUint(u.Port(), 10, 16) // 0 without one
 		r.locations.port.Store(int32(port))
@@ -99,6 +101,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 	if r.lease == nil {
 		return nil
 	}
+	// Announce the addresses, after the server listens, in the discovery file and in the lease.
 	addresses := []string{(&url.URL{Scheme: "unix", Path: r.socket}).String()}
 	if at != nil {
 		addresses = append(addresses, r.server.URL())

@@ -63,6 +63,7 @@ func (h Host) MeasureStorage(ctx context.Context, o client.Options) ([]client.St
 func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]client.StorageUse, error) {
 	uses := make([]client.StorageUse, len(kinds))
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		// Files may disappear during the walk, because other processes write to the directory.
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
 			return nil
@@ -78,6 +79,7 @@ func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]c
 			return nil // as above
 		}
 		rel := strings.TrimPrefix(path, dir+string(os.PathSeparator))
+		// The first kind that matches counts the file, so specific kinds come before general ones.
 		for i, k := range kinds {
 			if matchesStart(k.pattern, filepath.ToSlash(rel)) {
 				uses[i].Files++
@@ -87,6 +89,7 @@ func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]c
 		}
 		return nil
 	})
+	// Describe the kinds with files, also after an error.
 	var out []client.StorageUse
 	for i, k := range kinds {
 		if uses[i].Files == 0 {

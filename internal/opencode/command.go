@@ -44,6 +44,7 @@ func (in *CommandInput) Check() error {
 // Prompt combines the command's prompt with the client's files, and with the client's agent and model where the command
 // leaves them open. newPart creates ids that the client did not supply.
 func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) (session.Prompt, error) {
+	// Describe the command's own text, files and mentions as parts with new ids.
 	p.Parts = defaultParts(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents, Subtasks: p.Subtasks})
 	for i := range p.Parts {
 		part := &p.Parts[i]
@@ -54,12 +55,14 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 			part.Extra = memberOf(nil, "hint", newPart())
 		}
 	}
+	// The command's own model and agent win over those of the client.
 	if provider, model, ok := strings.Cut(in.Model, "/"); ok && p.Model == nil {
 		p.Model = &session.ModelRef{ID: model, ProviderID: provider}
 	}
 	if p.Agent == "" {
 		p.Agent = in.Agent
 	}
+	// The client's files follow the parts of the command.
 	for i, part := range in.Parts {
 		part.assignIDs(newPart)
 		if err := part.appendTo(&p, fmt.Sprintf("parts[%d]", i)); err != nil {

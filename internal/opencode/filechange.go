@@ -94,6 +94,7 @@ func (f *Fold) diffShown(t *session.Tool, at int64) []Event {
 
 // revertEvents converts events about what the session changed and about its revert; ok is false for other events.
 func (f *Fold) revertEvents(d session.EventData) (out []Event, ok bool) {
+	// An event that clients must not see yet gives no events, but ok is true.
 	switch d := d.(type) {
 	case *session.DiffUpdated:
 		f.diffs = FileDiffsOf(d.Session)

@@ -135,6 +135,7 @@ func (f *Fold) startsTurn(d session.EventData) bool {
 
 // lifecycleEvents converts events about the session, its inbox and its asks; ok is false for other events.
 func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
+	// In the order of a session's life: creation, the inbox, edits, todos, asks. Other changes share session.updated.
 	switch d := d.(type) {
 	case *session.Created:
 		f.selected = selectionOf(f.Session)
@@ -251,6 +252,7 @@ func (f *Fold) otherEvents(d session.EventData) []Event {
 // stepEvents converts an event of the current turn after it was applied.
 func (f *Fold) stepEvents(d session.EventData) []Event {
 	at := d.Stamp().Timestamp
+	// In the order of a turn: its start, text, reasoning and calls; then edits, hidden outputs and its end.
 	switch d := d.(type) {
 	case *session.StepStarted:
 		return f.turnStarted()
@@ -282,6 +284,7 @@ func (f *Fold) stepEvents(d session.EventData) []Event {
 		return f.itemEvents(d.PartID, at)
 	case *session.PartRemoved:
 		out := []Event{f.partRemoved(d.AssistantMessageID, d.PartID)}
+		// The patch part is derived from the end of the turn, so it disappears with it.
 		if d.PartID == f.turn.EndID && hasPatch(f.turn) {
 			out = append(out, f.partRemoved(d.AssistantMessageID, partIDAfter(d.PartID)))
 		}
@@ -390,6 +393,7 @@ func (f *Fold) stepStartEvents(at int64) []Event {
 func (f *Fold) turnEnded(at int64) (out []Event) {
 	f.busyRepeated = false
 	whole := assistantInfo(f.Session, f.turn)
+	// A failure ends with the message. Its session.error waits until the status shows that no retry follows.
 	if whole.Error != nil && !isFiltered(f.turn) {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
 		return []Event{f.messageUpdated(whole)}
@@ -397,6 +401,7 @@ func (f *Fold) turnEnded(at int64) (out []Event) {
 	if f.turn.Subtasks {
 		return f.subtasksEnded(whole)
 	}
+	// In OpenCode's order: the parts of the step, the message still open, the patch, the completed message.
 	out = f.stepStartEvents(at)
 	if p := stepFinish(f.Session.ID, f.turn); p != nil {
 		out = append(out, f.partUpdated(p, at))
@@ -408,6 +413,7 @@ func (f *Fold) turnEnded(at int64) (out []Event) {
 		out = append(out, f.partUpdated(p, at))
 	}
 	out = append(out, f.messageUpdated(whole))
+	// OpenCode repeats the message of a filtered answer before its error.
 	switch {
 	case isFiltered(f.turn):
 		out = append(

@@ -30,6 +30,7 @@ const importedFormKey = "opencode"
 // importedFormOf returns the difference between the imported and the shown form; nil if they are equal.
 func importedFormOf(shown Message, info jsontext.Value, parts []jsontext.Value) *importedForm {
 	f := &importedForm{Info: diffObjects(membersOf(shown.Info), membersOfObject(info))}
+	// Match the imported parts with the shown ones by id.
 	ours, differs := map[session.PartID]Part{}, len(parts) != len(shown.Parts)
 	for _, p := range shown.Parts {
 		ours[PartID(p)] = p
@@ -43,14 +44,17 @@ func importedFormOf(shown Message, info jsontext.Value, parts []jsontext.Value) 
 		} else {
 			p.Whole = raw
 		}
+		// Parts in another order differ, too. The index is in range, because other lengths differ already.
 		differs = differs || p.Difference != nil || p.Whole != nil || PartID(shown.Parts[i]) != id
 		f.Parts = append(f.Parts, p)
 	}
+	// Shown parts without an imported counterpart are omitted when the message is restored.
 	for _, p := range shown.Parts {
 		if ours[PartID(p)] != nil {
 			f.Without = append(f.Without, PartID(p))
 		}
 	}
+	// Store nothing for what is equal.
 	if !differs {
 		f.Parts = nil
 	}
@@ -80,6 +84,7 @@ func (f *importedForm) restore(v Message) Message {
 	if f == nil {
 		return v
 	}
+	// Restore the members of the message itself.
 	if f.Info != nil {
 		id, created := IDAndTime(v.Info)
 		info := membersOf(v.Info)
@@ -89,6 +94,7 @@ func (f *importedForm) restore(v Message) Message {
 	if f.Parts == nil && f.Without == nil {
 		return v
 	}
+	// Rebuild the parts in their imported order; a part that was removed since stays removed.
 	ours := map[session.PartID]Part{}
 	for _, p := range v.Parts {
 		ours[PartID(p)] = p

@@ -157,6 +157,7 @@ func defaultParts(m *session.User) (parts []session.PromptPart) {
 // partsOfPiece converts a piece of a prompt, after the text that was read for it. A piece that refers to nothing is
 // omitted.
 func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
+	// The members that are stored with the piece, beside its reference.
 	var more struct {
 		Text      string         `json:"text"` // text that is not sent to the model
 		Synthetic bool           `json:"synthetic"`
@@ -171,6 +172,7 @@ func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 	if len(p.Extra) > 0 {
 		_ = json.Unmarshal(p.Extra, &more) // invalid members are omitted
 	}
+	// A piece refers to the prompt by index. Indexes are stored data, so each is checked.
 	switch p.Type {
 	case session.PartText:
 		v := &TextPart{

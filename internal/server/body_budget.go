@@ -165,6 +165,7 @@ func discardBody(w http.ResponseWriter, r *http.Request) {
 // limitBody bounds the size of a body, the bytes of all bodies together, and the time to send one.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	limit := s.config.BodyLimit
+	// Refuse a declared size over the limit before the handler starts.
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")                // instead of reading any body to its end
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
@@ -172,17 +173,20 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 		discardBody(w, r)
 		return
 	}
+	// An empty body needs no bounds.
 	if r.ContentLength == 0 || r.Body == nil {
 		next.ServeHTTP(w, r)
 		return
 	}
 	b := &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit)}
 	defer b.Close() //nolint:errcheck // the reader has the error
+	// Small bodies need no budget; one of unknown size acquires it once it is no longer small.
 	if size := r.ContentLength; size < 0 || size > smallBody {
 		b.acquire = func() (func(), error) {
 			return s.bodies.acquire(r.Context(), clientOf(r), maxBodySize(size, limit))
 		}
 	}
+	// Reserve a known size now, so that the handler does not start in vain.
 	if r.ContentLength > 0 && b.acquire != nil {
 		if err := b.acquireBudget(); err != nil {
 			w.Header().Set("Connection", "close")
@@ -190,6 +194,7 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 			return
 		}
 	}
+	// A slow client must not hold the connection and its share of the budget for ever.
 	rc := http.NewResponseController(w)
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil { // a call in this process has no deadline
 		b.onEOF = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream may follow

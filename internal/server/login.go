@@ -45,6 +45,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, next http.Handler
 }
 
 func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
+	// Bound the time and the size of the form before it is read.
 	w.Header().Set("Connection", "close") // the deadline below must not apply to a further request
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(loginTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, loginBytes)
@@ -61,12 +62,14 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, session.Errorf(code, "the form cannot be read, or has more than %d bytes", loginBytes))
 		return
 	}
+	// A login that the audit trail cannot record is refused. Wrong credentials count as refusals.
 	as, err := s.checkLoginForm(r)
 	if err == nil {
 		err = s.config.Audit.AddEntry(loginContext(r.Context(), as), audit.KindLogin, "login from "+r.RemoteAddr)
 	} else if e := httpio.PublicError(err); e.Reason != "" {
 		s.refusals.Count(e.Reason, r.RemoteAddr)
 	}
+	// After wrong credentials the page is shown again; other errors have the usual response.
 	if err != nil {
 		if !errors.Is(err, httpio.NewUnauthorized("", "")) {
 			s.fail(w, r, err)
@@ -75,6 +78,7 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 		s.writeLoginPage(w, err.Error(), r.PostForm.Get("next"))
 		return
 	}
+	// Start the login. The redirect stays on this server.
 	word := s.logins.start(time.Now(), as)
 	http.SetCookie(w, s.newLoginCookie(r, word, loginLife))
 	http.Redirect(w, r, localTarget(r.PostForm.Get("next")), http.StatusSeeOther)

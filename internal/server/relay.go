@@ -37,6 +37,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 	r := &relay{directory: c.Directory, fail: fail}
 	r.ReverseProxy = &httputil.ReverseProxy{
 		Transport: &ownerWatch{patience: ownerPatience, next: &http.Transport{
+			// Another process may have taken the socket: requests go to the owner only.
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, pid, err := DialOwner(ctx, c.Socket)
 				if err == nil && pid != 0 && c.Owner != nil && !c.Owner(pid) {
@@ -52,6 +53,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if req.Context().Err() != nil {
 				return // the client has disconnected
 			}
+			// By precedence: an error of the client's body, an untrusted socket, an owner that does not respond.
 			untrusted, ok := errors.AsType[*session.Error](err)   // of DialOwner
 			if bodyErr := httpio.BodyError(err); bodyErr != nil { // of the client's request
 				err = bodyErr

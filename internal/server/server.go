@@ -120,6 +120,7 @@ type Server struct {
 
 // New checks the configuration. It opens nothing.
 func New(c Config) (*Server, error) {
+	// Fill in the defaults.
 	if c.Hostname == "" {
 		c.Hostname = "127.0.0.1"
 	}
@@ -138,6 +139,7 @@ func New(c Config) (*Server, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	// Refuse what is unsafe, contradictory or without effect.
 	switch {
 	case len(c.Secret) < 32:
 		return nil, errors.New("a server needs a secret of at least 32 characters")
@@ -163,11 +165,13 @@ func New(c Config) (*Server, error) {
 		bodies:   newBodyBudget(c.BodyLimit),
 		refusals: &audit.RefusalCounter{Trail: c.Audit, Logger: c.Logger},
 	}
+	// The role that paths without an operation require.
 	unknown := caller.Read // answers 404
 	if c.Relay.Socket != "" {
 		unknown = caller.Admin // an owner of another version may have more routes
 	}
 	s.operations = operation.NewRoutes(unknown, slices.Concat(v1.ListOperations(), v2.ListOperations())...)
+	// Serve the contracts here, or relay every request to the owner.
 	if s.routes = (contractMux{v1: c.V1.NewHandler(), v2: c.V2.NewHandler()}); c.Relay.Socket != "" {
 		s.routes = newRelay(c.Relay, c.Logger, s.fail)
 	}
@@ -243,6 +247,7 @@ func (s *Server) closeListeners() {
 }
 
 func listenTCP(ctx context.Context, host string, port int) (net.Listener, error) {
+	// Listen on IPv4, as for the default, and not on the address that the resolver prefers.
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
@@ -250,6 +255,7 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	try := func(p int) (net.Listener, error) {
 		return lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(p)))
 	}
+	// A port that was chosen is required.
 	if port != 0 {
 		l, err := try(port)
 		if err != nil {
@@ -263,6 +269,7 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 		}
 		return l, nil
 	}
+	// Prefer the default port; if it is in use, let the system choose one.
 	if l, err := try(DefaultPort); err == nil {
 		return l, nil
 	}

@@ -22,7 +22,9 @@ var (
 // Apply applies the event to the session's row. It reports whether anything changed.
 func (s *Session) Apply(d EventData) bool {
 	at := d.Stamp().Timestamp
+	// Settings first, then usage and jobs, prompts, edits and imports.
 	switch e := d.(type) {
+	// Cases that return true leave Time.Updated as it is.
 	case *Created:
 		*s = e.Info
 		return true
@@ -205,6 +207,7 @@ func Begin(d EventData, seq int64) Message {
 	head := func(id MessageID, t MessageType) Head {
 		return Head{ID: id, Type: t, Time: MessageTime{Created: f.Timestamp}, Seq: seq}
 	}
+	// One case for each type of message; other events append no message.
 	switch e := d.(type) {
 	case *Prompted:
 		return &User{
@@ -253,6 +256,7 @@ func (a *Assistant) Apply(d EventData) bool {
 		return false
 	}
 	at := d.Stamp().Timestamp
+	// The end of the turn first, then its items as they start and end, then later edits.
 	switch e := d.(type) {
 	case *StepEnded:
 		return a.applyEnd(e)
@@ -303,6 +307,7 @@ func (a *Assistant) Apply(d EventData) bool {
 
 func (a *Assistant) applyToolEvent(d EventData) bool {
 	at := d.Stamp().Timestamp
+	// In the order of a call. changeTool ignores an event for a call in another state.
 	switch e := d.(type) {
 	case *ToolInputEnded:
 		return changeTool(a, e.PartID, ToolPending, func(t *Tool) { t.State.Input = quoteText(e.Text) })
@@ -331,6 +336,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 		})
 	case *ToolFailed:
 		return changeTool(a, e.PartID, "", func(t *Tool) {
+			// The input of a call that never ran may be incomplete text.
 			if t.State.Status == ToolPending {
 				t.State.Input = emptyObject
 			}

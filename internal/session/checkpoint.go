@@ -13,6 +13,7 @@ func (a *Assistant) Checkpoint(cs ...*ItemCheckpointed) bool {
 	if !a.Open() {
 		return false
 	}
+	// Collect the bytes of each item first, so that many checkpoints take linear time.
 	held := map[PartID][]byte{}
 	for _, c := range cs {
 		text, known := held[c.PartID]
@@ -27,6 +28,7 @@ func (a *Assistant) Checkpoint(cs ...*ItemCheckpointed) bool {
 			held[c.PartID] = append(text[:c.Offset], c.Text...)
 		}
 	}
+	// Write the texts back to their items.
 	for part, text := range held {
 		switch it := a.Item(part).(type) {
 		case *Text:

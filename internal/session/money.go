@@ -42,6 +42,7 @@ func ParseUSD(s string) (USD, error) {
 // at place 6 is 1,500,000. Further digits are cut off. ok is false if s is not a number or is too large.
 func ParseDecimal(s string, place int) (v int64, ok bool) {
 	body, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
+	// The exponent moves the decimal point. Its bound limits the padding below.
 	if hasExponent {
 		n, err := strconv.Atoi(exponent)
 		if err != nil || n < -40 || n > 40 {
@@ -49,6 +50,7 @@ func ParseDecimal(s string, place int) (v int64, ok bool) {
 		}
 		place += n
 	}
+	// At most one sign and one point; all else must be digits.
 	unsigned := strings.TrimLeft(body, "+-")
 	whole, fraction, _ := strings.Cut(unsigned, ".")
 	digits := whole + fraction

@@ -146,6 +146,7 @@ const (
 // MarkAfter returns what the event does to the mark. turn is the event's turn with the event applied to it, nil if
 // it has none; only StepEnded needs it.
 func MarkAfter(d EventData, turn *Assistant) Mark {
+	// What begins work sets the mark. What ends work clears it, unless other work remains.
 	switch e := d.(type) {
 	case *PromptAdmitted:
 		if e.Hold {
@@ -212,6 +213,7 @@ func (p *Progress) Next() Next { return p.next }
 
 // Apply takes the next event.
 func (p *Progress) Apply(d EventData) {
+	// Prompts call for an answer. A turn calls for a retry until its end says what is next.
 	switch e := d.(type) {
 	case *Prompted:
 		if !e.NoReply {

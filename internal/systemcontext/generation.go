@@ -167,6 +167,7 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 	next := maps.Clone(stored)
 	gone := maps.Clone(stored)
 	var parts []string
+	// A source that is unavailable keeps its entry: its value is unknown, which is not a change.
 	for _, o := range seen {
 		delete(gone, o.key)
 		if o.unavailable != nil {
@@ -184,10 +185,12 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 		}
 		parts = append(parts, part)
 	}
+	// Entries left in gone have no source any more. A map has no order, so sort their keys.
 	for _, key := range slices.Sorted(maps.Keys(gone)) {
 		parts = append(parts, gone[key].Removal)
 		delete(next, key)
 	}
+	// Without text the model has nothing to learn, so the stored snapshot stays as it is.
 	if len(parts) == 0 {
 		return Outcome{Kind: OutcomeUnchanged}, nil
 	}

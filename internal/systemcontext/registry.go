@@ -47,12 +47,14 @@ func (r *Registry) Register(key string, p Producer) (remove func(), err error) {
 
 // Load runs all producers concurrently and combines their sources in key order.
 func (r *Registry) Load(ctx context.Context) (Context, error) {
+	// Copy the entries, so that the producers run without the lock.
 	r.mu.Lock()
 	entries := maps.Clone(r.entries)
 	r.mu.Unlock()
 	keys := slices.Sorted(maps.Keys(entries))
 	parts := make([]Context, len(keys))
 	errs := make([]error, len(keys))
+	// Run all producers within one time limit. A panic becomes the error of its producer.
 	limited, cancel := context.WithTimeout(ctx, LoadLimit)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -67,9 +69,11 @@ func (r *Registry) Load(ctx context.Context) (Context, error) {
 		})
 	}
 	wg.Wait()
+	// If the caller has given up, the parts are incomplete.
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	// Report the first panic in key order, so that the result does not depend on timing.
 	for _, err := range errs {
 		if err != nil {
 			return nil, err

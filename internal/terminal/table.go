@@ -21,6 +21,7 @@ func NewTable(out *Stream, head ...string) *Table { return &Table{out: out, Head
 func (t *Table) AddRow(cells ...string) { t.rows = append(t.rows, cells) }
 
 func (t *Table) Print() {
+	// Each column is as wide as its widest cell.
 	width := make([]int, len(t.Head))
 	copy(width, t.MinWidths)
 	for _, row := range append([][]string{t.Head}, t.rows...) {
@@ -28,6 +29,7 @@ func (t *Table) Print() {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
+	// write pads all cells but the last. The style comes after padding, because its codes have no width.
 	write := func(row []string, style string) {
 		var b strings.Builder
 		for i, cell := range row {
@@ -43,6 +45,7 @@ func (t *Table) Print() {
 		t.out.Printf("%s\n", text)
 	}
 	write(t.Head, Dim)
+	// The rule spans the columns, and the head of the last one.
 	if t.Ruled {
 		last := len(width) - 1
 		whole := 2*last + utf8.RuneCountInString(t.Head[last])

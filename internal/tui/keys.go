@@ -12,6 +12,7 @@ import (
 
 // listCommands returns all commands, in the order of the palette.
 func listCommands() []command {
+	// Sessions and models first, then prompts, changes and views, then copying, items and the program.
 	return []command{
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},

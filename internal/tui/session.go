@@ -201,6 +201,7 @@ func applyUpdate(m *model, u follow.Update) tea.Cmd {
 // applyEvent updates the state of the work, the asks and the pending prompts from an event.
 func applyEvent(m *model, e session.Event) tea.Cmd {
 	m.session.Apply(e.Data)
+	// Work and asks change here; the inbox, and a session after a revert, are read from the server.
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		dropInput(m, d.MessageID)

@@ -20,13 +20,16 @@ import (
 
 // Run shows the interface until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) (Result, error) {
+	// An invalid theme must not prevent the interface: use the default and note the error.
 	th, themeErr := style.New(o.Theme, o.Env)
 	if themeErr != nil {
 		th, _ = style.New("", o.Env) // the default exists
 	}
+	// Copy the client, because the pace of streams is for this interface only.
 	client := *o.Client
 	client.Pace = streamInterval
 	o.Client = &client
+	// Background goroutines end before Run returns.
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -35,6 +38,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if themeErr != nil {
 		m.note = "terminal.theme: " + themeErr.Error()
 	}
+	// run limits the time of a call to the server; wait does not.
 	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -43,6 +47,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
+	// A screen draws the frames; Bubble Tea reads the keys and runs the commands.
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(screen.SilenceTerminal(o.Out)),
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
 	m.follow = func(id session.ID, after int64) watched {
@@ -57,6 +62,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if errors.Is(err, screen.ErrStalled) { // what was typed is stored but for the last moment
 		return Result{}, cmp.Or(context.Cause(ctx), err)
 	}
+	// Keep the prompt that is not sent yet.
 	m.saveDraft()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -65,11 +65,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // handleMessage handles a message of the terminal or of a timer; others are of the session. The command that it returns
 // runs in the background.
 func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
+	// The terminal first, then timers and notes. All other messages come from the server.
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		before := m.hasSidebar()
 		m.width, m.height = msg.Width, msg.Height
 		m.screen.Resize(msg.Width, msg.Height)
+		// The side bar may have become visible and needs the changes.
 		if !before {
 			return readChanges(m)
 		}
@@ -107,6 +109,7 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 // handleSession handles what the server sent. An answer about another session than the open one came too late and is
 // ignored.
 func (m *model) handleSession(msg tea.Msg) tea.Cmd {
+	// The transcript first, then offers and the state of the open session, then other sessions and completions.
 	switch msg := msg.(type) {
 	case feed.Updates:
 		return applyUpdates(m, msg)

@@ -106,6 +106,7 @@ func (m *model) transcriptHeight() int {
 
 // aboveLines are the lines between the transcript and the composer: the ask, prompts that wait, completions, the note.
 func (m *model) aboveLines(room int) []string {
+	// Prompts that wait, and those being sent, take at most five lines.
 	var lines []string
 	when := map[session.Delivery]string{session.Steer: "next: ", session.Queue: "queued: "}
 	for _, in := range m.inbox {
@@ -125,6 +126,7 @@ func (m *model) aboveLines(room int) []string {
 	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
+		// With little room a dialog displaces the other lines.
 		if room < 10 {
 			lines, last = nil, last[:min(len(last), 1)]
 		}
@@ -139,6 +141,7 @@ func (m *model) aboveLines(room int) []string {
 		}
 	}
 	lines = append(lines, last...)
+	// If the lines do not fit, drop the first ones.
 	return lines[max(len(lines)-max(room, 0), 0):]
 }
 

@@ -48,6 +48,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Without a provider, choose one of the list; the choice may imply the browser.
 			if len(args) == 0 {
 				choice, err := chooseProvider(ctx, g.inv)
 				if err != nil {
@@ -58,6 +59,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			if file {
 				g.withoutKeyring()
 			}
+			// By precedence: an organisation, a login in the browser, a key.
 			if cli.IsURL(args[0]) {
 				return g.loginOrganisation(ctx, organisation{args[0], args, yes, asJSON})
 			}
@@ -289,6 +291,7 @@ func (g authCommands) authList() *cobra.Command {
 
 // knownKeys lists stored keys and those that the environment holds for providers of the catalog.
 func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []string, err error) {
+	// Read the stored keys and what is wrong with them.
 	store, err := g.inv.OpenKeys()
 	if err != nil {
 		return nil, nil, err
@@ -305,6 +308,7 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 	for _, s := range stored {
 		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, s.From, problems[s.Provider]}), true
 	}
+	// Then keys of the environment, for the providers of the catalog that have no stored key.
 	c, err := catalog.New(catalog.Overlay{})
 	if err != nil {
 		return nil, nil, err

@@ -57,6 +57,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 		Example: "  cairn token create --scope read --name dashboard --expires 30d\n" +
 			"  cairn token create --scope approve --expires never",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			// Check the flags before the file of tokens is opened.
 			s, err := caller.ParseRole(scope)
 			if err != nil {
 				return cli.UsageErrorf("--scope must be read, prompt, approve or admin, got %q", scope)
@@ -73,6 +74,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Print the token. The file has only its hash, so this is the only time.
 			if asJSON {
 				return g.inv.PrintJSON(createdToken{t, text})
 			}

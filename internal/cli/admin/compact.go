@@ -119,6 +119,7 @@ func formatShare(s api.ContextShare) string {
 // compact requests the compaction and shows it until it has ended. A signal withdraws the request, or interrupts the
 // summary.
 func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.Session, o compactOptions) error {
+	// Sample where to follow from before the request, so that no event is missed.
 	newest, err := c.Messages(ctx, s.ID, api.MessageQuery{Limit: 1})
 	if err != nil {
 		return err
@@ -139,6 +140,7 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 		g.inv.Note("the session is at work; its history is summarised before its next request")
 	}
 	w := &compactionWatch{inv: g.inv, id: item.ID, quiet: o.asJSON}
+	// Follow to the end. After a lost connection, follow the next owner from the newest event on.
 	for {
 		err := w.follow(ctx, c, s.ID, after)
 		switch {

@@ -102,6 +102,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				Lifetime: session.Lifetime(lifetime),
 				Patterns: patterns,
 			}
+			// Check the combination of flags.
 			if r.Lifetime != "" && r.Reply != session.ReplyAlways {
 				return cli.UsageErrorf("--for is allowed with always only")
 			}
@@ -127,6 +128,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				// Find the request by its id or the beginning of it.
 				kind := cli.Kind{Name: "permission request", Hint: "cairn permission list shows the pending requests"}
 				ask, err := cli.FindByID(kind, asks, func(a session.PendingAsk) session.AskID { return a.ID }, args[0])
 				if err != nil {

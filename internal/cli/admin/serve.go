@@ -35,6 +35,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			if port < 0 || port > 65535 {
 				return cli.UsageErrorf("--port must be from 0 to 65535, got %d", port)
 			}
+			// Only flags that were given override the configuration.
 			if cmd.Flags().Changed("port") {
 				o.Port = &port
 			}
@@ -51,6 +52,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			}
 			o.Sandbox = sandbox
 			o.Arguments = backgroundArguments(cmd.Flags())
+			// Keys are checked while the server starts, because a keyring may be slow.
 			tell := g.inv.CheckKeys(ctx)
 			err = g.inv.Host.Serve(ctx, o, func(l client.Listening) {
 				g.printListening(l, asJSON)

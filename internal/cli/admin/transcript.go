@@ -167,6 +167,7 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 func (t *transcript) printCall(c *session.Tool) {
 	what := describe.DescribeCall(c.Name, c.State.Input)
 	failure, lines := describe.DescribeFailure(c.Name, c.State.Structured)
+	// One line with the outcome.
 	switch {
 	case c.State.Status == session.ToolCompleted && failure != "":
 		t.out.Printf("%s %s: %s\n", t.out.PaintText(terminal.Red, t.marks.Bad), what, failure)
@@ -187,6 +188,7 @@ func (t *transcript) printCall(c *session.Tool) {
 	default:
 		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Cyan, t.marks.Call), what)
 	}
+	// With --full, the whole result, indented.
 	if !t.full {
 		return
 	}

@@ -44,6 +44,7 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	cmd.RunE = g.inv.Action(func(ctx context.Context, args []string) error {
+		// An empty list restricts the agent as well, so the presence of the flag counts.
 		n.restricted = fs.Changed("permissions") || fs.Changed("tools")
 		return g.createAgent(ctx, cli.FirstArg(args, n.deriveName()), n)
 	})

@@ -170,6 +170,7 @@ func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {
 
 // summarizeEvent describes an event in a few words for people.
 func summarizeEvent(d session.EventData) string {
+	// By subject: the session, prompts, turns, items, calls, asks, failures, summaries, jobs.
 	switch d := d.(type) {
 	case *session.Created:
 		return d.Info.Location.Directory

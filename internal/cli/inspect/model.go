@@ -101,6 +101,7 @@ func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, nam
 
 // knownModel returns the usable model of that name, or else what is known of one that is not.
 func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name string) (*client.KnownModel, error) {
+	// Find the name among the usable models; the catalog needs the full name.
 	m, err := findModel(usable, name)
 	full := name
 	if err == nil {
@@ -111,6 +112,7 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 		return nil, oerr
 	}
 	known, kerr := g.inv.Host.KnownModel(ctx, o, full)
+	// The server's model wins over the catalog's, which adds details to it.
 	switch {
 	case err == nil && kerr == nil:
 		known.Model, known.Missing = m, nil // who answers knows best

@@ -28,12 +28,14 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 			view.PrintUsageError(g.inv, err)
 		}
 	}
+	// Print nothing for an error that was reported already, a signal, or a closed pipe.
 	if e, ok := errors.AsType[*cli.ExitError](err); ok && e.Err == nil {
 		return code // everything is said
 	}
 	if errors.Is(err, cli.ErrSignal) || errors.Is(err, syscall.EPIPE) { // those who did it know
 		return code
 	}
+	// Errors may quote text of servers and models, so control characters are replaced.
 	g.inv.Err.EndLine()
 	g.inv.Err.Printf(
 		"%s %s\n",

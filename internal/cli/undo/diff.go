@@ -42,6 +42,7 @@ func (g commands) diffCommand() *cobra.Command {
 				func(ctx context.Context, c *api.Client, s *session.Session) (err error) {
 					const linesOfContext = 3
 					q := api.DiffSelection{Context: linesOfContext}
+					// Resolve the prompt and the other session while the client is connected.
 					if byTurn {
 						if q.From, err = cli.FindPrompt(ctx, c, s, f.turn); err != nil {
 							return err
@@ -70,6 +71,7 @@ func (g commands) diffCommand() *cobra.Command {
 // printDiff prints the files of a diff, and on standard error what is not known.
 func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 	files := d.Data
+	// Warnings follow on standard error, whatever the form of the output.
 	defer func() {
 		for _, file := range files {
 			if len(file.Shared) > 0 {
@@ -83,6 +85,7 @@ func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 	}()
 	switch {
 	case f.json:
+		// With --stat, JSON has no patches.
 		if f.stat {
 			for i := range files {
 				files[i].Patch = ""

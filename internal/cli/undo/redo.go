@@ -133,6 +133,7 @@ func (g commands) narrowRevert(
 func findHiddenPrompts(
 	ctx context.Context, c *api.Client, s *session.Session,
 ) (first, next session.MessageID, err error) {
+	// Collect what the revert hides, back to the message at which it begins.
 	var hidden []session.Message // newest first
 	found := false
 	for m, err := range cli.NewestMessages(ctx, c, s.ID) {
@@ -151,6 +152,7 @@ func findHiddenPrompts(
 	if !found {
 		return "", "", nil // the message was removed: the whole revert is cleared
 	}
+	// Go forward in time: the oldest hidden message may be the first prompt; the next prompt ends the search.
 	for i, m := range slices.Backward(hidden) {
 		if !isPrompt(m) {
 			continue

@@ -36,6 +36,7 @@ func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, 
 // printRevert prints what a revert did, or would do; title is from describeRevert. Its error has the exit code.
 func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	r := res.Revert
+	// Complete the result; it is a success only if every file was restored.
 	res.MessageID = r.MessageID
 	res.OK = len(r.Kept)+len(r.Unknown) == 0
 	if asJSON {
@@ -45,6 +46,7 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
 	}
+	// People get a headline, the files, those that stay, and what is unknown.
 	out := g.inv.Out
 	head := "taken back"
 	if res.Preview {
@@ -57,6 +59,7 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	for _, f := range r.Files {
 		g.printFile(f)
 	}
+	// Then the files that stay as they are, and commands whose changes are unknown.
 	g.printKept("stays as it is", r.Kept)
 	if len(r.Unknown) > 0 {
 		out.Printf("%s\n", out.PaintText(terminal.Yellow, "may have changed files that cannot be restored:"))

@@ -50,11 +50,13 @@ func (g commands) revertCommand() *cobra.Command {
 		Example: "  cairn revert 3 --preview\n  cairn revert last msg_… --files-only\n  cairn revert msg_… --part prt_…\n" +
 			"  cairn revert --commit                  make the staged revert final",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// The first argument names a session if there are two, or if it looks like a session.
 			name := "last"
 			if len(args) > 1 || len(args) == 1 && isSession(args[0]) {
 				name, args = args[0], args[1:]
 			}
 			message := cli.FirstArg(args, "")
+			// Check the combination of flags before the session is opened.
 			if err := f.check(message); err != nil {
 				return err
 			}

@@ -360,6 +360,7 @@ func (v *Text) ShowNote(text string) { v.ShowLine(terminal.Yellow, "!", terminal
 
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (v *Text) ShowResult(r Result) {
+	// Finish what is still open on the screen.
 	v.showDeferred()
 	v.endReasoning()
 	v.flush()
@@ -374,9 +375,11 @@ func (v *Text) ShowResult(r Result) {
 			v.err.Printf("%s\n", r.Error.Hint)
 		}
 	}
+	// Without a session there is nothing to sum up or continue.
 	if r.SessionID == "" || v.ErrorsOnly {
 		return
 	}
+	// The closing line has the facts that are known.
 	dot := " " + v.marks.Dot + " "
 	parts := []string{}
 	if r.Model != "" {

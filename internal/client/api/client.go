@@ -142,6 +142,7 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	if q == nil {
 		q = url.Values{}
 	}
+	// all asks for the additional fields and kinds of cairn.
 	q.Set("all", "1")
 	base := c.Base
 	if base == "" {
@@ -151,6 +152,7 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	if err != nil {
 		return nil, &TransportError{Op: k.name(), Err: err}
 	}
+	// Headers of the call first, then those that every request has.
 	for name, values := range k.header {
 		req.Header[name] = values
 	}

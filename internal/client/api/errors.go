@@ -113,6 +113,7 @@ type ErrorContext struct {
 
 // EncodeError returns the status and the body that tell of e.
 func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
+	// The table gives the status, the tag, and the field of the id.
 	r := rowOf(e)
 	b := errorBody{
 		Tag:     r.tag,
@@ -126,6 +127,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	if r.id != nil {
 		*r.id(&b) = session.ClipText(e.ID, 200)
 	}
+	// Fields that only some tags have.
 	switch {
 	case r.tag == "MessageNotFoundError" && b.SessionID == "":
 		b.SessionID = c.SessionID
@@ -138,6 +140,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	case r.kind == KindCursor && r.code == session.CodeConflict:
 		b.Reason = "cursor_ahead"
 	}
+	// The kind is sent only if the tag does not imply it.
 	if b.What == KindAuth || b.What == KindCursor || r.kind != "" && r.tag != invalidRequest {
 		b.What = ""
 	}
@@ -161,6 +164,7 @@ const maxMessage = 1024
 // DecodeError returns the error of an answer with the status and body. A body of another contract, from a proxy for
 // example, gives a *TransportError.
 func DecodeError(status int, body []byte) error {
+	// A body without a known tag is from another program.
 	var b errorBody
 	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil ||
 		b.Tag == "" {
@@ -172,6 +176,7 @@ func DecodeError(status int, body []byte) error {
 		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, session.ClipText(b.Message, 200))
 		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
+	// Reverse EncodeError. Error() appends the suggestions itself, so they are cut off the message.
 	e := &session.Error{
 		Code:    r.code,
 		Message: b.Message,
@@ -189,6 +194,7 @@ func DecodeError(status int, body []byte) error {
 	case r.tag == "InvalidCursorError":
 		e.Field = "cursor"
 	}
+	// The id of the thing, or the reference to the server's log.
 	if r.id != nil {
 		e.ID = *r.id(&b)
 	}

@@ -62,6 +62,7 @@ const feedPath = "/api/event"
 // stream reads frames until the end.
 func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
+		// sctx ends the read if the server is silent; ctx is the caller's.
 		sctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		k.header = http.Header{"Accept": {"text/event-stream"}}
@@ -71,6 +72,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 			return
 		}
 		defer resp.Body.Close()
+		// The server sends heartbeats, so a long silence means a broken connection.
 		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no data arrived for %s", silence)) })
 		defer quiet.Stop()
 		for f, err := range sse.ReadFrames(&streamBody{r: resp.Body, quiet: quiet, pace: c.Pace}, sse.DefaultLimit) {
@@ -93,6 +95,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 				return
 			}
 		}
+		// The stream ended: by the caller, by the timer, or by the server.
 		if ctx.Err() != nil {
 			yield(Update{}, context.Cause(ctx))
 			return

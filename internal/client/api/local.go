@@ -19,6 +19,7 @@ type local struct{ handler http.Handler }
 // RoundTrip returns when the handler has written its header.
 func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
+	// Give the handler the request in the form that a server would.
 	in := req.Clone(ctx)
 	in.RequestURI = req.URL.RequestURI()
 	in.RemoteAddr = "local"
@@ -48,6 +49,7 @@ func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 		}()
 		l.handler.ServeHTTP(w, in)
 	}()
+	// Wait for the header, or for the end of the request.
 	select {
 	case <-w.started:
 	case <-req.Context().Done():
@@ -57,6 +59,7 @@ func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	// From here on the end of the request breaks the body.
 	stop := context.AfterFunc(req.Context(), func() { pr.CloseWithError(context.Cause(req.Context())) })
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -35,6 +35,7 @@ type arguments struct {
 func DescribeCall(tool string, input jsontext.Value) string {
 	var in arguments
 	name := terminal.FirstLine(tool, 40)
+	// Tools share the names of their arguments. Input with other types is shown whole.
 	if json.Unmarshal(input, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		if !input.IsValid() {
 			return name
@@ -42,6 +43,7 @@ func DescribeCall(tool string, input jsontext.Value) string {
 		in = arguments{} // a tool with other types for these names
 	}
 	about := ""
+	// The first argument present describes the call, from specific to general.
 	switch {
 	case in.Command != "":
 		about = in.Command

@@ -26,10 +26,12 @@ type FamilyNode struct {
 
 // NewFamily returns the tree that s is in.
 func NewFamily(all []*session.Session, s *session.Session) *FamilyNode {
+	// Index the sessions; all need not contain s.
 	byID := map[session.ID]*session.Session{s.ID: s}
 	for _, o := range all {
 		byID[o.ID] = o
 	}
+	// A fork belongs below its origin, or below its parent if the origin is unknown.
 	parent := func(o *session.Session) *session.Session {
 		if o.Fork != nil && byID[o.Fork.From] != nil {
 			return byID[o.Fork.From]
@@ -43,6 +45,7 @@ func NewFamily(all []*session.Session, s *session.Session) *FamilyNode {
 			nodes[id].Before = o.Fork.Before
 		}
 	}
+	// Attach the nodes in the order of creation, so that siblings have it, too.
 	ordered := append(slices.Clone(all), s)
 	slices.SortFunc(ordered, func(a, b *session.Session) int {
 		return cmp.Or(cmp.Compare(a.Time.Created, b.Time.Created), cmp.Compare(a.ID, b.ID))
@@ -56,6 +59,7 @@ func NewFamily(all []*session.Session, s *session.Session) *FamilyNode {
 			nodes[p.ID].Children = append(nodes[p.ID].Children, nodes[o.ID])
 		}
 	}
+	// Climb to the root. The loop is bounded, because stored links may form a cycle.
 	root := byID[s.ID]
 	for range byID { // a chain has no more links than there are sessions
 		up := parent(root)

@@ -23,6 +23,7 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 			terminal.FormatPlural(r.Messages, "message"),
 		),
 	}
+	// One line about the window, of which the first that applies.
 	switch {
 	case r.Window.Size == 0:
 		lines = append(lines, "window: unknown for this model")
@@ -36,6 +37,7 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 	default:
 		lines = append(lines, "no compaction begins by itself (compaction.auto is false)")
 	}
+	// Then facts that do not always apply, and how the request begins.
 	if n := r.Hides.Outputs; n > 0 {
 		lines = append(lines, fmt.Sprintf("hidden before it: %s of tools, %s tokens",
 			terminal.FormatPlural(n, "old output"), terminal.FormatCount(r.Hides.Tokens)))

@@ -30,10 +30,12 @@ func ReadFiles(
 	var files Reader
 	for i := range p.Files {
 		f := &p.Files[i]
+		// Skip files whose content the prompt has, and those that cannot be read.
 		page, ok := opencode.PageOf(*f)
 		if !ok || f.Text != "" {
 			continue
 		}
+		// Open the reader for the first file; without a reader all files remain names.
 		if files == nil {
 			var err error
 			if files, err = open(); err != nil {
@@ -42,6 +44,7 @@ func ReadFiles(
 		}
 		text, media, err := files.Attach(ctx, id, page)
 		missing, isMissing := errors.AsType[*MissingPageError](err)
+		// A file that may not be read, or cannot be, remains a name.
 		switch {
 		case isMissing:
 			onMissing(f, page.FilePath, missing.Message)

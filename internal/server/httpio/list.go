@@ -28,16 +28,19 @@ func (l List) Write(w http.ResponseWriter, chunks iter.Seq2[[]byte, error]) erro
 	out := bytes.NewBuffer(make([]byte, 0, min(l.SizeHint, minWrite*2)+len(l.Prefix)+len(l.Suffix)))
 	out.WriteString(l.Prefix)
 	empty, sent := true, false
+	// Buffer the first elements: until they are sent, an error can still become a response.
 	for chunk, err := range chunks {
 		if err != nil && sent {
 			panic(http.ErrAbortHandler) // a part of the response is out
 		} else if err != nil {
 			return err
 		}
+		// Drop the comma in front of the first element.
 		if empty && len(chunk) > 0 {
 			chunk, empty = chunk[1:], false
 		}
 		out.Write(chunk)
+		// Send in large pieces. The first one fixes the status.
 		if out.Len() < minWrite {
 			continue
 		}
@@ -50,6 +53,7 @@ func (l List) Write(w http.ResponseWriter, chunks iter.Seq2[[]byte, error]) erro
 		out.Reset()
 		sent = true
 	}
+	// Send the rest, or the whole list if it is small.
 	out.WriteString(l.Suffix)
 	if sent {
 		_, _ = w.Write(out.Bytes())

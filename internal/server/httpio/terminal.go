@@ -30,6 +30,7 @@ const TerminalProtocol = "cairn.terminal"
 //
 // Package server has checked the origin of the page, so the library does not check it again.
 func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t *pty.Attachment) error {
+	// Refuse other requests in the envelope of this contract.
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return NewInvalid("headers", "Upgrade", "connect to a terminal by WebSocket")
 	}
@@ -41,12 +42,15 @@ func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxInputFrame)
+	// showing ends the output; alive keeps the connection until the reason is sent.
 	showing, gone := context.WithCancelCause(ctx)
 	alive, leave := context.WithCancel(context.WithoutCancel(ctx)) // the connection outlives ctx to send the reason
 	defer context.AfterFunc(showing, func() { time.AfterFunc(closeTimeout, leave) })()
+	// Copy input in the background and output here, until one of them ends.
 	var typing sync.WaitGroup
 	typing.Go(func() { gone(copyInput(alive, c, t)) })
 	err = copyOutput(showing, t, func(kind websocket.MessageType, p []byte) error { return c.Write(alive, kind, p) })
+	// Send the reason for the end.
 	switch {
 	case errors.Is(err, io.EOF):
 		err = closeConn(c, websocket.StatusNormalClosure, "")

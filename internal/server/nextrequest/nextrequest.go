@@ -36,6 +36,7 @@ func (i Inspector) NextRequest(ctx context.Context, id session.ID, full bool) (a
 func (i Inspector) PreviewCompaction(
 	ctx context.Context, id session.ID, r session.CompactionRequest, full bool,
 ) (out api.CompactionPreview, err error) {
+	// Plan on the request that the next turn would send.
 	q, release, err := i.Engine.BuildNextRequest(ctx, id)
 	if err != nil {
 		return out, err
@@ -48,6 +49,7 @@ func (i Inspector) PreviewCompaction(
 	if p == nil {
 		return out, session.Conflict("session", string(id), "has nothing to summarise")
 	}
+	// The tail is kept, and perhaps a prompt of the head before it.
 	questions := p.SummaryRequest.ListQuestions()
 	kept := p.Tail
 	if p.Prompt != nil {
@@ -59,6 +61,7 @@ func (i Inspector) PreviewCompaction(
 		Kept:       api.ContextShare{Messages: len(kept), Tokens: q.EstimateMessages(kept...)},
 		Record:     maskText(history.RecordText(p.Record)),
 	}
+	// The question quotes whole messages, so it is sent only if wanted.
 	if full && len(questions) > 0 {
 		out.System, out.Question = maskText(p.SummaryRequest.System), maskText(questions[0].RenderPrompt())
 	}

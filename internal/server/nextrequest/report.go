@@ -193,6 +193,7 @@ func (d report) addSystem(t *tally, cached bool) {
 func (d report) addContext(t *tally, cached bool) {
 	rest := d.Input.Baseline
 	var unmatched []systemcontext.SourceDescription
+	// settle counts text between two sources for the sources that were not found before it.
 	settle := func(text string) {
 		if text = strings.TrimSpace(text); text == "" && len(unmatched) == 0 {
 			return
@@ -208,6 +209,7 @@ func (d report) addContext(t *tally, cached bool) {
 		}
 		unmatched = nil
 	}
+	// Find the text of each source in the baseline, in order.
 	for _, s := range d.Sources {
 		whole := joinParts(s.Parts)
 		at := strings.Index(rest, whole)

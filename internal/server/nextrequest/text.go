@@ -34,6 +34,7 @@ func showRequest(req *llm.Request) *api.ContextText {
 
 func showParts(parts []llm.Part) []api.ContextPart {
 	out := []api.ContextPart{}
+	// Each part has one entry. A result has one for each part of its content, with the name of the tool.
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:

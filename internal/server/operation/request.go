@@ -60,6 +60,7 @@ func newRequestType(route string, t reflect.Type) *requestType {
 }
 
 func (rt *requestType) addField(f reflect.StructField) error {
+	// A Location is resolved from the whole request; the tag only documents its query parameter.
 	if f.Type == reflect.TypeFor[Location]() {
 		rt.locations = append(rt.locations, f.Index)
 		if name, ok := f.Tag.Lookup("query"); ok {
@@ -67,9 +68,11 @@ func (rt *requestType) addField(f reflect.StructField) error {
 		}
 		return nil
 	}
+	// Fields that are no part of the request.
 	if f.Tag.Get("query") == "-" {
 		return nil
 	}
+	// The body. Its type may name another one for the document.
 	if kind, ok := f.Tag.Lookup("body"); ok {
 		rt.bodyIndex, rt.bodyOptional, rt.body = f.Index, kind == "optional", f.Type
 		if d, ok := reflect.Zero(f.Type).Interface().(Documenter); ok {
@@ -77,6 +80,7 @@ func (rt *requestType) addField(f reflect.StructField) error {
 		}
 		return nil
 	}
+	// All other fields are parameters of the path, the query or a header.
 	x, err := newField(f)
 	if err != nil {
 		return err

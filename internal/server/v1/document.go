@@ -36,6 +36,7 @@ type errorEnvelope any
 // documentTypes describes what the Go types do not say: the values of names, what interfaces may hold, and the names of
 // components that differ from those of their types.
 func documentTypes() openapi.Types {
+	// Values and forms first, then names, then the alternatives of parts, messages, tool states, events and errors.
 	types := openapi.Types{
 		Enums: map[reflect.Type][]string{
 			typeOf[session.Effect]():       {"allow", "deny", "ask"},

@@ -26,13 +26,16 @@ func (e *statusError) Error() string { return fmt.Sprintf("status %d", e.status)
 // Fail answers with an error in the envelope that OpenCode has for it. The texts of internal errors go to the log only,
 // under a ref that the response names.
 func (d *dependencies) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	// A handler that built its own response needs no envelope.
 	if own, ok := errors.AsType[*statusError](err); ok {
 		_ = httpio.WriteJSON(w, own.status, own.body)
 		return
 	}
+	// The client gets the public form of the error only.
 	err = locateDirectoryError(r, err)
 	e := httpio.PublicError(err)
 	var ref string
+	// Some errors need a header, a log line, or a response without a body.
 	switch {
 	case e.Code == session.CodeInternal && httpio.IsClientGone(r, err):
 		w.WriteHeader(http.StatusServiceUnavailable) // for the log: the client has disconnected
@@ -47,6 +50,7 @@ func (d *dependencies) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(http.StatusUnauthorized) // OpenCode sends no body; the header X-Cairn-Error has the words
 		return
 	}
+	// Streams announce the refusal as well. An invalid configuration has a body of its own.
 	d.publishRefusal(r, e)
 	status, body := encodeError(e, httpio.ErrorPart(err), ref)
 	if c, ok := encodeConfigError(err); ok {

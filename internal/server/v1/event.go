@@ -91,6 +91,7 @@ type busStream struct {
 func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory string, at eventlog.Mark) {
 	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
+	// Register with every source of frames first; the deferred calls run in reverse order.
 	notices := b.notices.Subscribe() // before the response starts, which a client in this process sees at once
 	defer b.branches.AddReader(ctx, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
@@ -104,13 +105,16 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 		b.notices.Unsubscribe(notices)
 		return
 	}
+	// The first frame has the id of the start, so that a client can resume before it receives any event.
 	first := b.plainFrame("server.connected")
 	first.ID = strconv.FormatInt(at.Position, 10)
 	err := b.out.Send(first, false)
+	// Notices are not in the log: a goroutine sends them while the log is quiet.
 	var relay sync.WaitGroup
 	relay.Go(func() { notices.SendAll(b.sendNotice) })
 	defer relay.Wait()
 	defer b.notices.Unsubscribe(notices)
+	// Follow the log until the client leaves, the server stops, or a write fails.
 	for u, failed := range b.Log.FollowAll(ctx, at) {
 		notices.SendWaiting(b.sendNotice) // those sent before the event was stored come before it
 		if err = failed; err == nil {

@@ -32,6 +32,7 @@ func (h messageHandlers) listMessages(ctx context.Context, in struct {
 	Before string `query:"before"`
 },
 ) (operation.Func[[]opencode.Message], error) {
+	// Without a limit the response is the whole transcript.
 	if in.Limit == 0 {
 		if in.Before != "" {
 			return nil, httpio.NewInvalid("query", "limit", "before requires limit")
@@ -43,6 +44,7 @@ func (h messageHandlers) listMessages(ctx context.Context, in struct {
 		)
 		return func(w http.ResponseWriter, _ *http.Request) error { return t.write(w) }, err
 	}
+	// Decode the cursor before the store is read.
 	var before messageCursor
 	if in.Before != "" {
 		b, err := base64.RawURLEncoding.DecodeString(in.Before)
@@ -50,6 +52,7 @@ func (h messageHandlers) listMessages(ctx context.Context, in struct {
 			return nil, errMessageCursor
 		}
 	}
+	// Read one page. The link to the next one is sent only if there are older messages.
 	p, err := store.Query(ctx, h.Store, func(rd store.Reader) (messagePage, error) {
 		return readMessagePage(rd, in.SessionID, int(in.Limit), before.ID)
 	})
@@ -70,6 +73,7 @@ func setNextPage(w http.ResponseWriter, r *http.Request, limit int64, first mess
 		return
 	}
 	cursor := base64.RawURLEncoding.EncodeToString(b)
+	// The link is absolute and repeats the other parameters of the request.
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"

@@ -57,6 +57,7 @@ func (d *dependencies) listSessionOperations() []operation.Operation {
 	messages := messageHandlers{d}
 	prompts := promptHandlers{d}
 	asks := askHandlers{d}
+	// Sessions first, then their messages, prompts and other work, permissions and questions.
 	return []operation.Operation{
 		operation.New("read GET /session List the sessions of a project", "session.list", sessions.listSessions),
 		operation.New("prompt POST /session Create a session", "session.create", sessions.create),
@@ -127,6 +128,7 @@ func (d *dependencies) listLocationOperations() []operation.Operation {
 	credentials := authHandlers{d}
 	checkouts := checkoutHandlers{d}
 	files := fileHandlers{d}
+	// Agents, commands, skills, tools and models first, then settings, credentials, version control and files.
 	return []operation.Operation{
 		operation.New("read GET /agent List the agents of a location", "app.agents",
 			listOf(catalogs, (*Location).listAgents)),
@@ -179,6 +181,7 @@ func (d *dependencies) listLocationOperations() []operation.Operation {
 func (d *dependencies) listTerminalOperations() []operation.Operation {
 	tui := tuiHandlers{d}
 	terminals := ptyHandlers{d}
+	// The terminal interface first, then terminals. Starting one runs programs, so it requires admin.
 	return []operation.Operation{
 		operation.New("approve POST /tui/append-prompt Append text to the prompt of the terminal interface",
 			"tui.appendPrompt", publishBody[tuiText](tui, kindAppend, nil)),

@@ -100,16 +100,19 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	}
 	b := in.Body
 	c := admit.SessionChange{Title: b.Title}
+	// Only members that the client sent change; null metadata counts as absent.
 	if b.Metadata.Kind() != 'n' {
 		c.Metadata = b.Metadata
 	}
 	if err := opencode.CheckRules(b.Permission); err != nil {
 		return opencode.Session{}, httpio.WithPart("body", err)
 	}
+	// The client's rules are added to those of the session; they do not replace them.
 	if len(b.Permission) > 0 {
 		rules := slices.Concat(s.Permission, opencode.OurRules(b.Permission))
 		c.Permission = &rules
 	}
+	// A time of 0 restores an archived session.
 	if b.Time != nil && b.Time.Archived != nil {
 		archived := *b.Time.Archived != 0
 		c.Archived, c.ArchivedAt = &archived, int64(*b.Time.Archived)

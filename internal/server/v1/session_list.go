@@ -45,6 +45,7 @@ func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	Limit     int64         `query:"limit" default:"100"`
 },
 ) (operation.Func[[]opencode.Session], error) {
+	// Validate the query before the location is resolved.
 	q, err := newSessionQuery(in.Roots, store.SessionQuery{Search: in.Search, Since: in.Start, Limit: int(in.Limit)})
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	if q.Limit == 0 { // which means all to the store
 		return sessionList(nil, opencode.SessionOf), nil
 	}
+	// The list has archived sessions, too. A path narrows it, else the directory unless scope is project.
 	q.ProjectID, q.Archived = l.ProjectID, true
 	if in.Path != nil {
 		q.Subpath = *in.Path
@@ -87,6 +89,7 @@ func (h sessionHandlers) listGlobal(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
+	// A location always has a directory, so only a directory that the query names narrows the list.
 	if in.Directory != "" {
 		q.Directory = in.Location.Directory
 	}
@@ -94,6 +97,7 @@ func (h sessionHandlers) listGlobal(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
+	// The additional row is not part of the page. The cursor is the time of the page's last session.
 	cursor := ""
 	if len(rows) > limit {
 		rows = rows[:limit]

@@ -21,6 +21,7 @@ var unimplementedFile []byte
 // it configured (docs/differences.md). The data file has those whose response is constant.
 func (d *dependencies) listUnimplemented() []operation.Operation {
 	h := unimplementedHandlers{d}
+	// Grouped by capability: symbols, workspaces, MCP servers, updates and sharing.
 	rows := []operation.Operation{
 		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
 		operation.New("approve POST /experimental/workspace Create a workspace",

@@ -34,6 +34,7 @@ type errorEnvelope struct{}
 // documentTypes describes what the Go types do not say: the values of names, what interfaces may hold, and the names of
 // components that differ from those of their types.
 func documentTypes() openapi.Types {
+	// Values, forms and names first, then the alternatives of messages, their content and events.
 	return openapi.Types{
 		Enums: map[reflect.Type][]string{
 			typeOf[session.Effect]():       {"allow", "deny", "ask"},

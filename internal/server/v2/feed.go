@@ -66,6 +66,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
+	// A cursor beyond the newest event is not of this store.
 	newest, err := store.Query(ctx, h.Store, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err == nil {
 		err = checkCursor(after, newest)
@@ -81,6 +82,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 		locations:    map[session.ID]*session.Location{},
 		failures:     map[session.ID]*session.Failure{},
 	}
+	// A directory in the query narrows the stream.
 	if err == nil && in.Filter.r.URL.Query().Has("location[directory]") {
 		var l session.Location
 		l, _, err = h.findLocation(in.Filter.r)

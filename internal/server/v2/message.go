@@ -46,6 +46,7 @@ func (h messageHandlers) list(
 	if err != nil {
 		return nil, err
 	}
+	// A previous page is read backwards from the cursor, and then reversed.
 	backwards := c.Direction == previousPage
 	ms, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawMessage, error) {
 		q, err := newMessageQuery(rd, in.SessionID, c)
@@ -61,6 +62,7 @@ func (h messageHandlers) list(
 	if backwards {
 		slices.Reverse(ms)
 	}
+	// The cursors are the first and the last message of the page.
 	var cursor api.Cursor
 	if len(ms) > 0 {
 		cursor.Previous = c.encodeAt(ms[0], previousPage)

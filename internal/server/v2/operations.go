@@ -36,6 +36,7 @@ func (d *dependencies) listOpenCodeOperations() []operation.Operation {
 	events := eventHandlers{d}
 	permissions := permissionHandlers{d}
 	questions := questionHandlers{d}
+	// Locations and the feed first, then sessions, their messages and events, then permissions and questions.
 	return []operation.Operation{
 		operation.New("read GET /api/health Return the state of the server", "v2.health.get", locations.getHealth),
 		operation.New("read GET /api/location Return the location of a request and its project",
@@ -143,6 +144,7 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 	jobs := jobHandlers{d}
 	spend := spendHandlers{d}
 	contexts := contextHandlers{d}
+	// Sessions and jobs first, then their work and inbox, then context, spending and the installation.
 	return append([]operation.Operation{
 		operation.New("prompt POST /api/session/import Import a piece of a session",
 			"", sessions.importSession).WithStatuses(http.StatusConflict),

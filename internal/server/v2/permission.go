@@ -176,6 +176,7 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 	locationIn
 },
 ) (out api.Data[api.Verdict], err error) {
+	// Both parameters are required, and have no useful default.
 	switch {
 	case in.Action == "":
 		return out, httpio.NewInvalid("query", "action",
@@ -184,6 +185,7 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 		return out, httpio.NewInvalid("query", "resource",
 			"resource is missing: it must name the target, e.g. the command or the path")
 	}
+	// Evaluate the rules as a call would, but without an ask.
 	rights, err := h.Asks.ExplainRights(ctx, ask.Query{
 		SessionID: session.ID(in.SessionID), Location: in.Location.Location, Agent: in.Agent, Action: in.Action,
 		Resources: []string{*in.Resource},

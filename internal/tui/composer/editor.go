@@ -194,7 +194,9 @@ const (
 
 // ApplyEdit makes an edit.
 func (e *Editor) ApplyEdit(op Edit) {
+	// Only movement between rows keeps the column that it aims for.
 	e.goal = -1
+	// Deletions first, then yank, then movement. Deletions of words and lines can be yanked.
 	switch op {
 	case DeleteBack:
 		e.deleteTo(clusterStart(e.runes, e.cursor), false)
@@ -306,12 +308,14 @@ func (e *Editor) WrapRows(width int) Rows {
 	l := Rows{starts: []int{0}, columns: [][]int{{}}}
 	var line strings.Builder
 	col := 0
+	// closeRow ends a row; the columns of a row include the one behind its last character.
 	closeRow := func(next int) {
 		l.Lines = append(l.Lines, line.String())
 		l.columns[len(l.columns)-1] = append(l.columns[len(l.columns)-1], col)
 		line.Reset()
 		l.starts, l.columns, col = append(l.starts, next), append(l.columns, []int{}), 0
 	}
+	// Place one grapheme cluster at a time. A token for pasted text shows its label.
 	for i := 0; i < len(e.runes); {
 		r, end := e.runes[i], clusterEnd(e.runes, i)
 		shown := string(e.runes[i:end])
@@ -338,6 +342,7 @@ func (e *Editor) WrapRows(width int) Rows {
 			l.columns[row] = append(l.columns[row], col)
 		}
 	}
+	// The cursor may be behind the last character.
 	if e.cursor == len(e.runes) {
 		l.Row, l.Col = len(l.starts)-1, col
 	}

@@ -4,6 +4,7 @@ import tea "charm.land/bubbletea/v2"
 
 // editOf returns the edit of a key, as other editors of lines have it.
 func editOf(key string) (Edit, bool) {
+	// Deletions first, then yank, then movement by character, word, line and text.
 	switch key {
 	case "backspace", "ctrl+h", "shift+backspace":
 		return DeleteBack, true

@@ -144,6 +144,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		return nil
 	}
 	q := f.openQuestion()
+	// The question, with its session if that is not the open one.
 	var lines []string
 	if f.From != "" {
 		lines = append(lines, th.Muted.Render(Clip("in the session "+f.From, width)))
@@ -151,6 +152,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 	for _, l := range Wrap(q.Question, width) {
 		lines = append(lines, th.Warning.Render(l))
 	}
+	// The options, of which the user's own words are the last.
 	var options []string
 	first := 0 // line of the selected option
 	for i, l := range describe.OptionLines(q) {
@@ -171,7 +173,9 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		}
 		options = append(options, f.optionLines(th, len(q.Options), own, width)...)
 	}
+	// Cut a long question, so that some options stay visible.
 	lines = lines[:min(len(lines), max(height-1-min(len(options), 4), 1))]
+	// The keys that apply now.
 	foot := "enter: answer"
 	if f.isOwn() && f.own.IsEmpty() && len(f.chosen) == 0 {
 		foot = "enter: give no answer"
@@ -186,6 +190,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 	if n := len(f.Pending.Questions); n > 1 {
 		foot = fmt.Sprintf("question %d of %d  %s", f.open+1, n, foot)
 	}
+	// Scroll the options to the selected one.
 	part, _ := windowOf(options, first, max(height-len(lines)-1, 1))
 	lines = append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
 	return lines[:min(len(lines), max(height, 1))]

@@ -94,6 +94,7 @@ const (
 
 // nextToken returns the length and kind of the token with which the text, which is not empty, begins.
 func (h *highlighter) nextToken(text string) (n int, kind codeToken) {
+	// In a block comment only its end counts.
 	if h.block {
 		if end := strings.Index(text, "*/"); end >= 0 {
 			h.block = false
@@ -101,6 +102,7 @@ func (h *highlighter) nextToken(text string) (n int, kind codeToken) {
 		}
 		return len(text), tokenComment
 	}
+	// A line comment extends to the end. A block comment may end on the same line, so look for its end.
 	for _, mark := range h.comments {
 		if strings.HasPrefix(text, mark) {
 			return len(text), tokenComment
@@ -111,6 +113,7 @@ func (h *highlighter) nextToken(text string) (n int, kind codeToken) {
 			return min(n+2, len(text)), kind
 		}
 	}
+	// Otherwise the first byte decides the kind.
 	switch c := text[0]; {
 	case c == '"' || c == '\'' || c == '`':
 		return lenString(text), tokenString

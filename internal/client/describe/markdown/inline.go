@@ -42,6 +42,7 @@ func (p inline) styleText(text string) string {
 // styleSpan styles the span that begins at i. n is how many bytes it has, 0 if none begins there.
 func (p inline) styleSpan(text string, i int) (styled string, n int) {
 	th, rest := p.theme, text[i:]
+	// By the first byte: an escape, code, emphasis, strikethrough, a link.
 	switch rest[0] {
 	case '\\':
 		if len(rest) > 1 && strings.IndexByte("\\`*_[]()#+-.!~|<>", rest[1]) >= 0 {
@@ -57,6 +58,7 @@ func (p inline) styleSpan(text string, i int) (styled string, n int) {
 		if rest[0] == '_' && i > 0 && isWord(text[i-1]) { // snake_case
 			return "", 0
 		}
+		// Bold before italic, because the mark of italic begins that of bold, too.
 		for _, mark := range []string{rest[:1] + rest[:1], rest[:1]} {
 			inner, ok := cutEmphasis(rest, mark)
 			if !ok {
@@ -75,6 +77,7 @@ func (p inline) styleSpan(text string, i int) (styled string, n int) {
 	case '[':
 		label, after, ok := strings.Cut(rest[1:min(len(rest), maxSpan)], "](")
 		if target, _, closed := strings.Cut(after, ")"); ok && closed && !strings.ContainsAny(label, "[]") {
+			// Show the target as well, unless it is the label.
 			n = 1 + len(label) + 2 + len(target) + 1
 			if label == target {
 				return th.Accent.Render(label), n

@@ -128,6 +128,7 @@ func (r *renderer) addLine(line string) {
 
 // addBlock adds a line outside of code and tables.
 func (r *renderer) addBlock(line, trimmed string) {
+	// In this order: blank lines, headings, rules, quotes, list items; all else is a paragraph.
 	if trimmed == "" {
 		r.lines = append(r.lines, "")
 		return

@@ -19,6 +19,7 @@ func ListNames() []string { return []string{"terminal", "dark", "light", "contra
 
 // New returns the theme of a name; "" is the default. NO_COLOR gives one without colours.
 func New(name string, env func(string) string) (Theme, error) {
+	// The theme without colours; each other theme replaces a part of it.
 	plain := lipgloss.NewStyle()
 	t := Theme{
 		Text: plain, Muted: plain.Faint(true), Accent: plain.Bold(true), Heading: plain.Bold(true), Code: plain,
