@@ -319,7 +319,7 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 		}
 		k, ok, err := store.Get(p.ID, p.Env...)
 		if _, out := errors.AsType[*auth.Unreachable](err); err != nil &&
-			!out { // of what is out of reach the notes tell
+			!out { // what cannot be reached is in the notes
 			return nil, nil, err
 		}
 		if ok {

@@ -140,23 +140,15 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 		g.inv.Note("the session is at work; its history is summarised before its next request")
 	}
 	w := &compactionWatch{inv: g.inv, id: item.ID, quiet: o.asJSON}
-	// Follow to the end. After a lost connection, follow the next owner from the newest event on.
-	for {
-		err := w.follow(ctx, c, s.ID, after)
-		switch {
-		case ctx.Err() != nil:
-			return errors.Join(context.Cause(ctx), w.cancel(context.WithoutCancel(ctx), c, s.ID))
-		case err == nil:
-			return g.reportCompaction(s, w, o.asJSON)
-		case !follow.IsConnectionLost(err) && !errors.Is(err, api.ErrEnded):
-			return err
-		}
-		after = max(after, w.seen)
-		o.request.ID = item.ID // the next owner may have to end what the last one left open
-		if _, err := c.Compact(ctx, s.ID, o.request); err != nil && !follow.IsConnectionLost(err) {
-			return err
-		}
+	o.request.ID = item.ID
+	err = w.follow(ctx, c, s.ID, after, o.request)
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), w.cancel(context.WithoutCancel(ctx), c, s.ID))
+	case err != nil:
+		return err
 	}
+	return g.reportCompaction(s, w, o.asJSON)
 }
 
 // compactionWatch follows one requested compaction.
@@ -164,7 +156,6 @@ type compactionWatch struct {
 	inv   *cli.Invocation
 	id    session.MessageID // of the request
 	quiet bool
-	seen  int64 // seq of the newest event
 
 	started   bool
 	ended     *session.CompactionEnded
@@ -173,20 +164,34 @@ type compactionWatch struct {
 }
 
 // follow shows events until the compaction has ended.
-func (w *compactionWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) error {
-	for u, err := range c.Tail(ctx, id, after) {
-		if err != nil {
-			return err
-		}
-		if u.Event == nil {
-			continue
-		}
-		w.seen = u.Event.Seq
-		if w.observe(*u.Event) {
-			return nil
+func (w *compactionWatch) follow(
+	ctx context.Context, c *api.Client, id session.ID, after int64, request api.CompactRequest,
+) error {
+	watch := follow.Start(ctx, c, id, follow.Options{After: after})
+	defer watch.Stop()
+	var lost <-chan time.Time // fires when the connection has been lost for too long
+	for {
+		select {
+		case u, open := <-watch.C:
+			switch {
+			case !open:
+				return context.Cause(ctx)
+			case u.End != nil:
+				return u.End
+			case u.Event != nil && w.observe(*u.Event):
+				return nil
+			case u.Lost != nil:
+				lost = time.After(follow.ReconnectTimeout)
+			case u.Found: // the next owner may have to end what the last one left open
+				lost = nil
+				if _, err := c.Compact(ctx, id, request); err != nil && !follow.IsConnectionLost(err) {
+					return err
+				}
+			}
+		case <-lost:
+			return errors.New("the connection to cairn was lost and could not be restored")
 		}
 	}
-	return ctx.Err()
 }
 
 // observe takes an event and reports whether the compaction has ended.

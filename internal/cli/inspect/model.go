@@ -115,7 +115,7 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 	// The server's model wins over the catalog's, which adds details to it.
 	switch {
 	case err == nil && kerr == nil:
-		known.Model, known.Missing = m, nil // who answers knows best
+		known.Model, known.Missing = m, nil // the owner that answers requests knows more than this process
 		return known, nil
 	case err == nil:
 		return &client.KnownModel{Model: m}, nil

@@ -30,9 +30,9 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 	}
 	// Print nothing for an error that was reported already, a signal, or a closed pipe.
 	if e, ok := errors.AsType[*cli.ExitError](err); ok && e.Err == nil {
-		return code // everything is said
+		return code // the command has printed its result
 	}
-	if errors.Is(err, cli.ErrSignal) || errors.Is(err, syscall.EPIPE) { // those who did it know
+	if errors.Is(err, cli.ErrSignal) || errors.Is(err, syscall.EPIPE) { // the person or program at the other end has caused it
 		return code
 	}
 	// Errors may quote text of servers and models, so control characters are replaced.
