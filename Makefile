@@ -56,7 +56,7 @@ test: ## tests, with the race detector, in random order
 		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
 
 # What starts many processes or thousands of sessions is left out.
-QUICK_OUT := /server$$|/server/v1$$|/host$$|/crashtest$$|/walktest$$|/tool/exec$$|/engine$$|/engine/undo$$|/cli/root$$|/store/sqlite$$|/access/s(hell|andbox)$$
+QUICK_OUT := /archtest$$|/tool/(search|protected)$$|/server$$|/server/v1$$|/host$$|/crashtest$$|/walktest$$|/tool/exec$$|/engine$$|/engine/undo$$|/cli/root$$|/store/sqlite$$|/access/s(hell|andbox)$$
 quick: format archtest ## the inner loop: format, rules, and the tests that take seconds, without the race detector
 	go test -short -vet=off -timeout=$(TIMEOUT)m $$(go list $(PKG) | grep -vE '$(QUICK_OUT)')
 
