@@ -71,7 +71,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 		select {
 		case <-waiting:
 			if l.progress != nil && !l.progress.Begun {
-				l.view.ShowNote("the session is working on another prompt; this one is pending in its inbox")
+				l.view.ShowNote("the session has not taken up the prompt yet; it is pending in the inbox")
 			}
 		case text, ok := <-l.desk.lines():
 			l.left = l.desk.handleLine(text, ok)
