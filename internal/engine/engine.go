@@ -13,6 +13,8 @@
 //	turn.settleCalls     calls are authorised, run, and get exactly one outcome each     settle.go, ask/
 //	drain.recordEnding   the turn ends; another one follows if the model must see more   ending.go, finish.go
 //
+// The types of the loop (Engine, drain, turn, and turnInput, what a turn samples) are in state.go, below all that use them.
+//
 // A drain is process-local and has no durable identity: after a crash the rows decide what is left to do. What has
 // happened is recorded even if the work is cancelled meanwhile: recording never takes the cancellable context. How work
 // ends, and what a failure leaves behind, is one state machine (ending.go). If the store fails, the drain waits for it

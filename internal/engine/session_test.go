@@ -102,7 +102,7 @@ func TestPromptTextIsMadeValid(t *testing.T) {
 	}
 }
 
-// The ledger keeps what a deleted session cost under its id, so the id cannot be used for another session.
+// The spend keeps what a deleted session cost under its id, so the id cannot be used for another session.
 func TestWorkedInAndDeleted(t *testing.T) {
 	w := newWorld(
 		t,

@@ -161,7 +161,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		return refuse(session.ReasonTool, err.Error())
 	}
 	// Run it. Settle validates the input, asks, and bounds time and output.
-	p := t.engine.journal.NewProgress(t.id, session.ToolProgress{
+	p := t.engine.journal.NewOutputNotices(t.id, session.ToolProgress{
 		TurnFact: session.OfTurn(t.recorder.MessageID()), CallID: c.call.ID, PartID: c.call.PartID,
 	})
 	defer p.Flush()
@@ -187,7 +187,7 @@ func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) 
 }
 
 // toolCall returns the call as its tool gets it.
-func (t *turn) toolCall(c *toolCall, p *turnlog.Progress) tool.Call {
+func (t *turn) toolCall(c *toolCall, p *turnlog.OutputNotices) tool.Call {
 	// What every tool gets: its ids, its input and the ways to ask, to show and to read.
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,

@@ -39,7 +39,7 @@ func (w *world) summary(t *testing.T) (text string, generated bool) {
 }
 
 // After work of some size the small model summarises the session: what is new, with the summary of before. The request
-// counts in the session's cost and in the ledger.
+// counts in the session's cost and in the spend.
 func TestSummaryAfterWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := summarizing(t, func(_ context.Context, n int) (string, error) {

@@ -173,7 +173,7 @@ func childrenOf(t *testing.T, w *world) (positions []int64) {
 }
 
 // TestManyTasksWithFaults: while the provider fails in all its ways, each of 100 subagents ends once, only those fail
-// that are not tried again, and the ledger has every request that the provider answered with its usage.
+// that are not tried again, and the spend has every request that the provider answered with its usage.
 func TestManyTasksWithFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTaskWorld(t, 100, time.Hour, `
@@ -203,7 +203,7 @@ func TestManyTasksWithFaults(t *testing.T) {
 			return err
 		})
 		if err != nil || turns != 93 {
-			t.Errorf("the ledger has %d answers of subagents, want 93: %v", turns, err)
+			t.Errorf("the spend has %d answers of subagents, want 93: %v", turns, err)
 		}
 		const faults = 30 + 20 + 20 + 10 + 7
 		if got := w.player.CountRequests(); got != 2+93+faults {

@@ -37,7 +37,7 @@ import (
 )
 
 // locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
-// location.Locations, which the engine uses, and v2.Locations.
+// scope.Scopes, which the engine uses, and v2.Locations.
 type locationCache struct {
 	dirs       config.Directories
 	getenv     func(string) string
@@ -92,7 +92,7 @@ const (
 	projectRecheck   = 5 * time.Second
 )
 
-// Scope implements location.Locations.
+// Scope implements scope.Scopes.
 func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.Scope, func(), error) {
 	s, err := l.acquireSlot(ctx, at.Directory)
 	if err != nil {

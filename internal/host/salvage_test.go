@@ -123,7 +123,7 @@ func spending(turns int) []session.EventData {
 
 // What a session cost is what its kept events say. It is carried over only if the session is gone, also from tables of
 // before the first release unless it can be had from nowhere else; the report says so.
-func TestSalvageLedger(t *testing.T) {
+func TestSalvageSpend(t *testing.T) {
 	const (
 		gone    = `DELETE FROM event; DELETE FROM session; DELETE FROM message;`
 		earlier = `PRAGMA application_id = 0x6361726e;
@@ -133,19 +133,19 @@ func TestSalvageLedger(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name, sql string
-		turns     int // in the ledger that comes out of three
+		turns     int // in the spend that comes out of three
 		lost      string
 	}{
 		{"whole", "", 3, ""},
 		{"cut", `DELETE FROM event WHERE seq = 12`, 1, "[]"},
-		{"not in the ledger", `DELETE FROM spend`, 3, ""},
+		{"not in the spend", `DELETE FROM spend`, 3, ""},
 		{"gone", gone, 3, ""},
 		{
-			"gone with the ledger", gone + `DROP TABLE spend`, 0,
-			"[the ledger cannot be read; the costs of deleted sessions are lost]",
+			"gone with the spend", gone + `DROP TABLE spend`, 0,
+			"[the spend cannot be read; the costs of deleted sessions are lost]",
 		},
 		{"earlier", earlier, 3, ""},
-		{"earlier, gone", gone + earlier, 0, "[the ledger cannot be read; the costs of deleted sessions are lost]"},
+		{"earlier, gone", gone + earlier, 0, "[the spend cannot be read; the costs of deleted sessions are lost]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home, into := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "new")
@@ -159,16 +159,16 @@ func TestSalvageLedger(t *testing.T) {
 				tt.lost != "" && fmt.Sprint(got.Lost) != tt.lost {
 				t.Errorf("lost: %v, %v", got.Lost, got.Sessions)
 			}
-			if n := len(ledger(t, into, "ses_a")); n != tt.turns {
-				t.Errorf("%d turns are in the ledger, want %d", n, tt.turns)
+			if n := len(readSpend(t, into, "ses_a")); n != tt.turns {
+				t.Errorf("%d turns are in the spend, want %d", n, tt.turns)
 			}
 			inOrder(t, into)
 		})
 	}
 }
 
-// ledger returns the costs of the turns of a session.
-func ledger(t *testing.T, home string, id session.ID) (lines []store.Spend) {
+// readSpend returns the costs of the turns of a session.
+func readSpend(t *testing.T, home string, id session.ID) (lines []store.Spend) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: filepath.Join(home, "data"), ReadOnly: true})
 	if err != nil {

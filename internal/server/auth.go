@@ -62,8 +62,8 @@ func (s *Server) watchCredential(ctx context.Context, r *http.Request, token str
 	return ctx, func() { cancel(); watch.Wait() }
 }
 
-// checkScope refuses requests whose caller may not do what the route does.
-func (s *Server) checkScope(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// checkRole refuses requests whose caller may not do what the route does.
+func (s *Server) checkRole(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	route := s.operations.Find(r)
 	if err := caller.Require(r.Context(), route.Role, r.Method+" "+session.ClipText(r.URL.Path, 200)); err != nil {
 		s.refuse(w, r, err)

@@ -38,7 +38,7 @@ func listStages() []stage {
 		{"login", false, (*Server).login},
 		{"auth", false, (*Server).authenticateRequest},
 		{"known", false, (*Server).keepKnown},
-		{"scope", false, (*Server).checkScope},
+		{"role", false, (*Server).checkRole},
 		{"media", false, (*Server).checkMedia},
 		{"streams", false, (*Server).limitStreams},
 		{"body", true, (*Server).limitBody},

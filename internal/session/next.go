@@ -9,12 +9,12 @@ import "slices"
 //   - an interrupt has the history and the inbox: ResumesByItself says whether the stop has to be recorded;
 //   - the projection has one event and its turn: MarkAfter says what becomes of the mark by which a restart finds
 //     sessions with work to do;
-//   - a client has the events, perhaps not from the first one on: Progress folds them.
+//   - a client has the events, perhaps not from the first one on: NextWork folds them.
 //
 // All four agree on when a turn calls for another one (Assistant.Next) and on what the reason of a failure means
 // (Reason.Next). They differ in this:
 //
-//   - Only Progress knows of an announced retry (Retried). In the history, and for the mark, a turn that failed and
+//   - Only NextWork knows of an announced retry (Retried). In the history, and for the mark, a turn that failed and
 //     is to be tried again is one that failed.
 //   - The mark ignores synthetic texts and the user's commands as things to answer; NextOf answers the one and
 //     takes the other as a sign that nothing was left to do.
@@ -200,46 +200,46 @@ func markFor(n Next) Mark {
 	}
 }
 
-// Progress follows a session by its events, in the order of the log. The zero value knows of nothing to do. A
+// NextWork follows a session by its events, in the order of the log. The zero value knows of nothing to do. A
 // client applies every event that it reads; once the session is idle and Next needs no turn, nothing of what it
 // read is left to do. An idle session that still needs a turn was left by its process.
-type Progress struct {
+type NextWork struct {
 	next   Next
 	unseen int // calls of the newest turn whose results the model has to see
 }
 
 // Next returns what the events call for.
-func (p *Progress) Next() Next { return p.next }
+func (w *NextWork) Next() Next { return w.next }
 
 // Apply takes the next event.
-func (p *Progress) Apply(d EventData) {
+func (w *NextWork) Apply(d EventData) {
 	// Prompts call for an answer. A turn calls for a retry until its end says what is next.
 	switch e := d.(type) {
 	case *Prompted:
 		if !e.NoReply {
-			p.next = NextAnswer
+			w.next = NextAnswer
 		}
 	case *SyntheticAdded:
-		p.next = NextAnswer
+		w.next = NextAnswer
 	case *Retried:
 		if !e.IsOfSummary() {
-			p.next = NextRetry
+			w.next = NextRetry
 		}
 	case *StepStarted:
-		p.next, p.unseen = NextRetry, 0
+		w.next, w.unseen = NextRetry, 0
 	case *ToolCalled:
 		if !e.Provider.Executed {
-			p.unseen++
+			w.unseen++
 		}
 	case *ToolFailed:
 		if e.Error.Reason == ReasonSteps {
-			p.unseen--
+			w.unseen--
 		}
 	case *StepEnded:
-		p.next = nextAfterTurn(e.Finish, e.Structured != nil, p.unseen > 0)
+		w.next = nextAfterTurn(e.Finish, e.Structured != nil, w.unseen > 0)
 	case *StepFailed:
-		p.next = e.Error.Reason.Next()
+		w.next = e.Error.Reason.Next()
 	case *Interrupted:
-		p.next = e.Error.Reason.Next()
+		w.next = e.Error.Reason.Next()
 	}
 }

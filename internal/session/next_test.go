@@ -187,7 +187,7 @@ func TestNext(t *testing.T) {
 
 // replay folds the log for each user: the messages, the pending prompts, what a client follows, and what the newest
 // event does to the mark.
-func replay(log []EventData) (history []Message, pending []*Input, client Progress, mark Mark) {
+func replay(log []EventData) (history []Message, pending []*Input, client NextWork, mark Mark) {
 	for i, d := range log {
 		var turn *Assistant
 		if m := Begin(d, int64(i)); m != nil {

@@ -195,7 +195,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// The tree is another view, which needs no messages.
+			// The tree is another output, which needs no messages.
 			if tree {
 				return forkCommands(g).showFamily(ctx, c, s, asJSON)
 			}

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -25,7 +25,7 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 		}
 		err = cli.NewExitError(cli.ExitUsage, err, "See "+path+" --help.")
 		if cmd != nil && cmd.Name() == "run" && wantsJSON(g.inv.Args) {
-			view.PrintUsageError(g.inv, err)
+			printer.PrintUsageError(g.inv, err)
 		}
 	}
 	// Print nothing for an error that was reported already, a signal, or a closed pipe.

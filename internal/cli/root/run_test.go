@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,7 +60,7 @@ func TestRunText(t *testing.T) {
 }
 
 // result is the last line of --format json.
-func (o *typed) result(t *testing.T) view.Result {
+func (o *typed) result(t *testing.T) printer.Result {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(o.stdout.String(), "\n"), "\n")
 	for _, l := range lines {
@@ -68,7 +68,7 @@ func (o *typed) result(t *testing.T) view.Result {
 			t.Errorf("no JSON: %q", l)
 		}
 	}
-	var r view.Result
+	var r printer.Result
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Type != "result" {
 		t.Fatalf("the last line is no result: %q (%v)", lines[len(lines)-1], err)
 	}

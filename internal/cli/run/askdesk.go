@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/follow"
@@ -36,9 +36,9 @@ func newAskDesk(policy session.AskPolicy, note func(string)) *askDesk {
 	return &askDesk{policy: policy, note: note, settled: map[session.AskID]bool{}}
 }
 
-// openTerminal prepares for asking a person, if the view is text and there is a terminal. It reports whether there is.
-func (d *askDesk) openTerminal(inv *cli.Invocation, v view.View) bool {
-	text, ok := v.(*view.Text)
+// openTerminal prepares for asking a person, if the printer prints text and there is a terminal. It reports whether there is.
+func (d *askDesk) openTerminal(inv *cli.Invocation, v printer.Printer) bool {
+	text, ok := v.(*printer.Text)
 	if !ok || inv.Terminal == nil || !inv.Err.Terminal {
 		return false
 	}
@@ -50,8 +50,8 @@ func (d *askDesk) openTerminal(inv *cli.Invocation, v view.View) bool {
 	return true
 }
 
-// askAt has requests asked at the terminal. Events are shown after them, in the view.
-func (d *askDesk) askAt(q *TerminalAsks, v *view.Text) {
+// askAt has requests asked at the terminal. Events are shown after them, by the printer.
+func (d *askDesk) askAt(q *TerminalAsks, v *printer.Text) {
 	if v.Live != nil {
 		discard := q.BeforeShow
 		q.BeforeShow = func() { v.Live.Clear(); discard() }

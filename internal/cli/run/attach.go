@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -65,14 +65,14 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 // otherwise requests are denied, and the exit code is that of the last prompt that failed.
 func (g attachCommand) converse(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
 	t := &conversation{
-		inv: g.inv, client: c, sandbox: f.sandbox, view: view.NewText(g.inv, false), interrupts: make(chan struct{}, 1),
+		inv: g.inv, client: c, sandbox: f.sandbox, printer: printer.NewText(g.inv, false), interrupts: make(chan struct{}, 1),
 		interactive: g.inv.Err.Terminal && terminal.IsTerminal(g.inv.Stdin),
 	}
 	if f.server.url != "" {
 		t.server = &f.server
 	}
-	t.view.ErrorsOnly = true
-	t.desk = newAskDesk("", t.view.ShowNote)
+	t.printer.ErrorsOnly = true
+	t.desk = newAskDesk("", t.printer.ShowNote)
 	defer func() { t.desk.close() }()
 	t.desk.leaves = true
 	if !t.interactive {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
@@ -30,7 +30,7 @@ type conversation struct {
 	server      *serverFlags        // nil: the cairn of this machine
 	sandbox     session.SandboxMode // of sessions that begin here
 	interactive bool
-	view        *view.Text
+	printer     *printer.Text
 	desk        *askDesk
 	ids         session.IDs
 	interrupts  chan struct{} // the first Ctrl-C after a typed line
@@ -127,7 +127,7 @@ func (t *conversation) readLine(ctx context.Context, in *bufio.Scanner) (text st
 			t.presses.Store(0)
 			return text, ok, nil
 		case <-t.interrupts:
-			t.view.ShowNote("press Ctrl-C again to leave, or type /quit")
+			t.printer.ShowNote("press Ctrl-C again to leave, or type /quit")
 			t.showPrompt()
 		case <-ctx.Done():
 			return "", false, context.Cause(ctx)
@@ -162,11 +162,13 @@ func (t *conversation) openTerminal() {
 	}
 	q := NewTerminalAsks(tty, t.inv.Marks, t.inv.Err.Color)
 	q.Out = t.inv.Err // which knows whether a line is unfinished
-	t.desk.askAt(q, t.view)
+	t.desk.askAt(q, t.printer)
 }
 
 // showText shows a line of the conversation's own.
-func (t *conversation) showText(text string) { t.view.ShowLine("", " ", terminal.FirstLine(text, 300)) }
+func (t *conversation) showText(text string) {
+	t.printer.ShowLine("", " ", terminal.FirstLine(text, 300))
+}
 
 // callAPI makes a call of the API and shows its error. It reports whether there was none.
 func (t *conversation) callAPI(ctx context.Context, f func(context.Context) error) bool {
@@ -174,7 +176,7 @@ func (t *conversation) callAPI(ctx context.Context, f func(context.Context) erro
 	defer cancel()
 	err := f(ctx)
 	if err != nil {
-		t.view.ShowNote(err.Error())
+		t.printer.ShowNote(err.Error())
 	}
 	return err == nil
 }
@@ -212,7 +214,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 	err := r.run(ctx)
 	// Another client may have deleted the session: the line begins another one.
 	if r.deleted && t.interactive && t.session != nil {
-		t.view.ShowNote("this session was deleted; the next prompt begins another one")
+		t.printer.ShowNote("this session was deleted; the next prompt begins another one")
 		if t.session = nil; r.progress == nil {
 			return t.runPrompt(ctx, text)
 		}
@@ -223,7 +225,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 	t.done = r.left
 	out := r.result(err)
 	if !r.left && ctx.Err() == nil {
-		t.view.ShowResult(out)
+		t.printer.ShowResult(out)
 	}
 	if out.ExitCode != cli.ExitOK {
 		t.worst = out.ExitCode
@@ -246,7 +248,7 @@ func (t *conversation) runPrompt(ctx context.Context, text string) error {
 // newRun returns the run of a line. While the session works for another client, the prompt waits.
 func (t *conversation) newRun(ctx context.Context, text string) *promptRun {
 	r := &promptRun{
-		inv: t.inv, started: time.Now(), view: t.view, desk: t.desk, client: t.client, stop: t.interrupts,
+		inv: t.inv, started: time.Now(), printer: t.printer, desk: t.desk, client: t.client, stop: t.interrupts,
 	}
 	if !t.interactive {
 		r.stop = t.inv.Stopping
@@ -289,10 +291,10 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	}
 	t.showText(describe.SessionTitle(s) + "  " + string(s.ID))
 	if s.Open {
-		t.view.ShowNote(describe.OpenNote + "; /new begins one that asks")
+		t.printer.ShowNote(describe.OpenNote + "; /new begins one that asks")
 	}
 	for _, m := range o.messages {
-		t.view.ReplayMessage(m)
+		t.printer.ReplayMessage(m)
 	}
 	if o.status.Type == api.StatusIdle && len(o.Asks) == 0 {
 		return nil
@@ -305,12 +307,12 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 
 // showWork shows the session's work until it is idle, or the person goes back to the prompt with Ctrl-C.
 func (t *conversation) showWork(ctx context.Context, o follow.Options) error {
-	l := (&promptRun{inv: t.inv, view: t.view, desk: t.desk, client: t.client, stop: t.interrupts}).newLoop()
+	l := (&promptRun{inv: t.inv, printer: t.printer, desk: t.desk, client: t.client, stop: t.interrupts}).newLoop()
 	l.id = t.session.ID
 	err := l.run(ctx, o)
 	t.working, t.done = l.left || ctx.Err() != nil, l.left
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-		t.view.ShowNote("this session was deleted; the next prompt begins another one")
+		t.printer.ShowNote("this session was deleted; the next prompt begins another one")
 		t.session = nil
 		return nil
 	}

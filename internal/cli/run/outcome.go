@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -36,8 +36,8 @@ func exitStatus(s *follow.Progress) (cli.ExitCode, string) {
 }
 
 // result says how the run came out.
-func (r *promptRun) result(err error) view.Result {
-	out := view.Result{
+func (r *promptRun) result(err error) printer.Result {
+	out := printer.Result{
 		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []follow.Denial{}, Sandbox: r.setup.sandbox,
 		Fill: r.after.fill,
 	}
@@ -90,7 +90,7 @@ func (r *promptRun) result(err error) view.Result {
 		}
 	}
 	if out.IsError = out.ExitCode != cli.ExitOK; out.IsError {
-		out.Error = &view.ResultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
+		out.Error = &printer.ResultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
 		r.addHint(&out)
 	}
 	return out
@@ -114,7 +114,7 @@ func (r *promptRun) continueCommand(id session.ID) string {
 }
 
 // addHint adds the next step to the error.
-func (r *promptRun) addHint(out *view.Result) {
+func (r *promptRun) addHint(out *printer.Result) {
 	e := out.Error
 	if r.progress != nil && r.progress.Failure != nil {
 		e.Reason = r.progress.Failure.Reason

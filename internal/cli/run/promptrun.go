@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/follow"
@@ -21,7 +21,7 @@ import (
 type promptRun struct {
 	inv     *cli.Invocation
 	plan    plan
-	view    view.View
+	printer printer.Printer
 	desk    *askDesk
 	started time.Time
 	stop    <-chan struct{} // Ctrl-C
@@ -66,8 +66,8 @@ func (r *promptRun) connect(ctx context.Context, f func(context.Context) error) 
 	}
 	r.client, r.owner = h.API, h.Owner
 	err = f(ctx)
-	if closing := h.Close(ctx, r.view.ShowNote); closing != nil && ctx.Err() == nil {
-		r.view.ShowNote("closing: " + closing.Error())
+	if closing := h.Close(ctx, r.printer.ShowNote); closing != nil && ctx.Err() == nil {
+		r.printer.ShowNote("closing: " + closing.Error())
 	}
 	return err
 }
@@ -138,10 +138,10 @@ func (r *promptRun) showWork(ctx context.Context) error {
 // newLoop returns a loop that shows the work of the session.
 func (r *promptRun) newLoop() *workLoop {
 	l := &workLoop{
-		inv: r.inv, client: r.client, id: r.plan.id, view: r.view, desk: r.desk, stopping: r.stop,
+		inv: r.inv, client: r.client, id: r.plan.id, printer: r.printer, desk: r.desk, stopping: r.stop,
 		showAll: r.desk.leaves && !r.desk.headless,
 	}
-	if v, ok := r.view.(*view.Text); ok {
+	if v, ok := r.printer.(*printer.Text); ok {
 		l.live = v.Live
 	}
 	return l
@@ -168,7 +168,7 @@ func (r *promptRun) noteUnfinished(ctx context.Context) {
 	if len(ids) > 1 {
 		text += fmt.Sprintf(" (%d more: cairn session list)", len(ids)-1)
 	}
-	r.view.ShowNote(text)
+	r.printer.ShowNote(text)
 }
 
 // offlineGuide is the model that answers if none was chosen.

@@ -1,5 +1,5 @@
 // Package run holds the commands that show a session at work: run, which sees one prompt through, and attach, which
-// talks with a session line by line. Both are clients of the API and share one view: text for people, lines for
+// talks with a session line by line. Both are clients of the API and share one printer: text for people, lines for
 // programs.
 package run
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/terminal"
 
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
@@ -148,8 +148,8 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	if f.format != "text" && f.format != "json" {
 		return cli.UsageErrorf("--format must be text or json, got %q", terminal.FirstLine(f.format, 40))
 	}
-	r := &promptRun{inv: g.inv, started: time.Now(), view: g.newView(f), stop: g.inv.Stopping}
-	r.desk = newAskDesk("", r.view.ShowNote)
+	r := &promptRun{inv: g.inv, started: time.Now(), printer: g.newPrinter(f), stop: g.inv.Stopping}
+	r.desk = newAskDesk("", r.printer.ShowNote)
 	// Plan the run, and read the configuration before anything is created.
 	var err error
 	var cfg *config.Config
@@ -171,7 +171,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	out := r.result(err)
 	tell(cli.ProviderOf(out.Model))
 	g.noteAfterwork(ctx, r, cfg, out)
-	r.view.ShowResult(out)
+	r.printer.ShowResult(out)
 	if out.ExitCode == cli.ExitOK {
 		return g.inv.Out.Err
 	}
@@ -182,43 +182,43 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 // they are denied, in the engine.
 func (r *promptRun) openDesk() {
 	r.desk.openCode = r.plan.openCode
-	if r.plan.asks == "" && !r.plan.openCode && !r.desk.openTerminal(r.inv, r.view) {
+	if r.plan.asks == "" && !r.plan.openCode && !r.desk.openTerminal(r.inv, r.printer) {
 		r.plan.asks, r.desk.headless = "deny", true
 	}
 	r.desk.policy = r.plan.asks
 }
 
 // noteAfterwork says what the person should know about the work that is done.
-func (g runCommand) noteAfterwork(ctx context.Context, r *promptRun, cfg *config.Config, out view.Result) {
+func (g runCommand) noteAfterwork(ctx context.Context, r *promptRun, cfg *config.Config, out printer.Result) {
 	if out.Model == offlineGuide {
 		g.inv.NoteOwnKeys(r.owner, "", nil)
 		if r.after.offer != "" && (cfg == nil || cfg.Model.Ref() == nil) {
-			r.view.ShowNote(r.after.offer)
+			r.printer.ShowNote(r.after.offer)
 		}
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	for _, address := range r.after.missing {
-		r.view.ShowNote(describe.DescribeMissingPage(address))
+		r.printer.ShowNote(describe.DescribeMissingPage(address))
 	}
 	switch out.Finish {
 	case "length":
-		r.view.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
+		r.printer.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
 	case "unknown":
-		r.view.ShowNote(session.DescribeFinish(out.Finish))
+		r.printer.ShowNote(session.DescribeFinish(out.Finish))
 	}
 }
 
-func (g runCommand) newView(f *runFlags) view.View {
+func (g runCommand) newPrinter(f *runFlags) printer.Printer {
 	switch {
 	case f.format == "json" && g.inv.IsOpenCode():
-		return view.NewOpenCodeLines(g.inv, f.thinking)
+		return printer.NewOpenCodeLines(g.inv, f.thinking)
 	case f.format == "json":
-		return view.NewJSONLines(g.inv, f.thinking)
+		return printer.NewJSONLines(g.inv, f.thinking)
 	default:
-		v := view.NewText(g.inv, f.thinking)
+		v := printer.NewText(g.inv, f.thinking)
 		v.ErrorsOnly = g.inv.IsOpenCode()
 		if !v.ErrorsOnly {
-			v.Live = view.NewLive(g.inv)
+			v.Live = printer.NewLive(g.inv)
 		}
 		return v
 	}

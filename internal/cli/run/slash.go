@@ -177,7 +177,7 @@ func (t *conversation) chooseName(kind, name string, names []string) (string, er
 // compactHistory summarises the session's history and shows how it comes out.
 func (t *conversation) compactHistory(ctx context.Context, instructions string) error {
 	if t.session == nil {
-		t.view.ShowNote("there is no history yet; send a prompt first")
+		t.printer.ShowNote("there is no history yet; send a prompt first")
 		return nil
 	}
 	var o follow.Options
@@ -195,7 +195,7 @@ func (t *conversation) compactHistory(ctx context.Context, instructions string) 
 // showContext shows the size of the session's next request.
 func (t *conversation) showContext(ctx context.Context, _ string) error {
 	if t.session == nil {
-		t.view.ShowNote("there is no session yet; send a prompt first")
+		t.printer.ShowNote("there is no session yet; send a prompt first")
 		return nil
 	}
 	t.callAPI(ctx, func(ctx context.Context) error {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/view"
+	"github.com/cairn-dev/cairn/internal/cli/printer"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,12 +17,12 @@ import (
 // workLoop shows the work of a session until it is done: that on one prompt, or with no prompt whatever the session
 // works on until it is idle. One goroutine, that of run, owns it.
 type workLoop struct {
-	inv    *cli.Invocation
-	client *api.Client
-	id     session.ID
-	view   view.View
-	live   *view.Live // nil unless the output is a terminal
-	desk   *askDesk
+	inv     *cli.Invocation
+	client  *api.Client
+	id      session.ID
+	printer printer.Printer
+	live    *printer.Live // nil unless the output is a terminal
+	desk    *askDesk
 
 	showAll  bool              // also what does not belong to the prompt
 	pressed  bool              // Ctrl-C was pressed before the loop began
@@ -71,7 +71,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 		select {
 		case <-waiting:
 			if l.progress != nil && !l.progress.Begun {
-				l.view.ShowNote("the session has not taken up the prompt yet; it is pending in the inbox")
+				l.printer.ShowNote("the session has not taken up the prompt yet; it is pending in the inbox")
 			}
 		case text, ok := <-l.desk.lines():
 			l.left = l.desk.handleLine(text, ok)
@@ -112,7 +112,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 // the work of others as it is.
 func (l *workLoop) handleStop(ctx context.Context) (ends bool) {
 	if l.progress == nil {
-		l.view.ShowNote("the work goes on; /abort stops it")
+		l.printer.ShowNote("the work goes on; /abort stops it")
 		return true
 	}
 	if l.stopping != nil {
@@ -142,7 +142,7 @@ func (l *workLoop) startLive() (frames <-chan time.Time, stop func()) {
 	if l.live == nil {
 		return nil, func() {}
 	}
-	ticker := time.NewTicker(view.LiveInterval)
+	ticker := time.NewTicker(printer.LiveInterval)
 	return ticker.C, func() {
 		ticker.Stop()
 		l.live.Clear()
@@ -160,11 +160,11 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 		}
 		if l.progress == nil || l.progress.Apply(*u.Event) || l.showAll {
 			l.handleAsk(u.Event.Data)
-			l.view.ShowEvent(*u.Event)
+			l.printer.ShowEvent(*u.Event)
 		}
 	case u.Fragment != nil:
 		if l.isOwnWork() {
-			l.view.ShowFragment(*u.Fragment)
+			l.printer.ShowFragment(*u.Fragment)
 		}
 	case u.Output != nil:
 		l.live.NoteProgress(u.Output)
@@ -218,7 +218,7 @@ func (l *workLoop) handleTask(e *follow.TaskEvent) {
 // noteConnection says what becomes of the connection, in a conversation.
 func (l *workLoop) noteConnection(text string) {
 	if l.showAll {
-		l.view.ShowNote(text)
+		l.printer.ShowNote(text)
 	}
 }
 
@@ -307,10 +307,10 @@ func (l *workLoop) interrupt(ctx context.Context, why cli.ExitCode) {
 // noteStopping says what Ctrl-C does.
 func (l *workLoop) noteStopping() {
 	if l.progress.Begun {
-		l.view.ShowNote("interrupting; press Ctrl-C again to leave at once")
+		l.printer.ShowNote("interrupting; press Ctrl-C again to leave at once")
 		return
 	}
-	l.view.ShowNote("withdrawing the prompt; press Ctrl-C again to leave at once")
+	l.printer.ShowNote("withdrawing the prompt; press Ctrl-C again to leave at once")
 }
 
 // interruptTimeout bounds how long an interrupt may take to be recorded.

@@ -19,7 +19,7 @@ type Progress struct {
 	Over      bool // another queued prompt was promoted since
 	halted    bool // the session's work was stopped before the promotion
 	Blocked   bool // a turn failed while the prompt stays pending, because the context cannot be read
-	work      session.Progress
+	work      session.NextWork
 
 	Agent   string
 	Model   session.ModelRef

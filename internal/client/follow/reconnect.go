@@ -85,7 +85,7 @@ func isRefused(resp *http.Response) bool {
 	if resp.StatusCode != http.StatusServiceUnavailable {
 		return false
 	}
-	body, err := io.ReadAll(resp.Body) // exchange has it all
+	body, err := io.ReadAll(resp.Body) // in memory: the transport has read all of it
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return err != nil || IsConnectionLost(api.DecodeError(resp.StatusCode, body))
 }

@@ -198,7 +198,7 @@ func (c *Commands) runBash(
 		return err.Error(), session.ShellEnd{Stopped: true}
 	}
 	// Show the output as it comes, and record what the command changes.
-	progress := c.journal.NewProgress(id, session.ToolProgress{
+	progress := c.journal.NewOutputNotices(id, session.ToolProgress{
 		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
 	})
 	defer progress.Flush() // no notice follows the end of the command

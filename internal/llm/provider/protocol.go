@@ -18,7 +18,7 @@ import (
 // Protocol is one wire format in the dialect of one vendor and model. Each protocol package has one. It works on bytes
 // and knows no URL, no key and no connection.
 type Protocol interface {
-	// Path returns the path of a request for the model, below the base URL. It is escaped and may end in a query.
+	// RequestPath returns the path of a request for the model, below the base URL. It is escaped and may end in a query.
 	RequestPath(model string) string
 	// Encode returns the request body. Equal requests give equal bytes.
 	Encode(req *llm.Request) ([]byte, error)

@@ -2,8 +2,8 @@
 // authentication together.
 //
 // A key goes only to the host of the endpoint that it was configured with: redirects to other hosts are refused, and
-// Config.KeyHosts can restrict the hosts. Each turn runs under the three clocks of llm.Watch and never under a total
-// time. One Stream sends one request: retries are the engine's decision. The size of an answer is bounded. Errors never
+// Config.KeyHosts can restrict the hosts. Each turn runs under the clocks of llm.Watch, under a total time only if the settings
+// name one. One Stream sends one request: retries are the engine's decision. The size of an answer is bounded. Errors never
 // contain a key.
 package provider
 

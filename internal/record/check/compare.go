@@ -137,7 +137,7 @@ func (w *walk) compareSpend(r store.Reader) error {
 	if len(spent) == 0 && len(w.fold.spent) == 0 {
 		return nil
 	}
-	w.compareValue("the ledger", -1, spent, w.fold.spent)
+	w.compareValue("the spend", -1, spent, w.fold.spent)
 	return nil
 }
 

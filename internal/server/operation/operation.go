@@ -79,7 +79,7 @@ type None struct{}
 // Response is a response that writes itself.
 type Response interface {
 	Respond(w http.ResponseWriter, r *http.Request) error
-	// Document returns what the document says of the response: the type, and its media type, "" for JSON. It is called
+	// DescribeResponse returns what the document says of the response: the type, and its media type, "" for JSON. It is called
 	// for the zero value.
 	DescribeResponse() (t reflect.Type, media string)
 }
@@ -104,8 +104,8 @@ func (Stream[T]) DescribeResponse() (t reflect.Type, media string) {
 	return reflect.TypeFor[T](), "text/event-stream"
 }
 
-// New returns the operation of a route such as "read GET /session/{sessionID} Return a session": the scope that callers
-// need, the method, the path, and the summary of the document. It panics if there is no scope, or if the tags of In
+// New returns the operation of a route such as "read GET /session/{sessionID} Return a session": the role that callers
+// need, the method, the path, and the summary of the document. It panics if there is no role, or if the tags of In
 // are wrong.
 func New[In, Out any](route, id string, handle func(context.Context, In) (Out, error)) Operation {
 	o := newOperation[In, Out](route, id)

@@ -22,7 +22,7 @@ import (
 
 // Backend gives access to locations and to the user's configuration. Errors that clients should see are *session.Error.
 type Backend interface {
-	// Home returns the folders of the user and of the installation.
+	// UserDirectories returns the folders of the user and of the installation.
 	UserDirectories() UserDirectories
 	// Location reads a location. Its directory is absolute and clean.
 	Location(ctx context.Context, l session.Location) (*Location, error)

@@ -203,7 +203,7 @@ func (h sessionHandlers) getBudget(ctx context.Context, in sessionIn) (api.Data[
 	return newData(out), err
 }
 
-// admitPrompt admits a prompt: the first step of docs/WALK.md.
+// admitPrompt admits a prompt and wakes its session.
 func (h sessionHandlers) admitPrompt(ctx context.Context, in struct {
 	sessionIn
 	All  allFields

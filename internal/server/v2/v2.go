@@ -1,7 +1,7 @@
 // Package v2 serves the V2 contract over HTTP: OpenCode's /api, and additional operations of cairn.
 //
 // A handler is one call through one door: it changes a session through the engine, reads in one View of the store, or
-// watches the log. It decodes, calls and encodes, and does not know how the engine works.
+// watches the log. Its operation decodes and encodes; it calls, and does not know how the engine works.
 //
 // What a client is promised:
 //

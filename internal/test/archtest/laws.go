@@ -74,7 +74,7 @@ func (t *Tree) findAppends(f *File, knows bool) []Finding {
 			if knows && n.Sel.Name == "Append" && (!isIdent || !importsAs(f, x.Name)) {
 				out = append(out, newFinding(t.position(n.Sel.Pos()),
 					"Append is the engine's; a session changes through an engine "+
-						"method (surfaces get Tail and Live)"))
+						"method (surfaces get Follow and FollowAll)"))
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {

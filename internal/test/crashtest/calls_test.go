@@ -93,7 +93,7 @@ func (l *callLog) checkCharges(t testing.TB, c charges, spent session.USD, inFli
 		}
 	}
 	if sum != spent {
-		t.Errorf("the ledger has %v, the turns %v", spent, sum)
+		t.Errorf("the spend has %v, the turns %v", spent, sum)
 	}
 	lost := map[string]int{} // by life
 	sent := map[loggedCall]bool{}

@@ -21,8 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ledger records the acknowledged prompts.
-type ledger struct {
+// receipts records the acknowledged prompts.
+type receipts struct {
 	mu    sync.Mutex // guards the rest
 	acked map[session.MessageID]ack
 }
@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d, %d lives", seed, lives)
 	w := newWorld(t, time.Millisecond)
-	l := &ledger{acked: map[session.MessageID]ack{}}
+	l := &receipts{acked: map[session.MessageID]ack{}}
 	sessions := w.sessions(4)
 	killed := 0
 	for life := range lives {
@@ -96,7 +96,7 @@ func (w *world) sessions(n int) []session.ID {
 }
 
 // life lets clients prompt until the child is killed, by us or by its fault.
-func (w *world) life(rng *rand.Rand, c *child, l *ledger, sessions []session.ID, life int) {
+func (w *world) life(rng *rand.Rand, c *child, l *receipts, sessions []session.ID, life int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var clients sync.WaitGroup
@@ -150,7 +150,7 @@ func (w *world) rest(c *child) {
 }
 
 // judge compares what was acknowledged with what is there.
-func (w *world) judge(l *ledger) {
+func (w *world) judge(l *receipts) {
 	w.t.Helper()
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: filepath.Join(w.home, "data")})
@@ -249,7 +249,7 @@ func TestLeave(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(newSeed(t), 2))
 	w := newWorld(t, 3*time.Millisecond)
-	l := &ledger{acked: map[session.MessageID]ack{}}
+	l := &receipts{acked: map[session.MessageID]ack{}}
 	sessions := w.sessions(2)
 	for life := range times {
 		c := w.start("")

@@ -60,7 +60,7 @@ func TestKillTree(t *testing.T) {
 	}
 	w.provider.log.checkCharges(t, charged, spent.Cost, 1<<treeLevels)
 	c.leave()
-	w.judge(&ledger{})
+	w.judge(&receipts{})
 	t.Logf("%d deaths", deaths)
 }
 

@@ -21,7 +21,7 @@ type dbConn interface {
 	InTransaction() bool
 	// Interrupt makes statements fail once done is closed; nil removes the interrupt.
 	Interrupt(done <-chan struct{})
-	// Written returns the bytes of JSON bound so far.
+	// BytesBound returns the bytes of JSON bound so far.
 	BytesBound() int64
 	Close() error
 }

@@ -43,7 +43,7 @@ func TestSeqsBeyondAnyPlace(t *testing.T) {
 }
 
 // What a session cost outlives it and is still its own when the session begins anew; without a cost its number is free.
-func TestNumberLivesAsLongAsTheLedger(t *testing.T) {
+func TestNumberLivesAsLongAsTheSpend(t *testing.T) {
 	s := open(t, t.TempDir())
 	fill(t, s, 2, 1)
 	numbers := func() (n int64) {
@@ -74,7 +74,7 @@ func TestNumberLivesAsLongAsTheLedger(t *testing.T) {
 		for id, want := range map[session.ID]int{"ses_0": 1, "ses_1": 0} {
 			spent, err := r.Spent(id, 0)
 			if err != nil || len(spent) != want {
-				t.Errorf("%s: ledger %v, %v", id, spent, err)
+				t.Errorf("%s: spend %v, %v", id, spent, err)
 			}
 		}
 		return nil

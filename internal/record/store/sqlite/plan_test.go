@@ -196,7 +196,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
 			sql, "WHERE ?1 = 0 AND time",
 		) {
-			continue // few rows, or a rare query: an index on the ledger's time costs a page per turn
+			continue // few rows, or a rare query: an index on the spend's time costs a page per turn
 		}
 		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
 			t.Errorf("%s\n\tsorts: %s", sql, plan)

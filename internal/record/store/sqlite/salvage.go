@@ -330,17 +330,17 @@ func (s *salvage) copyRest(ctx context.Context) error {
 // next event with its seq.
 func (s *salvage) readOrphanedSpend(r *sqlstore.Reader) []store.Spend {
 	lines, err := r.Spent("", 0)
-	if err != nil && !s.isLedgerRebuilt() {
+	if err != nil && !s.isSpendRebuilt() {
 		s.addLoss(store.Loss{
-			FromSeq: -1, Detail: "the ledger cannot be read; the costs of deleted sessions are lost",
+			FromSeq: -1, Detail: "the spend cannot be read; the costs of deleted sessions are lost",
 		})
 	}
 	return slices.DeleteFunc(lines, func(l store.Spend) bool { return s.kept[l.SessionID] })
 }
 
-// isLedgerRebuilt reports whether the ledger of an unreleased layout, which is not read, only has lines of copied
+// isSpendRebuilt reports whether the spend of an unreleased layout, which is not read, only has lines of copied
 // sessions.
-func (s *salvage) isLedgerRebuilt() bool {
+func (s *salvage) isSpendRebuilt() bool {
 	all := true
 	err := query(
 		s.from, `SELECT DISTINCT session_id FROM spend`, func(r row) { all = all && s.kept[session.ID(r.Text(0))] },

@@ -29,7 +29,7 @@ func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
 			if id == "" {
 				continue
 			}
-			c.err = newDamage(owner, seq, "a line of the ledger")
+			c.err = newDamage(owner, seq, "a line of the spend")
 			break
 		}
 		s, err := decode[store.Spend](data)

@@ -1,4 +1,4 @@
-package view
+package printer
 
 import (
 	"fmt"
@@ -119,27 +119,27 @@ type jsonErrorData struct {
 	IsRetryable *bool  `json:"isRetryable,omitzero"`
 }
 
-func (v *JSONLines) ShowFragment(session.Fragment) {}
+func (w *JSONLines) ShowFragment(session.Fragment) {}
 
 // ShowNote goes to standard error: to people who watch, and into logs.
-func (v *JSONLines) ShowNote(text string) { v.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
+func (w *JSONLines) ShowNote(text string) { w.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
 
 // ShowResult writes the error, if nothing made up for it, and the last line.
-func (v *JSONLines) ShowResult(r Result) {
-	if v.pending == nil && r.Error != nil && r.ExitCode != cli.ExitDenied {
-		v.pending = &jsonLine{
+func (w *JSONLines) ShowResult(r Result) {
+	if w.pending == nil && r.Error != nil && r.ExitCode != cli.ExitDenied {
+		w.pending = &jsonLine{
 			Type: "error", Timestamp: r.Time, SessionID: r.SessionID,
 			Error: &jsonError{"UnknownError", jsonErrorData{Message: r.Error.Message}},
 		}
 	}
-	if v.pending != nil {
-		v.writeLine(v.pending)
+	if w.pending != nil {
+		w.writeLine(w.pending)
 	}
 	r.Type = "result"
-	v.writeLine(r)
+	w.writeLine(r)
 }
 
-func (v *JSONLines) writeLine(value any) {
+func (w *JSONLines) writeLine(value any) {
 	b, err := json.Marshal(
 		value,
 		json.Deterministic(true),
@@ -147,56 +147,56 @@ func (v *JSONLines) writeLine(value any) {
 		jsontext.AllowInvalidUTF8(true),
 	)
 	if err != nil {
-		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
+		w.err.Printf("cairn: a line cannot be encoded: %v\n", err)
 		return
 	}
-	_, _ = v.out.JSON().Write(append(b, '\n')) // kept in v.out.err
+	_, _ = w.out.JSON().Write(append(b, '\n')) // kept in w.out.err
 }
 
-func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
+func (w *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 	p.SessionID = e.SessionID
-	v.writeLine(jsonLine{Type: kind, Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Part: &p})
+	w.writeLine(jsonLine{Type: kind, Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Part: &p})
 }
 
 // ShowEvent writes the lines of an event. OpenCode's programs read these lines, so their order and fields are its own:
 // a text is written when it is complete, a call when it is settled.
-func (v *JSONLines) ShowEvent(e session.Event) {
+func (w *JSONLines) ShowEvent(e session.Event) {
 	if text := describe.DescribeCompactionEvent(e.Data); text != "" {
-		v.ShowNote(text)
+		w.ShowNote(text)
 	}
 	// Starts are remembered, because the line of the end has the time of both.
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
-		v.provider, v.pending = d.Model.ProviderID, nil
+		w.provider, w.pending = d.Model.ProviderID, nil
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
-			v.ShowNote(describe.CacheNote(changed))
+			w.ShowNote(describe.CacheNote(changed))
 		}
-		v.writePart("step_start", e, jsonPart{
+		w.writePart("step_start", e, jsonPart{
 			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start",
 			Snapshot: d.Snapshot,
 		})
 	case *session.TextStarted:
-		v.begun[d.PartID] = d.Timestamp
+		w.begun[d.PartID] = d.Timestamp
 	case *session.ReasoningStarted:
-		v.begun[d.PartID] = d.Timestamp
+		w.begun[d.PartID] = d.Timestamp
 	case *session.TextEnded:
-		v.writeBlock("text", e, jsonPart{
+		w.writeBlock("text", e, jsonPart{
 			ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text,
 			Metadata: d.ProviderMetadata,
 		})
 	case *session.ReasoningEnded:
-		if v.thinking {
-			v.writeBlock("reasoning", e, jsonPart{
+		if w.thinking {
+			w.writeBlock("reasoning", e, jsonPart{
 				ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text,
 				Metadata: d.ProviderMetadata,
 			})
 		}
 	case *session.ToolCalled:
-		v.calls[d.PartID] = toolCall{d.Tool, d.Input, d.Timestamp}
+		w.calls[d.PartID] = toolCall{d.Tool, d.Input, d.Timestamp}
 	case *session.ToolSuccess:
-		v.writeSuccess(e, d)
+		w.writeSuccess(e, d)
 	case *session.ToolFailed:
-		v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
+		w.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
 			jsonState{Status: "error", Error: &d.Error.Message})
 	// The end of a step. Providers without a total get the sum.
 	case *session.StepEnded:
@@ -204,27 +204,27 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 		if tokens.Total == 0 {
 			tokens.Total = tokens.Sum()
 		}
-		v.writePart("step_finish", e, jsonPart{
+		w.writePart("step_finish", e, jsonPart{
 			ID: stepPart(d.AssistantMessageID, "-finish"), MessageID: d.AssistantMessageID, Type: "step-finish",
 			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
 		})
 	case *session.Retried:
-		v.ShowNote(describe.DescribeRetry(d))
+		w.ShowNote(describe.DescribeRetry(d))
 	// An error is held back: a retry may follow.
 	case *session.StepFailed:
-		v.holdError(e, d.Error)
+		w.holdError(e, d.Error)
 	case *session.Interrupted:
-		v.holdError(e, d.Error)
+		w.holdError(e, d.Error)
 	}
 }
 
-func (v *JSONLines) writeBlock(kind string, e session.Event, p jsonPart) {
-	p.Type, p.Time = kind, &jsonTime{Start: v.begun[p.ID], End: e.Data.Stamp().Timestamp}
-	delete(v.begun, p.ID)
-	v.writePart(kind, e, p)
+func (w *JSONLines) writeBlock(kind string, e session.Event, p jsonPart) {
+	p.Type, p.Time = kind, &jsonTime{Start: w.begun[p.ID], End: e.Data.Stamp().Timestamp}
+	delete(w.begun, p.ID)
+	w.writePart(kind, e, p)
 }
 
-func (v *JSONLines) writeSuccess(e session.Event, d *session.ToolSuccess) {
+func (w *JSONLines) writeSuccess(e session.Event, d *session.ToolSuccess) {
 	var texts []string
 	var files []jsonFile
 	attach := func(uri, mime, name string) {
@@ -246,30 +246,30 @@ func (v *JSONLines) writeSuccess(e session.Event, d *session.ToolSuccess) {
 	if len(meta) == 0 {
 		meta = jsontext.Value(`{}`)
 	}
-	v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
+	w.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
 		jsonState{Status: "completed", Output: &output, Title: &title, Metadata: meta, Attachments: files})
 }
 
-func (v *JSONLines) writeCall(e session.Event, p jsonPart, s jsonState) {
-	c := v.calls[p.ID]
-	delete(v.calls, p.ID)
+func (w *JSONLines) writeCall(e session.Event, p jsonPart, s jsonState) {
+	c := w.calls[p.ID]
+	delete(w.calls, p.ID)
 	s.Input, s.Time = c.input, jsonTime{Start: c.at, End: e.Data.Stamp().Timestamp}
 	if len(s.Input) == 0 {
 		s.Input = jsontext.Value(`{}`)
 	}
 	p.Type, p.Tool, p.State = "tool", c.tool, &s
-	v.writePart("tool_use", e, p)
+	w.writePart("tool_use", e, p)
 }
 
 // holdError keeps an error, under OpenCode's name, until it is known that no further attempt follows.
-func (v *JSONLines) holdError(e session.Event, f session.Failure) {
+func (w *JSONLines) holdError(e session.Event, f session.Failure) {
 	data := jsonErrorData{Message: f.Message}
 	name := "UnknownError"
 	switch f.Reason {
 	case session.ReasonAborted, session.ReasonInterrupted:
 		name = "MessageAbortedError"
 	case session.ReasonAuth:
-		name, data.ProviderID = "ProviderAuthError", v.provider
+		name, data.ProviderID = "ProviderAuthError", w.provider
 	case session.ReasonAPI, session.ReasonQuota:
 		name, data.IsRetryable = "APIError", new(false)
 	case session.ReasonOverflow:
@@ -279,7 +279,7 @@ func (v *JSONLines) holdError(e session.Event, f session.Failure) {
 	case session.ReasonLength:
 		name = "MessageOutputLengthError"
 	}
-	v.pending = &jsonLine{
+	w.pending = &jsonLine{
 		Type:      "error",
 		Timestamp: e.Data.Stamp().Timestamp,
 		SessionID: e.SessionID,

@@ -13,8 +13,8 @@ import (
 // progressInterval is the least time between two notices of a running call.
 const progressInterval = 250 * time.Millisecond
 
-// Progress shows the output of a running call to live readers, at most once per progressInterval. It stores nothing.
-type Progress struct {
+// OutputNotices shows the output of a running call to live readers, at most once per progressInterval. It stores nothing.
+type OutputNotices struct {
 	journal *Journal
 	call    session.ToolProgress // names the call
 
@@ -23,15 +23,15 @@ type Progress struct {
 	pending *tool.Output // came too soon after the last notice
 }
 
-// NewProgress returns the progress of the session's call that the ids of call name.
-func (j *Journal) NewProgress(id session.ID, call session.ToolProgress) *Progress {
+// NewOutputNotices returns the notices of the session's call that the ids of call name.
+func (j *Journal) NewOutputNotices(id session.ID, call session.ToolProgress) *OutputNotices {
 	call.SessionID = id
-	return &Progress{journal: j, call: call}
+	return &OutputNotices{journal: j, call: call}
 }
 
 // Show sends the output so far. If the last notice is too recent, it holds the output until the interval is over or
 // Flush is called.
-func (p *Progress) Show(o tool.Output) {
+func (p *OutputNotices) Show(o tool.Output) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.journal.Now()
@@ -47,7 +47,7 @@ func (p *Progress) Show(o tool.Output) {
 }
 
 // Flush sends the output that Show held last.
-func (p *Progress) Flush() {
+func (p *OutputNotices) Flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pending != nil {
@@ -57,7 +57,7 @@ func (p *Progress) Flush() {
 	}
 }
 
-func (p *Progress) notify(o tool.Output) {
+func (p *OutputNotices) notify(o tool.Output) {
 	fact := p.call
 	fact.Timestamp = p.journal.Now().UnixMilli()
 	fact.Structured, fact.Content, fact.Title = o.Structured, o.Content, o.Title

@@ -1,4 +1,4 @@
-package view
+package printer
 
 import (
 	"cmp"
@@ -59,173 +59,173 @@ func NewText(a *cli.Invocation, thinking bool) *Text {
 }
 
 // ShowFragment shows text as it arrives. What arrives during a dialog is shown with the event that ends the item.
-func (v *Text) ShowFragment(f session.Fragment) {
-	if v.Live != nil {
-		v.Live.NoteFragment(f)
+func (t *Text) ShowFragment(f session.Fragment) {
+	if t.Live != nil {
+		t.Live.NoteFragment(f)
 	}
-	if v.isAsking() {
+	if t.isAsking() {
 		return
 	}
-	v.showDeferred()
+	t.showDeferred()
 	switch f.Item {
 	case session.FragmentText:
-		v.showText(f.PartID, f.Offset, f.Delta)
+		t.showText(f.PartID, f.Offset, f.Delta)
 	case session.FragmentReasoning:
-		v.showReasoning(f.PartID, f.Offset, f.Delta)
+		t.showReasoning(f.PartID, f.Offset, f.Delta)
 	case session.FragmentToolInput:
 	}
 }
 
 // unshownText returns the part of the item's text after offset that is not printed yet, counted in bytes, so that a
 // resumed stream repeats and omits nothing.
-func (v *Text) unshownText(part session.PartID, offset int, text string) string {
-	skip := v.shown[part] - offset
+func (t *Text) unshownText(part session.PartID, offset int, text string) string {
+	skip := t.shown[part] - offset
 	if skip >= len(text) {
 		return ""
 	}
-	v.shown[part] = offset + len(text)
+	t.shown[part] = offset + len(text)
 	return text[max(0, skip):]
 }
 
-func (v *Text) showText(part session.PartID, offset int, text string) {
-	if text = v.unshownText(part, offset, text); text != "" {
-		v.endReasoning()
-		v.err.EndLine()
-		v.held += text
-		if !v.buffered {
-			v.flush()
+func (t *Text) showText(part session.PartID, offset int, text string) {
+	if text = t.unshownText(part, offset, text); text != "" {
+		t.endReasoning()
+		t.err.EndLine()
+		t.held += text
+		if !t.buffered {
+			t.flush()
 		}
 	}
 }
 
 // flush writes the held text of the current attempt: as it is, or on a terminal its complete lines as Markdown.
-func (v *Text) flush() {
-	text := v.held
-	v.held = ""
+func (t *Text) flush() {
+	text := t.held
+	t.held = ""
 	switch {
 	case text == "":
-	case !v.isRich():
-		v.out.WriteText(text)
+	case !t.isRich():
+		t.out.WriteText(text)
 	default:
-		if v.markdown == nil {
-			width, _ := v.Live.area.MeasureRoom()
-			v.markdown = markdown.NewLiveText(v.theme, width)
+		if t.markdown == nil {
+			width, _ := t.Live.area.MeasureRoom()
+			t.markdown = markdown.NewLiveText(t.theme, width)
 		}
-		text = v.partial + terminal.ReplaceControls(text)
+		text = t.partial + terminal.ReplaceControls(text)
 		end := strings.LastIndexByte(text, '\n') + 1
-		v.markdown.AddLines(text[:end])
-		v.printLines(v.markdown.TakeLines())
-		v.partial = text[end:]
-		v.Live.NotePartial(v.partial)
+		t.markdown.AddLines(text[:end])
+		t.printLines(t.markdown.TakeLines())
+		t.partial = text[end:]
+		t.Live.NotePartial(t.partial)
 	}
 }
 
 // isRich reports whether the terminal shows styles and the signs of Markdown and diffs, which need UTF-8.
-func (v *Text) isRich() bool { return v.Live != nil && v.marks.Call != "->" }
+func (t *Text) isRich() bool { return t.Live != nil && t.marks.Call != "->" }
 
-func (v *Text) printLines(lines []string) {
+func (t *Text) printLines(lines []string) {
 	for _, l := range lines {
-		v.out.Printf("%s\n", l)
+		t.out.Printf("%s\n", l)
 	}
 }
 
 // endText ends a text and its last line.
-func (v *Text) endText() {
-	if v.held != "" && !strings.HasSuffix(v.held, "\n") {
-		v.held += "\n"
+func (t *Text) endText() {
+	if t.held != "" && !strings.HasSuffix(t.held, "\n") {
+		t.held += "\n"
 	}
-	if v.markdown != nil {
-		v.printLines(v.markdown.TakeRest(v.partial))
-		v.markdown, v.partial = nil, ""
-		v.Live.NotePartial("")
+	if t.markdown != nil {
+		t.printLines(t.markdown.TakeRest(t.partial))
+		t.markdown, t.partial = nil, ""
+		t.Live.NotePartial("")
 	}
-	v.out.EndLine()
+	t.out.EndLine()
 }
 
-func (v *Text) showReasoning(part session.PartID, offset int, text string) {
-	if text = v.unshownText(part, offset, text); text == "" || !v.thinking {
+func (t *Text) showReasoning(part session.PartID, offset int, text string) {
+	if text = t.unshownText(part, offset, text); text == "" || !t.thinking {
 		return
 	}
-	v.out.EndLine()
-	v.dimmed = true
-	if v.err.Color {
-		v.err.Printf("\x1b[%sm", terminal.Dim)
-		v.err.WriteText(text)
-		v.err.Printf("\x1b[0m")
-		v.err.Midline = !strings.HasSuffix(text, "\n")
+	t.out.EndLine()
+	t.dimmed = true
+	if t.err.Color {
+		t.err.Printf("\x1b[%sm", terminal.Dim)
+		t.err.WriteText(text)
+		t.err.Printf("\x1b[0m")
+		t.err.Midline = !strings.HasSuffix(text, "\n")
 		return
 	}
-	v.err.WriteText(text)
+	t.err.WriteText(text)
 }
 
-func (v *Text) endReasoning() {
-	if v.dimmed {
-		v.err.EndLine()
-		v.dimmed = false
+func (t *Text) endReasoning() {
+	if t.dimmed {
+		t.err.EndLine()
+		t.dimmed = false
 	}
 }
 
-func (v *Text) isAsking() bool { return v.IsAsking != nil && v.IsAsking() }
+func (t *Text) isAsking() bool { return t.IsAsking != nil && t.IsAsking() }
 
 // showDeferred shows what happened during a dialog.
-func (v *Text) showDeferred() {
-	events := v.deferred
-	v.deferred = nil
+func (t *Text) showDeferred() {
+	events := t.deferred
+	t.deferred = nil
 	for _, e := range events {
-		v.showEvent(e)
+		t.showEvent(e)
 	}
 }
 
 // ShowEvent shows an event, during a dialog after it.
-func (v *Text) ShowEvent(e session.Event) {
-	if v.Live != nil {
-		v.Live.NoteEvent("", e.Data)
+func (t *Text) ShowEvent(e session.Event) {
+	if t.Live != nil {
+		t.Live.NoteEvent("", e.Data)
 	}
-	if v.deferred = append(v.deferred, e); !v.isAsking() {
-		v.showDeferred()
+	if t.deferred = append(t.deferred, e); !t.isAsking() {
+		t.showDeferred()
 	}
 }
 
 // showEvent prints a durable event. Fragments have printed most of a text before; what is missing of it follows here.
-func (v *Text) showEvent(e session.Event) {
+func (t *Text) showEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
-			v.ShowNote(describe.CacheNote(changed))
+			t.ShowNote(describe.CacheNote(changed))
 		}
 	// Texts and reasoning, whose end is a line end.
 	case *session.TextEnded:
-		v.showText(d.PartID, 0, d.Text)
-		v.endText()
+		t.showText(d.PartID, 0, d.Text)
+		t.endText()
 	case *session.StepEnded:
-		v.flush()
+		t.flush()
 	case *session.ReasoningEnded:
-		v.showReasoning(d.PartID, 0, d.Text)
-		v.endReasoning()
+		t.showReasoning(d.PartID, 0, d.Text)
+		t.endReasoning()
 	// A call is printed when it begins, unless a live area shows it, and again with its result.
 	case *session.ToolCalled:
-		v.flush()
+		t.flush()
 		what := describe.DescribeCall(d.Tool, d.Input)
-		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, describe.CallTodos(d.Tool, d.Input)}
-		if v.Live == nil {
-			v.ShowLine(terminal.Cyan, v.marks.Call, what)
+		t.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, describe.CallTodos(d.Tool, d.Input)}
+		if t.Live == nil {
+			t.ShowLine(terminal.Cyan, t.marks.Call, what)
 		}
 	case *session.ToolSuccess:
-		v.showResult(d.PartID, d.Timestamp, d.Structured)
+		t.showResult(d.PartID, d.Timestamp, d.Structured)
 	case *session.ToolFailed:
-		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
+		t.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
 	// A retry starts the answer from the beginning, so what is held back of the failed one is dropped.
 	case *session.Retried:
-		v.held = ""
-		v.endText()
-		v.ShowNote(describe.DescribeRetry(d))
+		t.held = ""
+		t.endText()
+		t.ShowNote(describe.DescribeRetry(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
-			v.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
+			t.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
 		}
 	default:
 		if text := describe.DescribeCompactionEvent(d); text != "" {
-			v.ShowNote(text)
+			t.ShowNote(text)
 		}
 	}
 }
@@ -235,50 +235,50 @@ const maxDiff = 20
 
 // showResult shows the end of a call with a result: the todos that it set; the end of the output of a command that
 // failed; what it changed in files.
-func (v *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
+func (t *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
 	var result struct {
 		Diff string `json:"diff"`
 	}
 	_ = json.Unmarshal(structured, &result, jsontext.AllowInvalidUTF8(true)) // other tools have other members
-	c, ok := v.started[part]
+	c, ok := t.started[part]
 	if ok && result.Diff != "" {
 		if added, removed := diffview.CountLines(result.Diff); added+removed > 0 {
 			c.what += fmt.Sprintf(" +%d -%d", added, removed)
-			v.started[part] = c
+			t.started[part] = c
 		}
 	}
 	why, lines := describe.DescribeFailure(c.tool, structured)
-	v.showSettled(part, at, why)
-	if ok && result.Diff != "" && v.isRich() {
-		v.showDiff(terminal.ReplaceControls(result.Diff))
+	t.showSettled(part, at, why)
+	if ok && result.Diff != "" && t.isRich() {
+		t.showDiff(terminal.ReplaceControls(result.Diff))
 	}
 	for _, l := range append(c.todos, lines...) {
-		v.err.Printf("%s\n", v.err.PaintText(terminal.Dim, l))
+		t.err.Printf("%s\n", t.err.PaintText(terminal.Dim, l))
 	}
 }
 
-func (v *Text) showDiff(diff string) {
-	width, _ := v.Live.area.MeasureRoom()
-	lines := diffview.Render(v.theme, diff, max(width-4, 10), false)
+func (t *Text) showDiff(diff string) {
+	width, _ := t.Live.area.MeasureRoom()
+	lines := diffview.Render(t.theme, diff, max(width-4, 10), false)
 	if more := len(lines) - maxDiff; more > 1 {
-		rest := v.err.PaintText(terminal.Dim, fmt.Sprintf("… %d more lines: cairn session diff", more))
+		rest := t.err.PaintText(terminal.Dim, fmt.Sprintf("… %d more lines: cairn session diff", more))
 		lines = append(lines[:maxDiff:maxDiff], rest)
 	}
 	for _, l := range lines {
-		v.err.Printf("    %s\n", l)
+		t.err.Printf("    %s\n", l)
 	}
 }
 
 // showSettled shows the end of a call, which failed unless why is "".
-func (v *Text) showSettled(part session.PartID, at int64, why string) {
-	c, ok := v.started[part]
+func (t *Text) showSettled(part session.PartID, at int64, why string) {
+	c, ok := t.started[part]
 	if !ok {
 		return
 	}
-	delete(v.started, part)
-	style, mark := terminal.Green, v.marks.Good
+	delete(t.started, part)
+	style, mark := terminal.Green, t.marks.Good
 	if why != "" {
-		style, mark = terminal.Red, v.marks.Bad
+		style, mark = terminal.Red, t.marks.Bad
 	}
 	what := c.what
 	if took := time.Duration(at-c.at) * time.Millisecond; took >= time.Second {
@@ -287,100 +287,100 @@ func (v *Text) showSettled(part session.PartID, at int64, why string) {
 	if why != "" {
 		what += ": " + terminal.FirstLine(why, 300)
 	}
-	v.ShowLine(style, mark, what)
+	t.ShowLine(style, mark, what)
 }
 
 // ShowPrompt shows a prompt that was given elsewhere.
-func (v *Text) ShowPrompt(text string) {
-	v.ShowLine(terminal.Bold, ">", v.err.PaintText(terminal.Bold, terminal.FirstLine(text, 200)))
+func (t *Text) ShowPrompt(text string) {
+	t.ShowLine(terminal.Bold, ">", t.err.PaintText(terminal.Bold, terminal.FirstLine(text, 200)))
 }
 
 // ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being
 // written goes on with the events to come.
-func (v *Text) ReplayMessage(m session.Message) {
+func (t *Text) ReplayMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
-		v.ShowPrompt(m.DisplayText())
+		t.ShowPrompt(m.DisplayText())
 	case *session.Assistant:
 		for _, c := range m.Content {
-			v.replayItem(c)
+			t.replayItem(c)
 		}
 		if m.Error != nil {
-			v.ShowNote(m.Error.Message)
+			t.ShowNote(m.Error.Message)
 		}
 	}
 }
 
-func (v *Text) replayItem(c session.Content) {
+func (t *Text) replayItem(c session.Content) {
 	switch c := c.(type) {
 	case *session.Text:
-		v.showText(c.PartID, 0, c.Text)
+		t.showText(c.PartID, 0, c.Text)
 		if c.Time != nil && c.Time.Completed != 0 {
-			v.endText()
+			t.endText()
 		}
 	case *session.Reasoning:
-		v.showReasoning(c.PartID, 0, c.Text)
+		t.showReasoning(c.PartID, 0, c.Text)
 	case *session.Tool:
-		v.replayCall(c)
+		t.replayCall(c)
 	}
 }
 
-func (v *Text) replayCall(c *session.Tool) {
+func (t *Text) replayCall(c *session.Tool) {
 	if c.State.Status == session.ToolPending {
 		return
 	}
 	what := describe.DescribeCall(c.Name, c.State.Input)
-	v.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, describe.CallTodos(c.Name, c.State.Input)}
+	t.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, describe.CallTodos(c.Name, c.State.Input)}
 	switch c.State.Status {
 	case session.ToolCompleted:
-		v.showResult(c.PartID, c.Time.Completed, c.State.Structured)
+		t.showResult(c.PartID, c.Time.Completed, c.State.Structured)
 	case session.ToolError:
 		why := "failed"
 		if c.State.Error != nil {
 			why = cmp.Or(c.State.Error.Message, why)
 		}
-		v.showSettled(c.PartID, c.Time.Completed, why)
+		t.showSettled(c.PartID, c.Time.Completed, why)
 	default:
-		v.ShowLine(terminal.Cyan, v.marks.Call, what)
+		t.ShowLine(terminal.Cyan, t.marks.Call, what)
 	}
 }
 
 // ShowLine writes one line about what happens.
-func (v *Text) ShowLine(style, mark, text string) {
-	v.endReasoning()
-	if v.markdown != nil {
-		v.endText()
+func (t *Text) ShowLine(style, mark, text string) {
+	t.endReasoning()
+	if t.markdown != nil {
+		t.endText()
 	}
-	v.out.EndLine()
-	v.err.EndLine()
-	v.err.Printf("%s %s\n", v.err.PaintText(style, mark), text)
+	t.out.EndLine()
+	t.err.EndLine()
+	t.err.Printf("%s %s\n", t.err.PaintText(style, mark), text)
 }
 
-func (v *Text) ShowNote(text string) { v.ShowLine(terminal.Yellow, "!", terminal.FirstLine(text, 600)) }
+func (t *Text) ShowNote(text string) { t.ShowLine(terminal.Yellow, "!", terminal.FirstLine(text, 600)) }
 
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
-func (v *Text) ShowResult(r Result) {
+func (t *Text) ShowResult(r Result) {
 	// Finish what is still open on the screen.
-	v.showDeferred()
-	v.endReasoning()
-	v.flush()
-	v.endText()
-	v.err.EndLine()
+	t.showDeferred()
+	t.endReasoning()
+	t.flush()
+	t.endText()
+	t.err.EndLine()
 	if len(r.Value) > 0 && strings.TrimSpace(r.Text) != string(r.Value) { // else it is the last that was said
-		v.out.Printf("%s\n", r.Value)
+		t.out.Printf("%s\n", r.Value)
 	}
 	if r.Error != nil {
-		v.err.Printf("%s %s\n", v.err.PaintText(terminal.Red, "cairn:"), r.Error.Message)
+		t.err.Printf("%s %s\n", t.err.PaintText(terminal.Red, "cairn:"), r.Error.Message)
 		if r.Error.Hint != "" {
-			v.err.Printf("%s\n", r.Error.Hint)
+			t.err.Printf("%s\n", r.Error.Hint)
 		}
 	}
 	// Without a session there is nothing to sum up or continue.
-	if r.SessionID == "" || v.ErrorsOnly {
+	if r.SessionID == "" || t.ErrorsOnly {
 		return
 	}
 	// The closing line has the facts that are known.
-	dot := " " + v.marks.Dot + " "
+	dot := " " + t.marks.Dot + " "
 	parts := []string{}
 	if r.Model != "" {
 		parts = append(parts, terminal.FirstLine(r.Model, 80))
@@ -410,5 +410,5 @@ func (v *Text) ShowResult(r Result) {
 	if r.Continue != "" {
 		parts = append(parts, "continue with: "+r.Continue)
 	}
-	v.err.Printf("%s\n", v.err.PaintText(terminal.Dim, strings.Join(parts, dot)))
+	t.err.Printf("%s\n", t.err.PaintText(terminal.Dim, strings.Join(parts, dot)))
 }

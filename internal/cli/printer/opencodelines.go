@@ -1,4 +1,4 @@
-package view
+package printer
 
 import (
 	"time"
@@ -64,71 +64,71 @@ func (p openCodePart) lineType(thinking bool) string {
 	}
 }
 
-func (v *OpenCodeLines) ShowFragment(session.Fragment) {}
+func (w *OpenCodeLines) ShowFragment(session.Fragment) {}
 
-func (v *OpenCodeLines) ShowNote(text string) { v.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
+func (w *OpenCodeLines) ShowNote(text string) { w.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
 
-func (v *OpenCodeLines) ShowEvent(e session.Event) {
-	if v.fold == nil {
-		v.fold = opencode.NewFold(opencode.Rows{Session: &session.Session{ID: e.SessionID}, Through: -1})
+func (w *OpenCodeLines) ShowEvent(e session.Event) {
+	if w.fold == nil {
+		w.fold = opencode.NewFold(opencode.Rows{Session: &session.Session{ID: e.SessionID}, Through: -1})
 	}
-	v.printEvents(e.SessionID, v.fold.ApplyEvent(&e))
+	w.printEvents(e.SessionID, w.fold.ApplyEvent(&e))
 }
 
 // printEvents writes the lines of what the fold says.
-func (v *OpenCodeLines) printEvents(id session.ID, events []opencode.Event) {
+func (w *OpenCodeLines) printEvents(id session.ID, events []opencode.Event) {
 	for _, e := range events {
 		switch p := e.Properties.(type) {
 		case opencode.PartInfo:
-			v.printPart(id, p.Part)
+			w.printPart(id, p.Part)
 		case opencode.Failure:
-			v.printError(id, p.Error)
+			w.printError(id, p.Error)
 		}
 	}
 }
 
 // printPart writes a part once, when it is complete.
-func (v *OpenCodeLines) printPart(id session.ID, p opencode.Part) {
+func (w *OpenCodeLines) printPart(id session.ID, p opencode.Part) {
 	raw, err := json.Marshal(p, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		v.err.Printf("cairn: a part cannot be encoded: %v\n", err)
+		w.err.Printf("cairn: a part cannot be encoded: %v\n", err)
 		return
 	}
 	var about openCodePart
-	if json.Unmarshal(raw, &about, jsontext.AllowInvalidUTF8(true)) != nil || v.printed[about.ID] {
+	if json.Unmarshal(raw, &about, jsontext.AllowInvalidUTF8(true)) != nil || w.printed[about.ID] {
 		return
 	}
-	if kind := about.lineType(v.thinking); kind != "" {
-		v.printed[about.ID] = true
-		v.writeLine(openCodeLine{Type: kind, SessionID: id, Part: jsontext.Value(raw)})
+	if kind := about.lineType(w.thinking); kind != "" {
+		w.printed[about.ID] = true
+		w.writeLine(openCodeLine{Type: kind, SessionID: id, Part: jsontext.Value(raw)})
 	}
 }
 
-func (v *OpenCodeLines) printError(id session.ID, e any) {
-	v.failed = true
-	v.writeLine(openCodeLine{Type: "error", SessionID: id, Error: e})
+func (w *OpenCodeLines) printError(id session.ID, e any) {
+	w.failed = true
+	w.writeLine(openCodeLine{Type: "error", SessionID: id, Error: e})
 }
 
-func (v *OpenCodeLines) writeLine(l openCodeLine) {
+func (w *OpenCodeLines) writeLine(l openCodeLine) {
 	l.Timestamp = time.Now().UnixMilli()
 	b, err := json.Marshal(l, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
+		w.err.Printf("cairn: a line cannot be encoded: %v\n", err)
 		return
 	}
-	_, _ = v.out.JSON().Write(append(b, '\n')) // kept in v.out.err
+	_, _ = w.out.JSON().Write(append(b, '\n')) // kept in w.out.err
 }
 
 // ShowResult writes the error of the work. An error before there is a session goes to standard error.
-func (v *OpenCodeLines) ShowResult(r Result) {
-	if v.fold != nil {
-		v.printEvents(r.SessionID, v.fold.ApplyStatus(opencode.State{Type: "idle"}))
+func (w *OpenCodeLines) ShowResult(r Result) {
+	if w.fold != nil {
+		w.printEvents(r.SessionID, w.fold.ApplyStatus(opencode.State{Type: "idle"}))
 	}
 	switch {
-	case r.Error == nil || r.ExitCode == cli.ExitDenied || v.failed:
+	case r.Error == nil || r.ExitCode == cli.ExitDenied || w.failed:
 	case r.SessionID == "":
-		v.err.Printf("cairn: %s\n", r.Error.Message)
+		w.err.Printf("cairn: %s\n", r.Error.Message)
 	default:
-		v.printError(r.SessionID, jsonError{"UnknownError", jsonErrorData{Message: r.Error.Message}})
+		w.printError(r.SessionID, jsonError{"UnknownError", jsonErrorData{Message: r.Error.Message}})
 	}
 }

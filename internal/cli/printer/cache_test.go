@@ -1,4 +1,4 @@
-package view
+package printer
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestCacheNote(t *testing.T) {
 		{nil, false},
 	} {
 		a, b := testInvocation()
-		for _, v := range []View{NewText(a, false), NewJSONLines(a, false)} {
+		for _, v := range []Printer{NewText(a, false), NewJSONLines(a, false)} {
 			v.ShowEvent(story(&session.StepStarted{TurnFact: session.OfTurn("msg_a"), Prefix: tt.prefix})[0])
 		}
 		want := 0

@@ -16,7 +16,7 @@ func TestProgressShowsTheLastOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := eventlog.New(eventlog.Config{})
 		first := log.NewestMark().Notice
-		p := (&turnlog.Journal{Log: log, Now: time.Now}).NewProgress("ses_1", session.ToolProgress{})
+		p := (&turnlog.Journal{Log: log, Now: time.Now}).NewOutputNotices("ses_1", session.ToolProgress{})
 		check := func(want int64) {
 			t.Helper()
 			synctest.Wait()

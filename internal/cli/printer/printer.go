@@ -1,6 +1,6 @@
-// Package view shows a session at work: as text for people, as JSON lines for programs, and as the lines of OpenCode's
+// Package printer prints a session at work: as text for people, as JSON lines for programs, and as the lines of OpenCode's
 // `run --format json`.
-package view
+package printer
 
 import (
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// View shows a run. It gets the events of the prompt and the fragments between them in order, and finally the result.
-type View interface {
+// Printer prints a run. It gets the events of the prompt and the fragments between them in order, and finally the result.
+type Printer interface {
 	ShowEvent(e session.Event)
 	ShowFragment(f session.Fragment)
 	ShowNote(text string) // something that the user should know

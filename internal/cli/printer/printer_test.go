@@ -1,4 +1,4 @@
-package view
+package printer
 
 import (
 	"bytes"
@@ -138,17 +138,17 @@ func TestLineView(t *testing.T) {
 	}
 }
 
-// TestEveryEvent feeds every kind to both views: none may fall over one that it does not show.
+// TestEveryEvent feeds every kind to both printers: none may fall over one that it does not show.
 func TestEveryEvent(t *testing.T) {
 	a, b := testInvocation()
-	views := []View{NewText(a, true), NewJSONLines(a, true)}
+	printers := []Printer{NewText(a, true), NewJSONLines(a, true)}
 	for _, k := range session.ListKinds() {
 		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
 		if err != nil {
 			t.Fatalf("%s: %v", k, err)
 		}
 		e := session.Event{Data: d}
-		for _, v := range views {
+		for _, v := range printers {
 			v.ShowEvent(e)
 		}
 	}
