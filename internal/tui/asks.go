@@ -14,11 +14,15 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// armDelay is the time without a pressed key after which an ask takes keys.
-const armDelay = 500 * time.Millisecond
+// The times of keys that answer an ask.
+const (
+	armDelay  = 600 * time.Millisecond // without a pressed key, after which an ask takes keys
+	holdDelay = 150 * time.Millisecond // after which a key that answers has not begun a text
+)
 
 func (q *askQueue) clear() { *q = askQueue{presses: q.presses, files: q.files} }
 
@@ -28,6 +32,9 @@ func (q *askQueue) armDialog(presses int) {
 		q.armed = true
 	}
 }
+
+// disarm has the keys go to the composer until the person pauses.
+func (q *askQueue) disarm() { q.armed, q.chosen, q.held = false, false, nil }
 
 // holdOff notes a key that was pressed before the ask takes keys, and delays the ask.
 func (q *askQueue) holdOff() tea.Cmd {
@@ -41,6 +48,65 @@ func (q *askQueue) holdOff() tea.Cmd {
 func (q *askQueue) armLater() tea.Cmd {
 	n := q.presses
 	return tea.Tick(armDelay, func(time.Time) tea.Msg { return armMsg{n} })
+}
+
+// hold keeps an answering key until it is clear that no text follows it.
+func (q *askQueue) hold(k tea.KeyPressMsg) tea.Cmd {
+	q.presses++
+	q.held = &k
+	n := q.presses
+	return tea.Tick(holdDelay, func(time.Time) tea.Msg { return heldMsg{n} })
+}
+
+// takesAskKeys reports whether keys answer the ask: it is armed and, unless the person turned to it, no prompt is typed.
+func (m *model) takesAskKeys() bool {
+	return m.asks.dialog != nil && m.asks.armed && (m.editor.IsEmpty() || m.asks.chosen)
+}
+
+// routeAskKey handles a key while an ask is on the screen. It reports whether the key was the ask's; others are the
+// composer's.
+//
+// No key of a sentence gives a lasting answer. One key answers once, or rejects, only after a pause in typing, in an
+// empty composer, and if no text follows; with text both are the prompt's. A lasting answer is opened, and takes Enter.
+func routeAskKey(m *model, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	q := &m.asks
+	if !m.takesAskKeys() {
+		q.chosen = q.dialog != nil && q.armed && k.String() == "tab" && !m.completion.IsOpen()
+		return nil, q.chosen
+	}
+	switch use, held := q.dialog.UseOf(k), q.held; {
+	case held != nil && k.Text == "": // Enter confirms the answer, other keys withdraw it
+		if q.held = nil; k.String() == "enter" {
+			return pressAskKey(m, *held), true
+		}
+		return nil, true
+	case held == nil && use == dialog.Answers && m.editor.IsEmpty():
+		return q.hold(k), true
+	case held == nil && use == dialog.ForDialog:
+		return pressAskKey(m, k), true
+	}
+	q.beginText(&m.editor)
+	return nil, false
+}
+
+// beginText has the keys go to the composer, with those that were taken for an answer.
+func (q *askQueue) beginText(to *composer.Editor) {
+	to.Insert(q.dialog.TakeBack())
+	if q.held != nil {
+		to.Insert(q.held.Text)
+	}
+	q.disarm()
+}
+
+// pressHeldKey gives the answer of the held key, unless another key followed.
+func pressHeldKey(m *model, presses int) tea.Cmd {
+	q := &m.asks
+	if q.held == nil || presses != q.presses || q.dialog == nil {
+		return nil
+	}
+	k := *q.held
+	q.held = nil
+	return pressAskKey(m, k)
 }
 
 // addAsk queues an ask: it is shown now, or when the asks before it are answered.
@@ -94,7 +160,8 @@ func removeAsk(m *model, id session.AskID) tea.Cmd {
 func showAsk(m *model) tea.Cmd {
 	m.asks.later = m.asks.later && len(m.asks.pending) > 0
 	if len(m.asks.pending) == 0 || m.asks.later {
-		m.asks.dialog, m.asks.armed = nil, false
+		m.asks.dialog = nil
+		m.asks.disarm()
 		return nil
 	}
 	newAskDialog(m)
@@ -118,7 +185,7 @@ func postponeAsks(m *model) tea.Cmd {
 
 func newAskDialog(m *model) {
 	a := m.asks.pending[0]
-	m.asks.armed = false
+	m.asks.disarm()
 	from := ""
 	if m.session == nil || a.SessionID != m.session.ID {
 		from = string(a.SessionID)

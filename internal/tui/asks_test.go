@@ -95,8 +95,9 @@ func TestTypedKeyDisarmsAsk(t *testing.T) {
 		if m.editor.Text() != "xya1" || len(m.asks.pending) != 1 {
 			t.Errorf("%s: typed %q, %d wait", name, m.editor.Text(), len(m.asks.pending))
 		}
+		m.editor.Clear()
 		m.Update(armMsg{m.asks.presses})
-		if typeText(m, map[string]string{"permission": "y", "question": "1"}[name]); len(m.asks.pending) != 0 {
+		if pressAnswer(m, map[string]string{"permission": "y", "question": "1"}[name]); len(m.asks.pending) != 0 {
 			t.Errorf("%s: after a pause the key is no answer", name)
 		}
 	}

@@ -112,11 +112,8 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	}
-	if d := m.asks.dialog; d != nil && m.asks.armed {
-		if !d.IgnoresKey(k) {
-			return pressAskKey(m, k)
-		}
-		m.asks.armed = false // the person types a prompt
+	if cmd, taken := routeAskKey(m, k); taken {
+		return cmd
 	}
 	arm := m.asks.holdOff()
 	if m.completion.IsOpen() {

@@ -136,17 +136,13 @@ type promptedMsg struct {
 // keys that were typed before it was seen belong to the prompt.
 type askQueue struct {
 	pending []session.PendingAsk
-	dialog  askDialog // of the first one
+	dialog  dialog.KeyUser // of the first one
 	armed   bool
+	chosen  bool                    // the person turned to it although text is in the composer
+	held    *tea.KeyPressMsg        // answers when holdDelay has passed without more text
 	later   bool                    // the person put them off
 	files   follow.CommandApprovals // commands that were approved with a file of theirs
-	presses int                     // keys while it was not armed
-}
-
-// askDialog is the dialog of an ask. It ignores keys of text that answer nothing: they belong to a prompt.
-type askDialog interface {
-	dialog.Dialog
-	IgnoresKey(tea.KeyPressMsg) bool
+	presses int                     // keys, which delay what is armed or held
 }
 
 // candidatesMsg are the files for a word.
@@ -184,6 +180,7 @@ type (
 	tickMsg time.Time
 	saveMsg struct{}
 	armMsg  struct{ presses int }
+	heldMsg struct{ presses int }
 )
 
 // saveDelay bounds how long the typed text may be ahead of its file.

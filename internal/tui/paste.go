@@ -6,17 +6,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/tui/clipboard"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
 // pasteText gives pasted text to the dialog on top, or to the composer.
 func pasteText(m *model, text string) tea.Cmd {
 	if n := len(m.dialogs); n > 0 {
-		m.dialogs[n-1].PasteText(text)
+		choice, ok := m.dialogs[n-1].(*dialog.Choice)
+		if !ok {
+			m.dialogs[n-1].PasteText(text)
+			return nil
+		}
+		m.closeDialog(choice) // it has no place for text
+	}
+	if m.takesAskKeys() && m.asks.dialog.UseOf(tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}) == dialog.ForDialog {
+		m.asks.dialog.PasteText(text) // into a line of the dialog
 		return nil
 	}
-	if m.asks.dialog != nil && m.asks.armed {
-		m.asks.dialog.PasteText(text)
-		return nil
+	if m.takesAskKeys() {
+		m.asks.beginText(&m.editor)
 	}
 	if path, ok := clipboard.FindImagePath(text); ok && !m.options.Remote {
 		m.offeredPaths[path], text = true, "@"+path+" "

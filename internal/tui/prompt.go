@@ -197,6 +197,15 @@ func (m *model) returnPrompt(p session.Prompt) {
 	m.returnText(p.Text)
 }
 
+// typeText gives text that the dialog on top does not want to the one below it, or to the composer.
+func (m *model) typeText(text string) {
+	if n := len(m.dialogs); n > 1 {
+		m.dialogs[n-2].PasteText(text)
+		return
+	}
+	m.editor.Insert(text)
+}
+
 // returnText puts text that was not sent back into the composer, before what was typed since.
 func (m *model) returnText(text string) {
 	if typed := m.editor.Text(); typed != "" {

@@ -43,7 +43,7 @@ func previewUndo(m *model) tea.Cmd {
 		}
 		m.openDialog(&dialog.Choice{
 			Title: title, Text: dialog.DescribeRevert(r),
-			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}},
+			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}}, Type: m.typeText,
 		})
 		return nil
 	})
@@ -123,7 +123,7 @@ func previewCompaction(m *model) tea.Cmd {
 					terminal.FormatCount(p.Summarised.Tokens), p.Writer),
 				fmt.Sprintf("%d messages (%s tokens) stay.", p.Kept.Messages, terminal.FormatCount(p.Kept.Tokens)),
 			},
-			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: compact}, {Key: "n", Label: "no"}},
+			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: compact}, {Key: "n", Label: "no"}}, Type: m.typeText,
 		})
 		return nil
 	})

@@ -64,6 +64,12 @@ func typeText(m *model, text string) {
 	}
 }
 
+// pressAnswer presses a key that answers an ask, and lets the time pass in which text would follow it.
+func pressAnswer(m *model, key string) {
+	typeText(m, key)
+	m.Update(heldMsg{m.asks.presses})
+}
+
 // openTestSession shows a session with a prompt, an answer and a call.
 func openTestSession(m *model) {
 	m.Update(openedMsg{
@@ -197,11 +203,15 @@ func TestKeysBeforeAsk(t *testing.T) {
 		t.Fatalf("typed %q, %d asks wait; want the keys in the prompt", m.editor.Text(), len(m.asks.pending))
 	}
 	m.Update(armMsg{m.asks.presses})
-	typeText(m, "y")
-	if m.editor.Text() != "yesy" || len(m.asks.pending) != 1 {
+	if pressAnswer(m, "y"); m.editor.Text() != "yesyy" || len(m.asks.pending) != 2 {
+		t.Fatalf("typed %q, %d asks wait; want the key in the prompt, which has text", m.editor.Text(), len(m.asks.pending))
+	}
+	m.editor.Clear()
+	m.Update(armMsg{m.asks.presses})
+	if pressAnswer(m, "y"); m.editor.Text() != "" || len(m.asks.pending) != 1 {
 		t.Fatalf("typed %q, %d asks wait; want the key as the answer", m.editor.Text(), len(m.asks.pending))
 	}
-	typeText(m, "y") // held down: the next ask was not seen yet
+	pressAnswer(m, "y") // held down: the next ask was not seen yet
 	if len(m.asks.pending) != 1 {
 		t.Fatal("a key answered an ask that was not seen")
 	}
@@ -215,11 +225,14 @@ func TestEditPatterns(t *testing.T) {
 	d := dialog.NewAsk(a, func(x follow.Answer) tea.Cmd { sent = append(sent, x); return nil })
 	m.asks.pending, m.asks.dialog, m.asks.armed = []session.PendingAsk{a}, d, true
 	back, enter := tea.KeyPressMsg{Code: tea.KeyBackspace}, tea.KeyPressMsg{Code: tea.KeyEnter}
-	typeText(m, "e")
-	pressKeys(m, back)
+	pressAnswer(m, "s")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyTab}, back)
 	typeText(m, "test *")
 	pressKeys(m, enter, back, back, back, back, enter)
-	typeText(m, "s")
+	if len(sent) > 0 {
+		t.Error("the pattern was sent without a confirmation")
+	}
+	pressKeys(m, enter)
 	want := follow.Answer{
 		Ask: a, Reply: session.ReplyAlways, Lifetime: session.LifetimeSession, Patterns: []string{"go test *"},
 	}
@@ -321,7 +334,7 @@ func TestCommandIsAskedOnce(t *testing.T) {
 	}
 	addAsk(m, ask("per_1", "edit", "prt_1"))
 	m.asks.armed = true
-	typeText(m, "y")
+	pressAnswer(m, "y")
 	addAsk(m, ask("per_2", "bash", "prt_1"))
 	if len(m.asks.pending) != 0 {
 		t.Error("the command is asked for again")
@@ -383,7 +396,7 @@ func TestTypedInDialogs(t *testing.T) {
 		"words of a rejection": func(m *model) {
 			addAsk(m, editAsk("per_1"))
 			m.asks.armed = true
-			typeText(m, "r")
+			pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})
 		},
 		"own answer": func(m *model) {
 			addAsk(m, session.PendingAsk{ID: "que_1", SessionID: "ses_1", Questions: []session.Question{{Question: "Which?"}}})

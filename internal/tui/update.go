@@ -96,6 +96,8 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 		m.saveDraft()
 	case armMsg:
 		m.asks.armDialog(msg.presses)
+	case heldMsg:
+		return pressHeldKey(m, msg.presses)
 	case noteMsg:
 		m.note = msg.text
 	case func() tea.Cmd: // what a call has decided

@@ -134,15 +134,26 @@ func (m *model) aboveLines(room int) []string {
 		if room < 4 { // no room for more
 			return lines
 		}
-		if !m.asks.armed {
-			lines = append(lines, m.theme.Muted.Render(dialog.Clip("keys answer this after a short pause", m.width)))
-		} else if key := m.keys.keyOf(answerLater); key != "" {
-			lines = append(lines, m.theme.Muted.Render(dialog.Clip(key+": later", m.width)))
-		}
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip(m.describeAskKeys(), m.width)))
 	}
 	lines = append(lines, last...)
 	// If the lines do not fit, drop the first ones.
 	return lines[max(len(lines)-max(room, 0), 0):]
+}
+
+// describeAskKeys says when keys answer the ask on the screen.
+func (m *model) describeAskKeys() string {
+	later := ""
+	if key := m.keys.keyOf(answerLater); key != "" {
+		later = key + ": later"
+	}
+	switch {
+	case !m.asks.armed:
+		return "keys answer this after a short pause"
+	case !m.takesAskKeys():
+		return strings.TrimSpace("tab: answer, with the text kept  " + later)
+	}
+	return later
 }
 
 // maxNoteLines bounds the lines of a note.

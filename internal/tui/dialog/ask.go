@@ -27,6 +27,8 @@ type Ask struct {
 
 	options []Reply
 	at      int
+	lasting *Reply // the lasting answer that Enter gives; nil unless one is open
+	opener  string // the text of the key that opened it; "" if it was Enter
 	scroll  int
 	page    int              // lines that a page key scrolls: what was on the screen last
 	words   *composer.Editor // the words of a rejection; nil while none are typed
@@ -71,36 +73,50 @@ func (d *Ask) setOptions() {
 		once = "yes, once, with the command"
 	}
 	d.options = []Reply{{"y", once, reply(session.ReplyOnce, "")}}
-	// Options that save the permission, if it can be saved.
+	// Answers that save the permission, if it can be saved. They are only opened by their key.
 	if len(a.Save) > 0 {
 		pattern := terminal.FirstLine(describe.DescribeSaved(a, d.patterns), 200)
-		d.options = append(
-			d.options,
-			Reply{
-				"s",
-				describe.DescribeLifetime(session.LifetimeSession) + ": " + pattern,
-				reply(session.ReplyAlways, session.LifetimeSession),
-			},
-			Reply{
-				"a",
-				describe.DescribeLifetime(session.LifetimeProject) + ": " + pattern,
-				reply(session.ReplyAlways, session.LifetimeProject),
-			},
-			Reply{Key: editKey, Label: "edit what always allows"},
-		)
+		for _, o := range []struct {
+			key  string
+			hold session.Lifetime
+		}{{"s", session.LifetimeSession}, {"a", session.LifetimeProject}} {
+			label := describe.DescribeLifetime(o.hold) + ": " + pattern
+			d.options = append(d.options, Reply{o.key, label, reply(session.ReplyAlways, o.hold)})
+		}
 	}
 	// The refusals last.
 	d.options = append(
 		d.options,
-		Reply{Key: "r", Label: "reject with words, and go on"},
 		Reply{"n", "reject and stop", reply(session.ReplyReject, "")},
+		Reply{Key: "esc", Label: "reject, with words if you like"},
 	)
 }
 
-// editKey is the key of the option that edits the patterns.
-const editKey = "e"
+// isLasting reports whether the option saves an approval.
+func isLasting(o Reply) bool { return o.Key == "s" || o.Key == "a" }
 
-// PressKey implements Dialog. Only the keys of the options answer: Escape does not.
+// UseOf implements KeyUser. Text is an answer by its first key only, and never to an answer that lasts.
+func (d *Ask) UseOf(k tea.KeyPressMsg) KeyUse {
+	switch {
+	case d.words != nil, d.pattern != nil, !isText(k):
+		return ForDialog
+	case d.lasting != nil:
+		return ForPrompt
+	case k.Code == tea.KeySpace:
+		return ForDialog
+	case slices.ContainsFunc(d.options, func(o Reply) bool { return o.Key == k.String() }):
+		return Answers
+	}
+	return ForPrompt
+}
+
+// TakeBack implements KeyUser: it closes an open lasting answer.
+func (d *Ask) TakeBack() (typed string) {
+	typed, d.lasting, d.opener = d.opener, nil, ""
+	return typed
+}
+
+// PressKey implements Dialog.
 func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch {
 	case d.words != nil:
@@ -108,6 +124,8 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case d.pattern != nil:
 		d.pressPatternKey(k)
 		return nil, false
+	case d.lasting != nil:
+		return d.pressLastingKey(k)
 	}
 	switch key := k.String(); key {
 	case "up", "shift+tab":
@@ -119,46 +137,55 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "pgup", "ctrl+u":
 		d.scroll = max(d.scroll-max(d.page, 1), 0)
 	case "enter":
-		return d.chooseAnswer(d.at)
+		return d.chooseAnswer(d.at, "")
 	default:
 		for i, o := range d.options {
 			if key == o.Key {
-				return d.chooseAnswer(i)
+				return d.chooseAnswer(i, k.Text)
 			}
 		}
 	}
 	return nil, false
 }
 
-// IgnoresKey reports whether the key is text that answers nothing.
-func (d *Ask) IgnoresKey(k tea.KeyPressMsg) bool {
-	return d.words == nil && d.pattern == nil && isText(k) && k.Code != tea.KeySpace &&
-		!slices.ContainsFunc(d.options, func(o Reply) bool { return o.Key == k.String() })
-}
-
-func (d *Ask) chooseAnswer(i int) (tea.Cmd, bool) {
-	switch {
-	case d.options[i].Key == editKey:
-		d.edited = []string{}
-		d.openPattern()
+// chooseAnswer gives the answer of an option, or opens what it needs. typed is the text of the key that chose it.
+func (d *Ask) chooseAnswer(i int, typed string) (tea.Cmd, bool) {
+	switch o := d.options[i]; {
+	case isLasting(o):
+		d.at, d.lasting, d.opener = i, &d.options[i], typed
 		return nil, false
-	case d.options[i].Do == nil:
+	case o.Do == nil:
 		d.words = &composer.Editor{}
 		return nil, false
+	default:
+		return o.Do(), true
 	}
-	return d.options[i].Do(), true
 }
 
-func (d *Ask) pressWordKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+// pressLastingKey handles a key while a lasting answer is open: Enter gives it, Tab edits its patterns.
+func (d *Ask) pressLastingKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch k.String() {
-	case "esc":
-		d.words = nil
 	case "enter":
-		text := strings.TrimSpace(d.words.Text())
-		if text == "" {
-			return nil, false
-		}
+		return d.lasting.Do(), true
+	case "tab":
+		d.edited = []string{}
+		d.openPattern()
+	case "esc":
+		d.TakeBack()
+	}
+	return nil, false
+}
+
+// pressWordKey handles a key of the words of a rejection. Escape rejects without words.
+func (d *Ask) pressWordKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	text := strings.TrimSpace(d.words.Text())
+	switch key := k.String(); {
+	case key == "esc" && text != "":
+		d.words.Clear()
+	case key == "esc" || key == "enter":
 		return d.Send(follow.Answer{Ask: d.Pending, Reply: session.ReplyReject, Message: text}), true
+	case key == "backspace" && d.words.IsEmpty():
+		d.words = nil
 	default:
 		composer.EditLine(d.words, k)
 	}
@@ -187,7 +214,9 @@ func (d *Ask) pressPatternKey(k tea.KeyPressMsg) {
 		if len(kept) == 0 {
 			kept = d.Pending.Save
 		}
+		lasting := d.at
 		d.SetPatterns(kept)
+		d.lasting = &d.options[lasting]
 	default:
 		composer.EditLine(d.pattern, k)
 	}
@@ -208,8 +237,8 @@ func (d *Ask) PasteText(text string) {
 func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 	all := d.describeLines(th, width)
 	tail, at := optionLines(th, d.options, d.at, width), d.at
-	if d.words != nil || d.pattern != nil {
-		tail, at = d.inputLines(th, width), 0
+	if d.words != nil || d.pattern != nil || d.lasting != nil {
+		tail, at = d.openLines(th, width), 0
 	}
 	tail, _ = windowOf(tail, at, max(height-min(len(all), max(height/3, min(2, height-1))), 1))
 	room := max(height-len(tail), 1)
@@ -269,20 +298,28 @@ func (d *Ask) detailLines(th style.Theme, width int) []string {
 	return d.details
 }
 
-// inputLines are the words of a rejection or the pattern, while they are typed.
-func (d *Ask) inputLines(th style.Theme, width int) []string {
+// openLines are the lines of what is open instead of the options: the words of a rejection, a pattern that is edited, or
+// a lasting answer with what it saves.
+func (d *Ask) openLines(th style.Theme, width int) []string {
 	if d.words != nil {
 		return []string{
-			Clip("Why not? "+d.words.RenderLine(width-len("Why not? ")), width),
-			th.Muted.Render(Clip("enter: reject with these words  esc: back", width)),
+			Clip("Reject. Why? "+d.words.RenderLine(width-len("Reject. Why? ")), width),
+			th.Muted.Render(Clip("enter: reject, with or without words  esc: reject without words  backspace: back", width)),
 		}
 	}
-	name := fmt.Sprintf("always allow %s: ", terminal.FirstLine(d.Pending.Action, 40))
-	help := "enter: take it  esc: back"
-	if len(d.patterns) > 1 {
-		help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
+	if d.pattern != nil {
+		name := fmt.Sprintf("always allow %s: ", terminal.FirstLine(d.Pending.Action, 40))
+		help := "enter: take it  esc: back"
+		if len(d.patterns) > 1 {
+			help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
+		}
+		return []string{
+			Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
+		}
 	}
-	return []string{
-		Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
+	var lines []string
+	for _, l := range Wrap("allow "+d.lasting.Label, width) {
+		lines = append(lines, th.Selected.Render(l))
 	}
+	return append(lines, th.Muted.Render(Clip("enter: allow it  tab: edit what it covers  esc: back", width)))
 }

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,6 +24,11 @@ type Choice struct {
 	Text    []string
 	Options []Reply
 	At      int // the option that Enter takes, unless another one is selected
+	// Type is set where an option cannot be taken back: then keys of options only select them, Enter takes one, and text
+	// closes the dialog and is given to Type. It belongs to a prompt.
+	Type func(text string)
+
+	typed string // keys that selected an option
 }
 
 // PressKey implements Dialog.
@@ -37,13 +43,25 @@ func (c *Choice) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "esc", "ctrl+c":
 		return c.chooseAnswer(len(c.Options) - 1)
 	default:
-		for i, o := range c.Options {
-			if o.Key != "" && k.String() == o.Key {
-				return c.chooseAnswer(i)
-			}
-		}
+		return c.pressOption(k)
 	}
 	return nil, false
+}
+
+// pressOption handles the key of an option, and text.
+func (c *Choice) pressOption(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	i := slices.IndexFunc(c.Options, func(o Reply) bool { return o.Key != "" && o.Key == k.String() })
+	switch {
+	case c.Type == nil && i >= 0:
+		return c.chooseAnswer(i)
+	case c.Type == nil || !isText(k):
+		return nil, false
+	case i >= 0 && c.typed == "":
+		c.At, c.typed = i, k.Text
+		return nil, false
+	}
+	c.Type(c.typed + k.Text)
+	return nil, true
 }
 
 func (c *Choice) chooseAnswer(i int) (tea.Cmd, bool) {

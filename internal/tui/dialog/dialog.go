@@ -21,6 +21,25 @@ type Dialog interface {
 	RenderLines(th style.Theme, width, height int) []string
 }
 
+// KeyUse says whom a key belongs to while the dialog of an ask is below the transcript and the composer is empty.
+type KeyUse int
+
+// The uses of a key.
+const (
+	ForPrompt KeyUse = iota // it begins a prompt
+	ForDialog               // it moves in the dialog, or edits a line of it
+	Answers                 // it answers, unless more text follows
+)
+
+// KeyUser is a dialog that shares the keyboard with the composer.
+type KeyUser interface {
+	Dialog
+	UseOf(k tea.KeyPressMsg) KeyUse
+	// TakeBack undoes what an answering key has opened and returns the text of that key, because more text followed: it
+	// was the beginning of a prompt.
+	TakeBack() (typed string)
+}
+
 // isText reports whether the key is text, as that of a prompt.
 func isText(k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod&^tea.ModShift == 0 }
 

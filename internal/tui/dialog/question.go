@@ -57,7 +57,9 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		return f.takeAnswer()
 	case key == "left" && f.open > 0 && (!f.isOwn() || f.own.IsEmpty()):
 		f.openAt(f.open - 1)
-	case key == "ctrl+x":
+	case key == "esc" && !f.own.IsEmpty():
+		f.own.Clear()
+	case key == "ctrl+x" || key == "esc":
 		return f.Send(follow.Answer{Ask: f.Pending, Reply: session.ReplyReject}), true
 	case f.isOwn():
 		composer.EditLine(&f.own, k)
@@ -76,10 +78,19 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// IgnoresKey reports whether the key is text that answers nothing.
-func (f *Form) IgnoresKey(k tea.KeyPressMsg) bool {
-	return !f.isOwn() && isText(k) && !f.isNumber(k.String()) && k.Code != tea.KeySpace
+// UseOf implements KeyUser.
+func (f *Form) UseOf(k tea.KeyPressMsg) KeyUse {
+	switch {
+	case f.isOwn(), !isText(k), k.Code == tea.KeySpace && f.openQuestion().Multiple:
+		return ForDialog
+	case f.isNumber(k.String()):
+		return Answers
+	}
+	return ForPrompt
 }
+
+// TakeBack implements KeyUser. A number opens nothing.
+func (f *Form) TakeBack() string { return "" }
 
 // isNumber reports whether the key is the number of an option, also on the keypad.
 func (f *Form) isNumber(key string) bool {
@@ -186,7 +197,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 	if f.open > 0 {
 		foot += "  left: back"
 	}
-	foot += "  ctrl+x: dismiss and stop"
+	foot += "  esc: dismiss and stop"
 	if n := len(f.Pending.Questions); n > 1 {
 		foot = fmt.Sprintf("question %d of %d  %s", f.open+1, n, foot)
 	}

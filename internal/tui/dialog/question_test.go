@@ -52,18 +52,22 @@ func TestDigitAnswers(t *testing.T) {
 	}
 }
 
-// TestIgnoredKeys: a digit answers a question also from the keypad; other text belongs to a prompt.
-func TestIgnoredKeys(t *testing.T) {
+// TestUseOfKeys: a digit answers a question also from the keypad; other text belongs to a prompt.
+func TestUseOfKeys(t *testing.T) {
 	f := NewForm(session.PendingAsk{Questions: []session.Question{{
 		Question: "Which?", Options: []session.Option{{Label: "red"}},
 	}}}, nil)
-	for want, keys := range map[bool][]tea.KeyPressMsg{
-		false: {{Code: '1', Text: "1"}, {Code: tea.KeyKp1, Text: "1"}, {Code: tea.KeySpace, Text: " "}, {Code: tea.KeyEnter}},
-		true:  {{Code: '9', Text: "9"}, {Code: 'x', Text: "x"}, {Code: '1', ShiftedCode: '!', Mod: tea.ModShift, Text: "!"}},
+	for want, keys := range map[KeyUse][]tea.KeyPressMsg{
+		Answers:   {{Code: '1', Text: "1"}, {Code: tea.KeyKp1, Text: "1"}},
+		ForDialog: {{Code: tea.KeyEnter}, {Code: tea.KeyUp}},
+		ForPrompt: {
+			{Code: '9', Text: "9"}, {Code: 'x', Text: "x"}, {Code: '1', ShiftedCode: '!', Mod: tea.ModShift, Text: "!"},
+			{Code: tea.KeySpace, Text: " "},
+		},
 	} {
 		for _, k := range keys {
-			if f.IgnoresKey(k) != want {
-				t.Errorf("%q: %v, want %v", k.String(), !want, want)
+			if got := f.UseOf(k); got != want {
+				t.Errorf("%q: %v, want %v", k.String(), got, want)
 			}
 		}
 	}
