@@ -24,6 +24,7 @@ func listCommands() []command {
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
 		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},
 		{"redo", "alt+r", "bring back what undo took", redoRevert},
+		{"timeline", "", "choose a prompt to take back, fork from or copy", pickPrompt},
 		{"fork", "alt+k", "continue in a copy of the session", forkSession},
 		{"tree", "alt+t", "show the session's forks and subagents, and open one", pickRelative},
 		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
@@ -78,7 +79,7 @@ func listCommands() []command {
 			"open or close all items",
 			func(m *model) tea.Cmd { m.transcript.ToggleAll(); return nil },
 		},
-		{"interrupt", "esc", "interrupt the work", interruptWork},
+		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
 		{"palette", "ctrl+p", "show all commands", showPalette},
 		{"help", "f1", "show the keys", showHelp},
 		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},
@@ -165,8 +166,9 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	case "shift+home", "ctrl+home":
 		m.transcript.ScrollTo(true)
 		return readOlder(m)
-	case "shift+end", "ctrl+end":
+	case "shift+end", "ctrl+end": // the newest line; nothing is selected any more
 		m.transcript.ScrollTo(false)
+		m.transcript.EndSelection()
 	// Edit. Some keys have another meaning in an empty prompt.
 	case "ctrl+_", "ctrl+/", "ctrl+-":
 		m.editor.UndoEdit()

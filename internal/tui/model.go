@@ -46,6 +46,8 @@ type model struct {
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
 	savedText     string          // the text that is stored
+	escaped       time.Time       // the last press of Escape while nothing worked
+	undone        string          // the prompt that the last undo put into the composer
 	saving        bool
 	transcript    *transcript.Model
 	dialogs       []dialog.Dialog // the last one is on top

@@ -278,6 +278,6 @@ func copyPart(m *model, what transcript.Excerpt, name string) tea.Cmd {
 		m.note = "there is no " + name + " to copy"
 		return nil
 	}
-	m.note = "copied the " + name
+	m.note = strings.TrimSpace("copied the " + name + " " + m.transcript.DescribeSelection())
 	return tea.Raw(ansi.SetSystemClipboard(text))
 }

@@ -131,6 +131,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	// Keep the prompt until the server has it: a failure puts it back into the composer.
 	m.unsentPrompts = append(m.unsentPrompts, p)
 	m.transcript.ScrollTo(false)
+	m.transcript.EndSelection()
 	// The first prompt creates the session, whose id is made here as well.
 	create := m.session == nil
 	fresh := describeNewSession(m)

@@ -15,38 +15,65 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// previewUndo shows what taking the newest prompt back would do, and asks.
-func previewUndo(m *model) tea.Cmd {
+// previewUndo shows what taking a prompt back would do, the selected one or the newest, and asks.
+func previewUndo(m *model) tea.Cmd { return previewUndoOf(m, m.transcript.SelectedMessage()) }
+
+// previewUndoOf is previewUndo of the prompt that the message belongs to, with "" of the newest one.
+func previewUndoOf(m *model, message session.MessageID) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	// The same request twice: as a preview now, and for real after the confirmation.
 	c, id := m.api, m.session.ID
-	request := api.RevertRequest{Before: true, MessageID: m.transcript.SelectedMessage()}
-	preview := request
-	preview.Preview = true
 	var r *session.Revert
 	return m.callAPI("undo", func(ctx context.Context) (err error) {
-		r, err = api.Reverts{Client: c}.StageRevert(ctx, id, preview)
+		request := api.RevertRequest{Before: true, MessageID: message, Preview: true}
+		r, err = api.Reverts{Client: c}.StageRevert(ctx, id, request)
 		return err
 	}, func() tea.Cmd {
-		// The preview has arrived: show it, and ask.
-		apply := func() tea.Cmd {
-			return m.callAPI("undo", func(ctx context.Context) error {
-				_, err := api.Reverts{Client: c}.StageRevert(ctx, id, request)
-				return err
-			}, func() tea.Cmd { m.note = "undone; /redo brings it back"; return openSession(m, id) })
-		}
+		prompt := m.transcript.FindPrompt(r.MessageID, r.Exclusive)
 		title := "Take the newest prompt back?"
-		if request.MessageID != "" {
-			title = "Take the selected prompt back, and all that follows?"
+		if message != "" {
+			title = "Take this prompt back, and all that follows?"
+		}
+		text := dialog.DescribeRevert(r)
+		if prompt != nil {
+			text = append([]string{terminal.FirstLine(prompt.DisplayText(), 300)}, text...)
 		}
 		m.openDialog(&dialog.Choice{
-			Title: title, Text: dialog.DescribeRevert(r),
-			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}}, Type: m.typeText,
+			Title: title, Text: text, Type: m.typeText,
+			Options: []dialog.Reply{
+				{Key: "y", Label: "take it back", Do: func() tea.Cmd { return undo(m, r, prompt) }}, {Key: "n", Label: "keep it"},
+			},
 		})
 		return nil
 	})
+}
+
+// undo stages the revert that was previewed, and puts the prompt, if it is known, back into the composer.
+func undo(m *model, r *session.Revert, prompt *session.User) tea.Cmd {
+	c, id := m.api, m.session.ID
+	return m.callAPI("undo", func(ctx context.Context) error {
+		request := api.RevertRequest{MessageID: r.MessageID, PartID: r.PartID, Before: r.Exclusive}
+		_, err := api.Reverts{Client: c}.StageRevert(ctx, id, request)
+		return err
+	}, func() tea.Cmd {
+		m.note = "undone; /redo brings it back"
+		if prompt != nil && m.takeUndone() {
+			m.returnPrompt(session.Prompt{Text: prompt.Text, Files: prompt.Files})
+			m.undone = m.editor.Text()
+		}
+		return openSession(m, id)
+	})
+}
+
+// takeUndone empties the composer of the prompt that the last undo has put there, and reports whether it is empty.
+func (m *model) takeUndone() bool {
+	if m.undone != "" && m.editor.Text() == m.undone {
+		m.editor.Clear()
+		m.attached = nil
+	}
+	m.undone = ""
+	return m.editor.IsEmpty()
 }
 
 // redoRevert brings back what undo took.
@@ -65,12 +92,21 @@ func forkSession(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, id, before := m.api, m.session.ID, m.transcript.SelectedMessage()
+	note := ""
+	if words := m.transcript.DescribeSelection(); words != "" {
+		note = "a copy of what came before " + words
+	}
+	return forkBefore(m, m.transcript.SelectedMessage(), note)
+}
+
+// forkBefore continues in a copy of the messages before the one named, with "" of all, and shows the note.
+func forkBefore(m *model, before session.MessageID, note string) tea.Cmd {
+	c, id := m.api, m.session.ID
 	var s *session.Session
 	return m.callAPI("fork", func(ctx context.Context) (err error) {
 		s, err = api.Forks{Client: c}.ForkSession(ctx, id, api.ForkRequest{Before: before})
 		return err
-	}, func() tea.Cmd { return openSession(m, s.ID) })
+	}, func() tea.Cmd { m.note = note; return openSession(m, s.ID) })
 }
 
 // showChanges shows what the session changed in files.

@@ -827,7 +827,7 @@ func TestUndoNamesSelection(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"data": {"messageID": "msg_1"}}`)
 	})
-	for _, want := range []string{"newest", "selected"} {
+	for _, want := range []string{"newest", "this prompt"} {
 		previewUndo(m)
 		if d, ok := m.dialogs[len(m.dialogs)-1].(*dialog.Choice); !ok || !strings.Contains(d.Title, want) {
 			t.Errorf("the dialog %+v does not name the %s prompt", m.dialogs, want)

@@ -2,15 +2,18 @@ package transcript
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// Select moves the selection by delta sections; 0 ends it. Without one it begins at the last section.
+// Select moves the selection by delta sections, which is not 0. Without one it begins at the last section.
 func (m *Model) Select(delta int) {
 	from := slices.Index(m.sections, m.selected)
-	if delta == 0 || len(m.sections) == 0 {
-		m.selectSection(-1)
+	if len(m.sections) == 0 {
 		return
 	}
 	if from < 0 {
@@ -19,6 +22,9 @@ func (m *Model) Select(delta int) {
 	}
 	m.selectSection(min(max(from+delta, 0), len(m.sections)-1))
 }
+
+// EndSelection ends the selection, if there is one.
+func (m *Model) EndSelection() { m.selectSection(-1) }
 
 func (m *Model) selectSection(i int) {
 	if m.selected != nil {
@@ -94,6 +100,40 @@ func (m *Model) SelectedMessage() session.MessageID {
 	}
 	return m.selected.message
 }
+
+// FindPrompt returns the first prompt after the message or, if inclusive is set, from it on; nil if there is none among
+// those that are loaded.
+func (m *Model) FindPrompt(id session.MessageID, inclusive bool) *session.User {
+	found := false
+	for _, b := range m.sections {
+		u, isPrompt := b.item.(*session.User)
+		if isPrompt && (found && b.message != id || inclusive && b.message == id) {
+			return u
+		}
+		found = found || b.message == id
+	}
+	return nil
+}
+
+// DescribeSelection quotes the beginning of the selected section, "" without a selection.
+func (m *Model) DescribeSelection() string {
+	if m.selected == nil {
+		return ""
+	}
+	text := m.selected.text()
+	switch x := m.selected.item.(type) {
+	case *session.User:
+		text = x.DisplayText()
+	case *session.Tool:
+		text = describe.DescribeCall(x.Name, x.State.Input)
+	case *session.Shell:
+		text = "! " + x.Command
+	}
+	return strconv.Quote(terminal.FirstLine(strings.TrimSpace(text), quoteWidth))
+}
+
+// quoteWidth bounds the words by which a message is named.
+const quoteWidth = 60
 
 // Copy returns a part of the selection, or of the newest message that has one; "" without one.
 func (m *Model) Copy(what Excerpt) string {

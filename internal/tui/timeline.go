@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// doubleEscape is the longest time between two presses of Escape that open the timeline.
+const doubleEscape = 700 * time.Millisecond
+
+// pressEscape ends the selection and interrupts the work; while nothing works, the second press opens the timeline.
+func pressEscape(m *model) tea.Cmd {
+	m.transcript.EndSelection()
+	if m.session == nil {
+		return nil
+	}
+	if m.working {
+		return interruptWork(m)
+	}
+	last := m.escaped
+	m.escaped = time.Now()
+	if m.editor.IsEmpty() && m.escaped.Sub(last) <= doubleEscape {
+		m.escaped = time.Time{}
+		return pickPrompt(m)
+	}
+	return nil
+}
+
+// timelinePages bounds the pages of messages that are read for the timeline.
+const timelinePages = 20
+
+// pickPrompt shows the timeline: the prompts of the session, each a point to go back to, with what its answers changed
+// in files. What a staged undo took back is not shown.
+func pickPrompt(m *model) tea.Cmd {
+	if !m.hasSession() {
+		return nil
+	}
+	c, s := m.api, m.session
+	var newest []session.Message
+	return m.callAPI("read the prompts", func(ctx context.Context) error {
+		q := api.MessageQuery{Limit: pageSize}
+		for range timelinePages {
+			page, err := c.Messages(ctx, s.ID, q)
+			if err != nil {
+				return err
+			}
+			newest = append(newest, page.Data...)
+			if q.Cursor = page.Cursor.Next; q.Cursor == "" || len(page.Data) < q.Limit {
+				break
+			}
+		}
+		return nil
+	}, func() tea.Cmd {
+		m.openDialog(timelinePicker(m, listPrompts(newest, s.Revert)))
+		return nil
+	})
+}
+
+// listPrompts returns the prompts among messages, newest first, without those that the revert, if any, takes back.
+func listPrompts(newest []session.Message, taken *session.Revert) (prompts []*session.User) {
+	hidden := taken != nil && !taken.FilesOnly
+	for _, x := range newest {
+		if hidden && x.Meta().ID == taken.MessageID {
+			if hidden = false; taken.Exclusive {
+				continue
+			}
+		}
+		if u, ok := x.(*session.User); ok && !hidden {
+			prompts = append(prompts, u)
+		}
+	}
+	return prompts
+}
+
+func timelinePicker(m *model, prompts []*session.User) *dialog.Picker {
+	byID := map[string]*session.User{}
+	p := &dialog.Picker{
+		Title: "Timeline", Enter: "take it back, and all that follows", Hint: "ctrl+k: fork before it  ctrl+y: copy it",
+	}
+	for _, u := range prompts {
+		byID[string(u.ID)] = u
+		detail := strings.TrimSpace(describeChanges(u.Diffs) + "  " + terminal.FormatAge(u.Time.Created))
+		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: terminal.FirstLine(u.DisplayText(), 300), Detail: detail})
+	}
+	p.Preview = func(it dialog.Entry) []string {
+		lines := []string{""}
+		for _, f := range byID[it.ID].Diffs {
+			lines = append(lines, fmt.Sprintf("  %-8s %s  +%d -%d", f.Status, f.Path, f.Additions, f.Deletions))
+		}
+		return lines
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd { return previewUndoOf(m, session.MessageID(it.ID)) }
+	p.Actions = map[string]dialog.Action{
+		"ctrl+k": {Do: func(it dialog.Entry) tea.Cmd {
+			return forkBefore(m, session.MessageID(it.ID), "a copy of what came before "+it.Label)
+		}, Closes: true},
+		"ctrl+y": {Do: func(it dialog.Entry) tea.Cmd {
+			m.note = "copied the prompt"
+			return tea.Raw(ansi.SetSystemClipboard(byID[it.ID].Text))
+		}, Closes: true},
+	}
+	return p
+}
+
+// describeChanges sums up changes of files, "" without one.
+func describeChanges(files []session.ChangedFile) string {
+	if len(files) == 0 {
+		return ""
+	}
+	added, removed := 0, 0
+	for _, f := range files {
+		added, removed = added+f.Additions, removed+f.Deletions
+	}
+	return fmt.Sprintf("+%d -%d in %s", added, removed, terminal.FormatPlural(len(files), "file"))
+}
