@@ -418,6 +418,9 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	}
 	info := api.LocationInfo{Directory: p.project.Directory}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
+	if ref, err := p.models.Default(); err == nil { // else a prompt says why
+		info.Model = &ref
+	}
 	return info, nil
 }
 

@@ -17,6 +17,7 @@ func listCommands() []command {
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
+		{"effort", "alt+e", "take the next reasoning effort of the model", switchEffort},
 		{"login", "", "log in at a provider of models", pickLogin},
 		{"agents", "ctrl+g", "choose the agent of the next prompts", pickAgent},
 		{"next agent", "tab", "take the next agent for the next prompts", switchAgent},

@@ -299,21 +299,23 @@ func (m *model) agentName() string {
 	return "build"
 }
 
-// modelName names the model of the next prompt; "" is unknown.
-func (m *model) modelName() string {
-	var ref session.ModelRef
+// nextModel is the model of the next prompt; the zero value is unknown.
+func (m *model) nextModel() session.ModelRef {
 	switch {
 	case m.model != nil:
-		ref = *m.model
+		return *m.model
 	case m.session != nil && m.session.Model != nil:
-		ref = *m.session.Model
-	default:
-		ref = m.window.Model
+		return *m.session.Model
 	}
-	if ref.ID == "" {
-		return ""
+	return m.offers.ChooseModel(m.agentName())
+}
+
+// modelName names the model of the next prompt; "" is unknown.
+func (m *model) modelName() string {
+	if ref := m.nextModel(); ref.ID != "" {
+		return ref.String()
 	}
-	return ref.String()
+	return ""
 }
 
 func inboxItems(m *model) (items []dialog.Entry) {

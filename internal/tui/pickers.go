@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -192,6 +193,32 @@ func pickModelOf(m *model, filter string) {
 	}
 	p.Select(m.modelName())
 	m.openDialog(p)
+}
+
+// switchEffort takes the next reasoning effort of the model for the next prompts; after the last one the model's own.
+func switchEffort(m *model) tea.Cmd {
+	ref := m.nextModel()
+	efforts := append([]string{"default"}, m.offers.ListEfforts(ref)...)
+	i := slices.Index(efforts, cmp.Or(ref.Variant, "default"))
+	return takeEffort(m, efforts[(i+1)%len(efforts)])
+}
+
+// takeEffort takes a reasoning effort for the next prompts.
+func takeEffort(m *model, name string) tea.Cmd {
+	ref := m.nextModel()
+	efforts := m.offers.ListEfforts(ref)
+	switch {
+	case len(efforts) == 0:
+		m.note = cmp.Or(ref.String(), "the model") + " has no reasoning efforts to choose from"
+		return nil
+	case name != "default" && !slices.Contains(efforts, name):
+		m.note = "there is no effort " + strconv.Quote(name) + "; there are default, " + strings.Join(efforts, ", ")
+		return nil
+	}
+	ref.Variant = name
+	m.model = &ref
+	m.note = "effort from the next prompt on: " + name
+	return nil
 }
 
 // pickAgent shows the agents that can be chosen.

@@ -52,8 +52,11 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 	for _, c := range m.keys.commands {
 		if strings.ReplaceAll(c.name, " ", "-") == name || slashAliases(name) == c.name {
 			m.editor.Clear()
-			if c.name == "rename" && arguments != "" && m.session != nil {
+			switch {
+			case c.name == "rename" && arguments != "" && m.session != nil:
 				return setTitle(m, m.session.ID, arguments)
+			case c.name == "effort" && arguments != "":
+				return takeEffort(m, arguments)
 			}
 			return c.do(m)
 		}

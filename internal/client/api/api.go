@@ -53,6 +53,8 @@ type LocationInfo struct {
 	Directory   string  `json:"directory"`
 	WorkspaceID string  `json:"workspaceID,omitzero"`
 	Project     Project `json:"project"`
+	// Model answers the prompts of sessions and agents that have none of their own; nil if it cannot be said.
+	Model *session.ModelRef `json:"model,omitzero"`
 }
 
 // Project is a repository, or "global" for what is in none.

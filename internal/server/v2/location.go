@@ -35,8 +35,12 @@ func (h locationHandlers) getHealth(_ context.Context, in struct {
 	return out, nil
 }
 
-func (h locationHandlers) get(ctx context.Context, in locationIn) (api.LocationInfo, error) {
-	return h.Locations.Location(ctx, in.Location.Location)
+func (h locationHandlers) get(ctx context.Context, in listIn) (api.LocationInfo, error) {
+	out, err := h.Locations.Location(ctx, in.Location.Location)
+	if !in.All {
+		out.Model = nil
+	}
+	return out, err
 }
 
 func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.AtLocation[[]session.Agent], error) {

@@ -23,6 +23,7 @@ type SessionLine struct {
 	RetryIn time.Duration // until the next attempt at the model's answer; 0 or less: none waits
 	Agent   string
 	Model   string
+	Effort  string  // of its reasoning; "" and "default" are the model's own
 	Fill    float64 // of the model's window, in percent; 0 is unknown
 	Tokens  session.Tokens
 	Cost    session.USD
@@ -71,6 +72,9 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	}
 	add(terminal.FirstLine(l.Agent, 30))
 	add(terminal.FirstLine(l.Model, 50))
+	if l.Effort != "" && l.Effort != "default" {
+		add(terminal.FirstLine(l.Effort, 20) + " effort")
+	}
 	if l.Fill > 0 {
 		add(terminal.FormatPercent(l.Fill) + " context")
 	}
