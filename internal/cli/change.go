@@ -23,9 +23,9 @@ type Change struct {
 }
 
 // ReportChange confirms a change: to programs, or with the text, if there is one, to people.
-func (a *Invocation) ReportChange(asJSON bool, c Change, text string) {
+func (a *Invocation) ReportChange(c Change, text string) {
 	switch {
-	case asJSON:
+	case a.JSON:
 		c.OK = true
 		a.PrintJSONLine(c)
 	case text != "":

@@ -49,7 +49,6 @@ type createdToken struct {
 // stderr.
 func (g tokenCommands) createCommand() *cobra.Command {
 	var scope, name, expires string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create --scope SCOPE", Short: "Create a token and print it, once", Args: cobra.NoArgs,
 		Long: "Create a token and print it. Only its hash is stored, so it cannot be shown again. A running server\n" +
@@ -75,7 +74,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 				return err
 			}
 			// Print the token. The file has only its hash, so this is the only time.
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(createdToken{t, text})
 			}
 			g.inv.Out.Printf("%s\n", text)
@@ -90,8 +89,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(
 		[]string{"read", "prompt", "approve", "admin"}, cobra.ShellCompDirectiveNoFileComp,
 	))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // maxLife bounds what --expires takes.
@@ -116,8 +114,7 @@ func parseLife(s string) (time.Duration, error) {
 }
 
 func (g tokenCommands) listCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the tokens", Args: cobra.NoArgs, Example: "  cairn token list",
 		RunE: g.inv.Action(func(context.Context, []string) error {
 			file, err := g.openTokens()
@@ -128,7 +125,7 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(list)
 			}
 			t := g.inv.NewTable("ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES")
@@ -139,9 +136,7 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			t.Print()
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func formatTime(ms int64) string {
@@ -152,9 +147,9 @@ func formatTime(ms int64) string {
 }
 
 func (g tokenCommands) revokeCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "revoke ID", Short: "End a token at once", Args: cobra.ExactArgs(1), Example: "  cairn token revoke 1f0c8a2e",
+		ValidArgsFunction: g.completeTokens,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			file, err := g.openTokens()
 			if err != nil {
@@ -163,13 +158,10 @@ func (g tokenCommands) revokeCommand() *cobra.Command {
 			if err := file.Revoke(ctx, args[0]); err != nil {
 				return cli.AddNotFoundHint(err, "cairn token list shows the tokens")
 			}
-			g.inv.ReportChange(asJSON, cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
+			g.inv.ReportChange(cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
 			return nil
 		}),
-	}
-	cmd.ValidArgsFunction = g.completeTokens
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g tokenCommands) completeTokens(

@@ -67,8 +67,7 @@ func (g storeCommands) findingsCommand(
 	name, short, long string,
 	look func(context.Context, client.Options, []string) ([]finding.Finding, error),
 ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			o, err := g.inv.HostOptions("")
@@ -80,7 +79,7 @@ func (g storeCommands) findingsCommand(
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				err = g.inv.PrintJSON(append([]finding.Finding{}, found...))
 			} else {
 				g.showFindings(found)
@@ -92,9 +91,7 @@ func (g storeCommands) findingsCommand(
 			}
 			return err
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g storeCommands) showFindings(found []finding.Finding) {
@@ -121,8 +118,7 @@ func (g storeCommands) showFindings(found []finding.Finding) {
 }
 
 func (g storeCommands) backupCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
 		Example: "  cairn backup ~/cairn-backup.db",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -137,10 +133,8 @@ func (g storeCommands) backupCommand() *cobra.Command {
 			if err := g.inv.Host.Backup(ctx, o, file); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
+			g.inv.ReportChange(cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

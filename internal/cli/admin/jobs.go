@@ -99,7 +99,7 @@ func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cob
 
 // jobsList returns the command that lists background jobs.
 func (g jobCommands) jobsList() *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session",
 		Args:    cobra.MaximumNArgs(1),
@@ -110,7 +110,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(jobs)
 			}
 			if len(jobs) == 0 {
@@ -125,9 +125,8 @@ func (g jobCommands) jobsList() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // jobState describes the status of a job in a few words.
@@ -140,14 +139,14 @@ func jobState(j session.Job) string {
 
 // jobsShow returns the command that shows a job.
 func (g jobCommands) jobsShow() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "show JOB", Short: "Show a job and its state", Args: cobra.ExactArgs(1),
-		Example: "  cairn jobs show job_…",
+		Example:           "  cairn jobs show job_…",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j sessionJob) error {
 				// JSON for programs; for people a heading, then the facts that are set.
-				if asJSON {
+				if g.inv.JSON {
 					return g.inv.PrintJSON(j)
 				}
 				g.inv.Out.Printf(
@@ -172,24 +171,22 @@ func (g jobCommands) jobsShow() *cobra.Command {
 				return nil
 			})
 		}),
-	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g jobCommands) jobsLogs() *cobra.Command {
-	var asJSON, follow bool
+	var follow bool
 	var bytes int64
 	cmd := &cobra.Command{
 		Use: "logs JOB", Short: "Print the output of a job", Args: cobra.ExactArgs(1),
-		Example: "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
+		Example:           "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if bytes < 0 {
 				return cli.UsageErrorf("--tail must be a number of bytes, 0 or more, got %d", bytes)
 			}
 			err := g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j sessionJob) error {
-				return g.printLog(ctx, c, j, logOptions{follow, asJSON, -bytes})
+				return g.printLog(ctx, c, j, logOptions{follow, -bytes})
 			})
 			if follow && errors.Is(err, cli.ErrSignal) {
 				return nil // this is how following ends
@@ -197,17 +194,15 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the job ends")
 	cmd.Flags().Int64Var(&bytes, "tail", 0, "start this many `BYTES` before the end")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // logOptions are the flags of jobs logs.
 type logOptions struct {
-	follow, json bool
-	at           int64 // offset in the log
+	follow bool
+	at     int64 // offset in the log
 }
 
 // logPollInterval is the time that --follow waits for new output before it reads the log again.
@@ -222,7 +217,7 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, 
 		}
 		p.at = log.Next
 		switch {
-		case log.Text != "" && p.json:
+		case log.Text != "" && g.inv.JSON:
 			g.inv.PrintJSONLine(log)
 		case log.Text != "":
 			g.inv.Out.WriteText(log.Text)
@@ -241,13 +236,13 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, 
 
 // jobsWait returns the command that waits for a job. Its exit code is for scripts: 0 only if the job succeeded.
 func (g jobCommands) jobsWait() *cobra.Command {
-	var asJSON bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "wait JOB", Short: "Wait until a job has ended", Args: cobra.ExactArgs(1),
 		Long: "Wait until a job has ended. Exit with 0 if its exit code is 0, with 4 if it is still running after\n" +
 			"--timeout, and with 1 otherwise.",
-		Example: "  cairn jobs wait job_… --timeout 10m && echo fine",
+		Example:           "  cairn jobs wait job_… --timeout 10m && echo fine",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return cli.UsageErrorf("--timeout must be more than 0, got %v", timeout)
@@ -257,7 +252,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 				if err := waitForJob(ctx, c, &j, timeout); err != nil {
 					return err
 				}
-				if asJSON {
+				if g.inv.JSON {
 					if err := g.inv.PrintJSON(j); err != nil {
 						return err
 					}
@@ -266,11 +261,9 @@ func (g jobCommands) jobsWait() *cobra.Command {
 			})
 		}),
 	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().
 		DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // waitForJob updates j once the job has ended or the timeout has passed; 0 waits without a limit.
@@ -304,16 +297,16 @@ func jobError(j session.Job) error {
 }
 
 func (g jobCommands) jobsCancel() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "cancel JOB…", Short: "End jobs and every process that they started", Args: cobra.MinimumNArgs(1),
-		Example: "  cairn jobs cancel job_…",
+		Example:           "  cairn jobs cancel job_…",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j sessionJob) error {
 					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
 					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
+						g.inv.ReportChange(cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
 					}
 					return err
 				})
@@ -323,8 +316,5 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

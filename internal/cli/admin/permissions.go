@@ -34,8 +34,7 @@ func (g permissionCommands) permissionCommand() *cobra.Command {
 
 // permissionList returns the command that lists pending requests, of all sessions or of one.
 func (g permissionCommands) permissionList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn permission list\n  cairn permission list ses_… --json",
@@ -44,7 +43,7 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(asks)
 			}
 			if len(asks) == 0 {
@@ -65,9 +64,7 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // listAsks returns the pending permission requests of the named session, or of all sessions.
@@ -83,7 +80,6 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 // permissionReply returns the command that answers a request. It checks the combination of the flags first, then finds
 // the request by its id or the beginning of it.
 func (g permissionCommands) permissionReply() *cobra.Command {
-	var asJSON bool
 	var lifetime string
 	var patterns []string
 	cmd := &cobra.Command{
@@ -142,7 +138,6 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 					how = describe.DescribeLifetime(r.Lifetime)
 				}
 				g.inv.ReportChange(
-					asJSON,
 					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
 					"answered "+how+": "+describe.AskSummary(ask),
 				)
@@ -157,13 +152,12 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
 	answers := cli.FixedCompletions("once", "always", "reject")
 	cmd.ValidArgsFunction = cli.CompleteInOrder(g.inv.CompleteFirst(cmd), answers)
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // permissionApprovals returns the command that lists saved permissions.
 func (g permissionCommands) permissionApprovals() *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List the saved permissions of this project", Args: cobra.NoArgs,
 		Example: "  cairn permission approvals --all",
@@ -172,7 +166,7 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(append([]api.Approval{}, list...))
 			}
 			if len(list) == 0 {
@@ -198,9 +192,8 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all projects")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // listApprovals returns the saved permissions of this project, or of all projects.
@@ -216,8 +209,7 @@ func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval
 }
 
 func (g permissionCommands) permissionRevoke() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "revoke APPROVAL…", Short: "Revoke saved permissions", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn permission revoke psv_…",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -225,11 +217,9 @@ func (g permissionCommands) permissionRevoke() *cobra.Command {
 				if err := c.Revoke(ctx, id); err != nil {
 					return cli.AddNotFoundHint(err, "cairn permission approvals shows the saved permissions")
 				}
-				g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
+				g.inv.ReportChange(cli.Change{ApprovalID: id}, "")
 			}
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

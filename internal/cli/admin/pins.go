@@ -82,8 +82,7 @@ func sessionArgument(args []string) (name string, rest []string) {
 
 // sessionPin returns the command that pins a text to a session.
 func (g pinCommands) sessionPin() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "pin [SESSION] TEXT… | -", Short: "Pin a text: the model keeps it however long the session gets",
 		Long: "Pin a text to a session: it becomes part of the system context with the next turn, is never\n" +
 			"summarised, and stays until cairn session unpin removes it.",
@@ -107,18 +106,15 @@ func (g pinCommands) sessionPin() *cobra.Command {
 				}
 				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(n)}
 				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", n)
-				g.inv.ReportChange(asJSON, change, text)
+				g.inv.ReportChange(change, text)
 				return nil
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g pinCommands) sessionPins() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "pins [SESSION]", Short: "List the pinned texts of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session pins last",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
@@ -126,7 +122,7 @@ func (g pinCommands) sessionPins() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON:
+			case g.inv.JSON:
 				return g.inv.PrintJSON(pins)
 			case len(pins) == 0:
 				g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
@@ -139,15 +135,12 @@ func (g pinCommands) sessionPins() *cobra.Command {
 			t.Print()
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // sessionUnpin returns the command that removes a pinned text by its number.
 func (g pinCommands) sessionUnpin() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "unpin [SESSION] NUMBER", Short: "Remove a pinned text", Args: cobra.RangeArgs(1, 2),
 		Example: "  cairn session unpin 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -169,7 +162,7 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 					}
 					err := api.Contexts{Client: c}.RemoveEntry(ctx, s.ID, pinKey(n))
 					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
+						g.inv.ReportChange(cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
 					}
 					return err
 				}
@@ -177,7 +170,5 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 					"cairn session pins shows the pinned texts with their numbers")
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -26,8 +26,7 @@ func (g questionCommands) questionCommand() *cobra.Command {
 }
 
 func (g questionCommands) questionList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending questions", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn question list\n  cairn question list ses_… --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -35,7 +34,7 @@ func (g questionCommands) questionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(list)
 			}
 			if len(list) == 0 {
@@ -46,9 +45,7 @@ func (g questionCommands) questionList() *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g questionCommands) printQuestion(q session.QuestionAsked) {
@@ -76,8 +73,7 @@ func (g questionCommands) listQuestions(
 }
 
 func (g questionCommands) questionAnswer() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "answer QUESTION ANSWER…", Short: "Answer a question", Args: cobra.MinimumNArgs(2),
 		Long: "Give one ANSWER for each question of the group: the number or label of an option, several separated by\n" +
 			"commas if several may be chosen, or your own words. \"\" leaves a question unanswered.",
@@ -94,12 +90,10 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 			if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
+			g.inv.ReportChange(cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // parseAnswers returns the answers to each question of a group. There must be one word for each question.
@@ -123,8 +117,7 @@ func parseAnswers(qs []session.Question, words []string) ([][]string, error) {
 }
 
 func (g questionCommands) questionDismiss() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "dismiss QUESTION", Short: "Dismiss a question and stop the session's work", Args: cobra.ExactArgs(1),
 		Example: "  cairn question dismiss que_…",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -135,16 +128,10 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 			if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
 				return err
 			}
-			g.inv.ReportChange(
-				asJSON,
-				cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject},
-				"dismissed",
-			)
+			g.inv.ReportChange(cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}, "dismissed")
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // findQuestion returns the pending question with the id, or with the beginning of an id.

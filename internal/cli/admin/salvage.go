@@ -12,8 +12,7 @@ import (
 
 // salvageCommand returns the command that copies the readable part of a damaged store.
 func (g storeCommands) salvageCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "salvage DIR", Short: "Copy what can be read of a damaged store into a new home", Args: cobra.ExactArgs(1),
 		Long: "Copy the readable part of the store into the new directory DIR without changing the store. Each session\n" +
 			"keeps its events up to the first one that is lost. Exit with 1 if anything was lost. To look at the\n" +
@@ -33,7 +32,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				err = g.inv.PrintJSON(s)
 			} else {
 				g.showSalvage(s)
@@ -43,9 +42,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			}
 			return err
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g storeCommands) showSalvage(s *check.Salvage) {

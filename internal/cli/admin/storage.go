@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
 // storageCommand returns the command that shows the size of what cairn stores.
 func (g storeCommands) storageCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "storage", Short: "Show how much is stored, where, and how long it is kept", Args: cobra.NoArgs,
 		Example: "  cairn storage\n  cairn storage --json",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
@@ -25,10 +22,10 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(append([]client.StorageUse{}, uses...))
 			}
-			table := terminal.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
+			table := g.inv.NewTable("WHAT", "SIZE", "FILES", "KEPT", "PATH")
 			for _, u := range uses {
 				// A size that is limited is shown with its limit.
 				size := formatMiB(u.Bytes)
@@ -40,9 +37,7 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			table.Print()
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func formatMiB(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

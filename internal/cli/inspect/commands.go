@@ -25,15 +25,14 @@ func (g promptCommands) commandCommand() *cobra.Command {
 }
 
 func (g promptCommands) commandList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the commands", Args: cobra.NoArgs, Example: "  cairn command list",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			list, err := c.Commands(ctx)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
 			}
 			t := g.inv.NewTable("COMMAND", "FROM", "FOR")
@@ -47,7 +46,5 @@ func (g promptCommands) commandList() *cobra.Command {
 			t.Print()
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -21,8 +21,7 @@ func (g promptCommands) skillCommand() *cobra.Command {
 }
 
 func (g promptCommands) skillList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the skills, and the problems of invalid ones", Args: cobra.NoArgs,
 		Example: "  cairn skill list --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
@@ -30,15 +29,13 @@ func (g promptCommands) skillList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
 			}
 			g.printSkills(list.Data)
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g promptCommands) printSkills(list []api.Skill) {
