@@ -22,13 +22,10 @@ and how many callers were refused. It has no secrets and no more of a command th
 has a keyed hash of itself and the entry before it, so that changed and missing entries are found.`
 
 func (g auditCommands) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "audit", Short: "Show and verify the log of who allowed what", Long: auditHelp,
 		Example: "  cairn audit show --last 20\n  cairn audit verify",
-	}
-	cli.GroupCommand(cmd)
-	cmd.AddCommand(g.showCommand(), g.verifyCommand())
-	return cmd
+	}, g.showCommand(), g.verifyCommand())
 }
 
 // auditReport is the output of show --json.

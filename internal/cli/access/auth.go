@@ -19,14 +19,12 @@ import (
 type authCommands struct{ inv *cli.Invocation }
 
 func (g authCommands) authCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "auth", Aliases: []string{"providers"}, Short: "Store, list and remove API keys",
 		Long: "Keys are stored in the keyring of the operating system or, if no keyring is available, in one file that\n" +
 			"only you can read. Keys in environment variables are used too. A key is sent to its own provider only and\n" +
 			"never printed.",
-	}
-	cmd.AddCommand(g.authLogin(), g.authList(), g.authLogout(), g.authMove())
-	return cli.GroupCommand(cmd)
+	}, g.authLogin(), g.authList(), g.authLogout(), g.authMove())
 }
 
 // authLogin returns the command that stores a key or logs in. The way is decided in this order: a provider from the

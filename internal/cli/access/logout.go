@@ -53,14 +53,9 @@ func (g authCommands) authLogout() *cobra.Command {
 			if had && cli.IsURL(args[0]) {
 				err = g.logoutOrganisation(ctx, args[0])
 			}
-			if err := errors.Join(err, g.sweepKeyring(ctx, store, args[0], force)); err != nil {
-				return err
-			}
-			g.inv.ReportChange(
-				cli.Change{Provider: args[0]},
-				fmt.Sprintf("Removed the key of %s.", terminal.FirstLine(args[0], 40)),
-			)
-			return nil
+			err = errors.Join(err, g.sweepKeyring(ctx, store, args[0], force))
+			text := fmt.Sprintf("Removed the key of %s.", terminal.FirstLine(args[0], 40))
+			return g.inv.FinishChange(err, cli.Change{Provider: args[0]}, text)
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "leave the key in the keyring if the keyring cannot be reached")

@@ -29,13 +29,10 @@ Each scope includes those before it:
 Clients send it as Authorization: Bearer TOKEN, or as the password of any user: --password of cairn and opencode.`
 
 func (g tokenCommands) tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "token", Short: "Manage tokens of clients of the server", Long: tokenHelp,
 		Example: "  cairn token create --scope read --name dashboard\n  cairn token list\n  cairn token revoke 1f0c8a2e",
-	}
-	cli.GroupCommand(cmd)
-	cmd.AddCommand(g.createCommand(), g.listCommand(), g.revokeCommand())
-	return cmd
+	}, g.createCommand(), g.listCommand(), g.revokeCommand())
 }
 
 // createdToken is the output of create --json.
@@ -155,11 +152,8 @@ func (g tokenCommands) revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := file.Revoke(ctx, args[0]); err != nil {
-				return cli.AddNotFoundHint(err, "cairn token list shows the tokens")
-			}
-			g.inv.ReportChange(cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
-			return nil
+			err = cli.AddNotFoundHint(file.Revoke(ctx, args[0]), "cairn token list shows the tokens")
+			return g.inv.FinishChange(err, cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
 		}),
 	})
 }

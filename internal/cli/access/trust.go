@@ -228,22 +228,14 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 		store, hash = r.store.TrustWithoutPlugins, c.HashWithoutPlugins()
 		text = "Trusted until it changes, without its plugins, tools and hooks."
 	}
-	if err := store(ctx, c); err != nil {
-		return err
-	}
-	g.inv.ReportChange(cli.Change{Root: c.Root, Hash: hash}, text)
-	return nil
+	return g.inv.FinishChange(store(ctx, c), cli.Change{Root: c.Root, Hash: hash}, text)
 }
 
 func (g trustCommands) revokeTrust(ctx context.Context, store *trust.Store, c *trust.Claim) error {
 	n, err := store.Revoke(ctx, c.Root)
-	if err != nil {
-		return err
-	}
 	text := "Revoked all trust there."
 	if n == 0 {
 		text = "Nothing was trusted there."
 	}
-	g.inv.ReportChange(cli.Change{Root: c.Root}, text)
-	return nil
+	return g.inv.FinishChange(err, cli.Change{Root: c.Root}, text)
 }

@@ -25,11 +25,8 @@ func (g sessionCommands) sessionArchive() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Archive(ctx, s.ID, !undo); err != nil {
-				return err
-			}
-			g.inv.ReportChange(cli.Change{SessionID: s.ID}, "")
-			return nil
+			err = c.Archive(ctx, s.ID, !undo)
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 		}),
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "show it in lists again")

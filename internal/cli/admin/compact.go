@@ -273,11 +273,8 @@ func (g compactCommands) sessionUncompact() *cobra.Command {
 			"system context of that time. If that does not fit the model's window, the next turn summarises it again.",
 		Example: "  cairn session uncompact last",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
-			if err := c.Uncompact(ctx, s.ID); err != nil {
-				return err
-			}
-			g.inv.ReportChange(cli.Change{SessionID: s.ID}, describe.CompactionUndone)
-			return nil
+			err := c.Uncompact(ctx, s.ID)
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, describe.CompactionUndone)
 		}),
 	})
 }

@@ -17,9 +17,10 @@ import (
 type configCommands struct{ inv *cli.Invocation }
 
 func (g configCommands) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and change the configuration"}
-	cmd.AddCommand(g.configExplainCommand(), g.configSetCommand(), g.configUnsetCommand(), g.configSchemaCommand())
-	return cli.GroupCommand(cmd)
+	return cli.GroupCommand(
+		&cobra.Command{Use: "config", Short: "Show and change the configuration"},
+		g.configExplainCommand(), g.configSetCommand(), g.configUnsetCommand(), g.configSchemaCommand(),
+	)
 }
 
 func (g configCommands) configExplainCommand() *cobra.Command {

@@ -130,11 +130,8 @@ func (g storeCommands) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := g.inv.Host.Backup(ctx, o, file); err != nil {
-				return err
-			}
-			g.inv.ReportChange(cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
-			return nil
+			err = g.inv.Host.Backup(ctx, o, file)
+			return g.inv.FinishChange(err, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
 		}),
 	})
 }

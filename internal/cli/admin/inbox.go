@@ -16,16 +16,14 @@ import (
 type inboxCommands struct{ inv *cli.Invocation }
 
 func (g inboxCommands) inboxCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "inbox", Short: "List and change pending prompts",
 		Long: "A prompt is pending in its session's inbox until it is delivered: a steering prompt at the model's next\n" +
 			"step, a queued one when the session becomes idle. A PROMPT is an id, the beginning of one, or its\n" +
 			"number in the list.",
-	}
-	cmd.AddCommand(g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
+	}, g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
 		g.inboxRedirect(session.Steer, "Deliver a pending prompt at the model's next step"),
 		g.inboxRedirect(session.Queue, "Deliver a pending prompt once the session is idle"))
-	return cli.GroupCommand(cmd)
 }
 
 // inboxList returns the command that lists the pending prompts in the order in which they are promoted.
@@ -89,11 +87,7 @@ func (g inboxCommands) changeInput(
 			return err
 		}
 		in := cli.Change{SessionID: s.ID, MessageID: ins[i].ID}
-		if err := f(ctx, c, ins, i); err != nil {
-			return err
-		}
-		g.inv.ReportChange(in, "")
-		return nil
+		return g.inv.FinishChange(f(ctx, c, ins, i), in, "")
 	})
 }
 

@@ -17,13 +17,11 @@ import (
 type jobCommands struct{ inv *cli.Invocation }
 
 func (g jobCommands) jobsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "jobs", Aliases: []string{"job"}, Short: "List, wait for and cancel background commands",
 		Long: "A job is a command that the model started in the background of a session. It ends with the process that\n" +
 			"runs the session: cairn serve, or else cairn run. A JOB is an id or the beginning of one.",
-	}
-	cmd.AddCommand(g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
-	return cli.GroupCommand(cmd)
+	}, g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
 }
 
 // sessionJob is a job and its session.
@@ -305,10 +303,8 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 			for _, name := range args {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j sessionJob) error {
 					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
-					if err == nil {
-						g.inv.ReportChange(cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
-					}
-					return err
+					change := cli.Change{SessionID: j.SessionID, JobID: j.ID}
+					return g.inv.FinishChange(err, change, string(j.ID)+" "+jobState(now))
 				})
 				if err != nil {
 					return err

@@ -17,19 +17,11 @@ import (
 type permissionCommands struct{ inv *cli.Invocation }
 
 func (g permissionCommands) permissionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "permission", Short: "Answer permission requests, manage saved permissions, explain rules",
 		Long: "A tool call that needs a permission waits for an answer, which can come from any terminal, also after a\n" +
 			"restart of cairn.",
-	}
-	cmd.AddCommand(
-		g.permissionList(),
-		g.permissionReply(),
-		g.permissionApprovals(),
-		g.permissionRevoke(),
-		g.permissionExplain(),
-	)
-	return cli.GroupCommand(cmd)
+	}, g.permissionList(), g.permissionReply(), g.permissionApprovals(), g.permissionRevoke(), g.permissionExplain())
 }
 
 // permissionList returns the command that lists pending requests, of all sessions or of one.
@@ -130,18 +122,13 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
-					return err
-				}
 				how := string(r.Reply)
 				if r.Reply == session.ReplyAlways {
 					how = describe.DescribeLifetime(r.Lifetime)
 				}
-				g.inv.ReportChange(
-					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
-					"answered "+how+": "+describe.AskSummary(ask),
-				)
-				return nil
+				err = c.Reply(ctx, ask.SessionID, ask.ID, r)
+				change := cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply}
+				return g.inv.FinishChange(err, change, "answered "+how+": "+describe.AskSummary(ask))
 			})
 		}),
 	}

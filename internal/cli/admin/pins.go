@@ -101,13 +101,9 @@ func (g pinCommands) sessionPin() *cobra.Command {
 			// Add the text under the next number, and report the number.
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 				n, err := addPin(ctx, c, s.ID, text)
-				if err != nil {
-					return err
-				}
 				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(n)}
 				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", n)
-				g.inv.ReportChange(change, text)
-				return nil
+				return g.inv.FinishChange(err, change, text)
 			})
 		}),
 	})
@@ -161,10 +157,7 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 						continue
 					}
 					err := api.Contexts{Client: c}.RemoveEntry(ctx, s.ID, pinKey(n))
-					if err == nil {
-						g.inv.ReportChange(cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
-					}
-					return err
+					return g.inv.FinishChange(err, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
 				}
 				return cli.AddNotFoundHint(session.NotFound("pinned text", rest[0]),
 					"cairn session pins shows the pinned texts with their numbers")

@@ -16,13 +16,11 @@ import (
 type questionCommands struct{ inv *cli.Invocation }
 
 func (g questionCommands) questionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "question", Short: "Answer questions of the model",
 		Long: "A question of the model waits for an answer, which can come from any terminal, also after a restart of\n" +
 			"cairn.",
-	}
-	cmd.AddCommand(g.questionList(), g.questionAnswer(), g.questionDismiss())
-	return cli.GroupCommand(cmd)
+	}, g.questionList(), g.questionAnswer(), g.questionDismiss())
 }
 
 func (g questionCommands) questionList() *cobra.Command {
@@ -87,11 +85,9 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
-				return err
-			}
-			g.inv.ReportChange(cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
-			return nil
+			err = c.Questions().Answer(ctx, q.SessionID, q.ID, answers)
+			change := cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}
+			return g.inv.FinishChange(err, change, "answered")
 		}),
 	})
 }
@@ -125,11 +121,9 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
-				return err
-			}
-			g.inv.ReportChange(cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}, "dismissed")
-			return nil
+			err = c.Questions().Reject(ctx, q.SessionID, q.ID)
+			change := cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}
+			return g.inv.FinishChange(err, change, "dismissed")
 		}),
 	})
 }

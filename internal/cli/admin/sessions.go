@@ -20,16 +20,14 @@ import (
 type sessionCommands struct{ inv *cli.Invocation }
 
 func (g sessionCommands) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
+	return cli.GroupCommand(&cobra.Command{
 		Use: "session", Short: "List, show, rename, archive, compact, fork and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
-	}
-	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
-	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
+	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
 		summaryCommands(g).sessionSummary(), g.sessionArchive(), g.sessionDelete(),
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())
-	return cli.GroupCommand(cmd)
 }
 
 // sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits
@@ -271,11 +269,8 @@ func (g sessionCommands) sessionRename() *cobra.Command {
 		Example: `  cairn session rename last "The parser"`,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				if err := c.Rename(ctx, s.ID, strings.Join(args[1:], " ")); err != nil {
-					return err
-				}
-				g.inv.ReportChange(cli.Change{SessionID: s.ID}, "")
-				return nil
+				err := c.Rename(ctx, s.ID, strings.Join(args[1:], " "))
+				return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 			})
 		}),
 	})
@@ -299,20 +294,15 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if err != nil {
 						return err
 					}
+					what := fmt.Sprintf("%s %s", s.ID, describe.SessionTitle(s))
 					if !yes && name != string(s.ID) {
-						if err := g.inv.Confirm(ctx,
-							cli.Confirmation{
-								What: fmt.Sprintf("delete %s %s permanently", s.ID, describe.SessionTitle(s)),
-								Hint: "Use --yes, or name the session by its full id.",
-							}); err != nil {
+						hint := "Use --yes, or name the session by its full id."
+						q := cli.Confirmation{What: "delete " + what + " permanently", Hint: hint}
+						if err := g.inv.Confirm(ctx, q); err != nil {
 							return err
 						}
 					}
-					if err := c.Delete(ctx, s.ID); err != nil {
-						return err
-					}
-					g.inv.ReportChange(cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, describe.SessionTitle(s)))
-					return nil
+					return g.inv.FinishChange(c.Delete(ctx, s.ID), cli.Change{SessionID: s.ID}, "deleted "+what)
 				})
 				if err != nil {
 					return err

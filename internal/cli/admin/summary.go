@@ -25,10 +25,7 @@ func (g summaryCommands) sessionSummary() *cobra.Command {
 	cmd.RunE = g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
 		if cmd.Flags().Changed("set") {
 			err := api.Summaries{Client: c}.SetText(ctx, s.ID, text)
-			if err == nil {
-				g.inv.ReportChange(cli.Change{SessionID: s.ID}, "")
-			}
-			return err
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 		}
 		return g.showSummary(ctx, c, s.ID)
 	})

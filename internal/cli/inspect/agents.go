@@ -20,9 +20,10 @@ import (
 type agentCommands struct{ inv *cli.Invocation }
 
 func (g agentCommands) agentCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "agent", Short: "List, show and create agents"}
-	cmd.AddCommand(g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand())
-	return cli.GroupCommand(cmd)
+	return cli.GroupCommand(
+		&cobra.Command{Use: "agent", Short: "List, show and create agents"},
+		g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand(),
+	)
 }
 
 // withAgents runs f with the agents of this directory.

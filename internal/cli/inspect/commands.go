@@ -14,14 +14,12 @@ import (
 type promptCommands struct{ inv *cli.Invocation }
 
 func (g promptCommands) commandCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "command", Short: "List the commands of this directory",
 		Long: "A command is a prompt with a name. cairn run --command NAME ARGUMENTS runs it, with the arguments in\n" +
 			"place of $1, $2 and $ARGUMENTS. Commands are built in, Markdown files in .cairn/command, or part of the\n" +
 			"configuration. A project's commands that run programs need trust.",
-	}
-	cmd.AddCommand(g.commandList())
-	return cli.GroupCommand(cmd)
+	}, g.commandList())
 }
 
 func (g promptCommands) commandList() *cobra.Command {

@@ -10,14 +10,12 @@ import (
 )
 
 func (g promptCommands) skillCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "skill", Short: "List the skills of this directory",
 		Long: "A skill is a folder with a SKILL.md: instructions for one kind of task, which an agent loads for such a\n" +
 			"task. Skills are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in " +
 			"your home.",
-	}
-	cmd.AddCommand(g.skillList())
-	return cli.GroupCommand(cmd)
+	}, g.skillList())
 }
 
 func (g promptCommands) skillList() *cobra.Command {
