@@ -57,7 +57,7 @@ func (a *Invocation) Note(text string) {
 	a.Err.Printf("%s %s\n", a.Err.PaintText(terminal.Yellow, "!"), terminal.FirstLine(text, 600))
 }
 
-// PrintJSON prints one indented JSON document.
+// PrintJSON prints one indented JSON document. A list without elements is [], even if v is nil.
 func (a *Invocation) PrintJSON(v any) error {
 	b, err := json.Marshal(
 		v,

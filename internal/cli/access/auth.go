@@ -265,19 +265,13 @@ func (g authCommands) authList() *cobra.Command {
 					g.inv.Note(text)
 				}
 			}()
-			if g.inv.JSON {
-				return g.inv.PrintJSON(list)
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No keys are stored. Store one with: cairn auth login openai\n")
-				return nil
-			}
-			t := g.inv.NewTable("PROVIDER", "KIND", "FROM")
-			for _, k := range list {
-				t.AddRow(terminal.FirstLine(k.Provider, 40), string(k.Kind), terminal.FirstLine(k.From, 100))
-			}
-			t.Print()
-			return nil
+			return cli.List[keyInfo]{
+				Head: []string{"PROVIDER", "KIND", "FROM"},
+				Row: func(k keyInfo) []string {
+					return []string{terminal.FirstLine(k.Provider, 40), string(k.Kind), terminal.FirstLine(k.From, 100)}
+				},
+				Empty: "No keys are stored. Store one with: cairn auth login openai",
+			}.Print(g.inv, list)
 		}),
 	})
 }

@@ -122,16 +122,13 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(list)
-			}
-			t := g.inv.NewTable("ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES")
-			for _, e := range list {
-				t.AddRow(e.ID, terminal.FirstLine(e.Name, 40), e.Role.String(),
-					formatTime(e.Created), formatTime(e.Used), formatTime(e.Expires))
-			}
-			t.Print()
-			return nil
+			return cli.List[accesstoken.Record]{
+				Head: []string{"ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES"},
+				Row: func(r accesstoken.Record) []string {
+					created, used, expires := formatTime(r.Created), formatTime(r.Used), formatTime(r.Expires)
+					return []string{r.ID, terminal.FirstLine(r.Name, 40), r.Role.String(), created, used, expires}
+				},
+			}.Print(g.inv, list)
 		}),
 	})
 }

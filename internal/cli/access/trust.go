@@ -80,20 +80,14 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(list)
-			}
 			// The beginning of a hash is enough to compare it.
-			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
-			for _, e := range list {
-				t.AddRow(
-					terminal.FirstLine(e.Root, 100),
-					e.Hash[:min(12, len(e.Hash))],
-					time.UnixMilli(e.Since).Format("2006-01-02 15:04"),
-				)
-			}
-			t.Print()
-			return nil
+			return cli.List[trust.Entry]{
+				Head: []string{"CHECKOUT", "HASH", "SINCE"},
+				Row: func(e trust.Entry) []string {
+					since := time.UnixMilli(e.Since).Format("2006-01-02 15:04")
+					return []string{terminal.FirstLine(e.Root, 100), e.Hash[:min(12, len(e.Hash))], since}
+				},
+			}.Print(g.inv, list)
 		}),
 	})
 }

@@ -79,11 +79,7 @@ func (g storeCommands) findingsCommand(
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				err = g.inv.PrintJSON(append([]finding.Finding{}, found...))
-			} else {
-				g.showFindings(found)
-			}
+			err = cli.PrintResult(g.inv, found, g.showFindings)
 			for _, f := range found {
 				if f.Level == finding.Error {
 					return cmp.Or[error](err, &cli.ExitError{Code: cli.ExitFailure})

@@ -89,11 +89,7 @@ func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.
 		return err
 	}
 	root := describe.NewFamily(all, s)
-	if g.inv.JSON {
-		return g.inv.PrintJSON(root)
-	}
-	g.printFamily(root, s.ID)
-	return nil
+	return cli.PrintResult(g.inv, root, func(root *describe.FamilyNode) { g.printFamily(root, s.ID) })
 }
 
 // printFamily prints the tree. The session current is marked.

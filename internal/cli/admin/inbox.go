@@ -37,9 +37,8 @@ func (g inboxCommands) inboxList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// JSON is a list even if it is empty.
 			if g.inv.JSON {
-				return g.inv.PrintJSON(append([]*session.Input{}, ins...))
+				return g.inv.PrintJSON(ins)
 			}
 			if len(ins) == 0 {
 				g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)

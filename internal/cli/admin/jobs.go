@@ -108,19 +108,14 @@ func (g jobCommands) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(jobs)
-			}
-			if len(jobs) == 0 {
-				g.inv.Err.Printf("No jobs.\n")
-				return nil
-			}
-			t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
-			for _, j := range jobs {
-				t.AddRow(string(j.ID), jobState(j.Job), terminal.FormatAge(j.Time.Started), terminal.FirstLine(j.Command, 80))
-			}
-			t.Print()
-			return nil
+			return cli.List[sessionJob]{
+				Head: []string{"ID", "STATE", "SINCE", "COMMAND"},
+				Row: func(j sessionJob) []string {
+					since, command := terminal.FormatAge(j.Time.Started), terminal.FirstLine(j.Command, 80)
+					return []string{string(j.ID), jobState(j.Job), since, command}
+				},
+				Empty: "No jobs.",
+			}.Print(g.inv, jobs)
 		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")

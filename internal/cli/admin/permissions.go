@@ -35,28 +35,25 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(asks)
-			}
-			if len(asks) == 0 {
-				g.inv.Err.Printf("No permission requests are pending.\n")
-			}
-			// Each request: its id, which the reply needs, then what is asked and the details.
-			for _, ask := range asks {
-				g.inv.Out.Printf(
-					"%s  %s  %s\n",
-					g.inv.Out.PaintText(terminal.Bold, string(ask.ID)),
-					ask.SessionID,
-					g.inv.Out.PaintText(terminal.Dim, terminal.FormatAge(ask.Time)),
-				)
-				g.inv.Out.Printf("  %s\n", describe.AskTitle(ask))
-				for _, l := range describe.AskDetails(ask) {
-					g.inv.Out.Printf("    %s\n", l)
-				}
-			}
-			return nil
+			return cli.PrintResult(g.inv, asks, g.printAsks)
 		}),
 	})
+}
+
+// printAsks prints each request: its id, which the reply needs, then what is asked and the details.
+func (g permissionCommands) printAsks(asks []session.PendingAsk) {
+	out := g.inv.Out
+	if len(asks) == 0 {
+		g.inv.Err.Printf("No permission requests are pending.\n")
+	}
+	for _, ask := range asks {
+		age := out.PaintText(terminal.Dim, terminal.FormatAge(ask.Time))
+		out.Printf("%s  %s  %s\n", out.PaintText(terminal.Bold, string(ask.ID)), ask.SessionID, age)
+		out.Printf("  %s\n", describe.AskTitle(ask))
+		for _, l := range describe.AskDetails(ask) {
+			out.Printf("    %s\n", l)
+		}
+	}
 }
 
 // listAsks returns the pending permission requests of the named session, or of all sessions.
@@ -65,8 +62,7 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 	if err != nil {
 		return nil, err
 	}
-	asks, err := c.Asks(ctx, id)
-	return append([]session.PendingAsk{}, asks...), err
+	return c.Asks(ctx, id)
 }
 
 // permissionReply returns the command that answers a request. It checks the combination of the flags first, then finds
@@ -153,34 +149,31 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(append([]api.Approval{}, list...))
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No permissions are saved.\n")
-				return nil
-			}
-			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE")
-			for _, p := range list {
-				// An approval of a command that is wider than what cairn offers still holds: mark it.
-				note := ""
-				if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
-					note = "wide: no longer offered"
-				}
-				// An approval for a session names the session.
-				lifetime := string(p.Lifetime)
-				if p.Lifetime == session.LifetimeSession {
-					lifetime = p.Holder
-				}
-				action, resource := terminal.FirstLine(p.Action, 40), terminal.FirstLine(p.Resource, 80)
-				t.AddRow(p.ID, action, resource, lifetime, terminal.FormatAge(p.Time), note)
-			}
-			t.Print()
-			return nil
+			return cli.List[api.Approval]{
+				Head:  []string{"ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE"},
+				Row:   formatApproval,
+				Empty: "No permissions are saved.",
+			}.Print(g.inv, list)
 		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all projects")
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// formatApproval returns the row of a saved permission.
+func formatApproval(p api.Approval) []string {
+	// An approval of a command that is wider than what cairn offers still holds: mark it.
+	note := ""
+	if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
+		note = "wide: no longer offered"
+	}
+	// An approval for a session names the session.
+	lifetime := string(p.Lifetime)
+	if p.Lifetime == session.LifetimeSession {
+		lifetime = p.Holder
+	}
+	action, resource := terminal.FirstLine(p.Action, 40), terminal.FirstLine(p.Resource, 80)
+	return []string{p.ID, action, resource, lifetime, terminal.FormatAge(p.Time), note}
 }
 
 // listApprovals returns the saved permissions of this project, or of all projects.

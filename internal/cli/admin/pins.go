@@ -115,21 +115,14 @@ func (g pinCommands) sessionPins() *cobra.Command {
 		Example: "  cairn session pins last",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
 			pins, err := listPins(ctx, c, s.ID)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case g.inv.JSON:
-				return g.inv.PrintJSON(pins)
-			case len(pins) == 0:
-				g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
-				return nil
 			}
-			t := g.inv.NewTable("#", "TEXT")
-			for _, p := range pins {
-				t.AddRow(strconv.Itoa(p.Number), terminal.FirstLine(p.Text, 75))
-			}
-			t.Print()
-			return nil
+			return cli.List[Pin]{
+				Head:  []string{"#", "TEXT"},
+				Row:   func(p Pin) []string { return []string{strconv.Itoa(p.Number), terminal.FirstLine(p.Text, 75)} },
+				Empty: fmt.Sprintf("No texts are pinned to %s.", s.ID),
+			}.Print(g.inv, pins)
 		}),
 	})
 }

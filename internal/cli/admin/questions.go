@@ -32,26 +32,22 @@ func (g questionCommands) questionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(list)
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No questions are pending.\n")
-			}
-			for _, q := range list {
-				g.printQuestion(q)
-			}
-			return nil
+			return cli.PrintResult(g.inv, list, g.printQuestions)
 		}),
 	})
 }
 
-func (g questionCommands) printQuestion(q session.QuestionAsked) {
-	g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(terminal.Bold, string(q.ID)), q.SessionID)
-	for _, one := range q.Questions {
-		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(terminal.ReplaceControls(one.Question), "\n", "\n  "))
-		for i, l := range describe.OptionLines(one) {
-			g.inv.Out.Printf("    %d %s\n", i+1, l)
+func (g questionCommands) printQuestions(list []session.QuestionAsked) {
+	if len(list) == 0 {
+		g.inv.Err.Printf("No questions are pending.\n")
+	}
+	for _, q := range list {
+		g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(terminal.Bold, string(q.ID)), q.SessionID)
+		for _, one := range q.Questions {
+			g.inv.Out.Printf("  %s\n", strings.ReplaceAll(terminal.ReplaceControls(one.Question), "\n", "\n  "))
+			for i, l := range describe.OptionLines(one) {
+				g.inv.Out.Printf("    %d %s\n", i+1, l)
+			}
 		}
 	}
 }
@@ -66,8 +62,7 @@ func (g questionCommands) listQuestions(
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Questions().List(ctx, id)
-	return append([]session.QuestionAsked{}, list...), err
+	return c.Questions().List(ctx, id)
 }
 
 func (g questionCommands) questionAnswer() *cobra.Command {

@@ -32,11 +32,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				err = g.inv.PrintJSON(s)
-			} else {
-				g.showSalvage(s)
-			}
+			err = cli.PrintResult(g.inv, s, g.showSalvage)
 			if err == nil && !s.IsComplete() {
 				err = &cli.ExitError{Code: cli.ExitFailure}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/spf13/cobra"
 )
@@ -22,20 +23,17 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(append([]client.StorageUse{}, uses...))
-			}
-			table := g.inv.NewTable("WHAT", "SIZE", "FILES", "KEPT", "PATH")
-			for _, u := range uses {
-				// A size that is limited is shown with its limit.
-				size := formatMiB(u.Bytes)
-				if u.Limit > 0 {
-					size += " of " + formatMiB(u.Limit)
-				}
-				table.AddRow(u.What, size, fmt.Sprint(u.Files), u.Kept, u.Path)
-			}
-			table.Print()
-			return nil
+			return cli.List[client.StorageUse]{
+				Head: []string{"WHAT", "SIZE", "FILES", "KEPT", "PATH"},
+				Row: func(u client.StorageUse) []string {
+					// A size that is limited is shown with its limit.
+					size := formatMiB(u.Bytes)
+					if u.Limit > 0 {
+						size += " of " + formatMiB(u.Limit)
+					}
+					return []string{u.What, size, fmt.Sprint(u.Files), u.Kept, u.Path}
+				},
+			}.Print(g.inv, uses)
 		}),
 	})
 }

@@ -46,7 +46,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
 				agents = slices.DeleteFunc(agents, func(x session.Agent) bool { return x.Hidden && !all })
 				if g.inv.JSON {
-					return g.inv.PrintJSON(append([]session.Agent{}, agents...))
+					return g.inv.PrintJSON(agents)
 				}
 				t := g.inv.NewTable("AGENT", "MODE", "MODEL", "TURNS", "WHAT FOR")
 				for _, x := range agents {
@@ -112,11 +112,7 @@ func (g agentCommands) agentShowCommand() *cobra.Command {
 					)
 				}
 				shown := shownAgent{agents[i], g.untrustedRules(ctx, args[0])}
-				if g.inv.JSON {
-					return g.inv.PrintJSON(shown)
-				}
-				g.showAgent(shown)
-				return nil
+				return cli.PrintResult(g.inv, shown, g.showAgent)
 			})
 		}),
 	})

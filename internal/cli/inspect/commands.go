@@ -30,19 +30,13 @@ func (g promptCommands) commandList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
-			}
-			t := g.inv.NewTable("COMMAND", "FROM", "FOR")
-			for _, c := range list.Data {
-				t.AddRow(
-					terminal.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
-					c.Source,
-					terminal.FirstLine(c.Description, 80),
-				)
-			}
-			t.Print()
-			return nil
+			return cli.List[api.Command]{
+				Head: []string{"COMMAND", "FROM", "FOR"},
+				Row: func(c api.Command) []string {
+					usage := strings.Join(append([]string{c.Name}, c.Hints...), " ")
+					return []string{terminal.FirstLine(usage, 50), c.Source, terminal.FirstLine(c.Description, 80)}
+				},
+			}.Print(g.inv, list.Data)
 		}),
 	})
 }

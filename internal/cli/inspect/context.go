@@ -41,11 +41,7 @@ func (g contextCommands) contextCommand() *cobra.Command {
 			if err := g.maskSecrets(ctx, r.Request); err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(r)
-			}
-			g.printRequest(s, r)
-			return nil
+			return cli.PrintResult(g.inv, r, func(r api.ContextRequest) { g.printRequest(s, r) })
 		}),
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "print the texts of the request, without secrets")
@@ -188,11 +184,7 @@ func (g contextCommands) explainCommand() *cobra.Command {
 					return err
 				}
 				g.addNested(ctx, c, &v)
-				if g.inv.JSON {
-					return g.inv.PrintJSON(v)
-				}
-				g.printVerdict(v)
-				return nil
+				return cli.PrintResult(g.inv, v, g.printVerdict)
 			})
 		}),
 	})

@@ -93,25 +93,22 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string) error {
 	// Keep those of the provider; suggest a similar name if there are none.
 	ids := providersOf(all)
 	all = slices.DeleteFunc(all, func(m client.KnownModel) bool { return id != "" && m.ProviderID != id })
-	switch {
-	case len(all) == 0:
+	if len(all) == 0 {
 		near := spelling.FindNearest(id, ids, 3)
 		return cli.NewExitError(cli.ExitUsage, session.NotFound("provider", id, near...), "cairn models --all lists all")
-	case g.inv.JSON:
-		return g.inv.PrintJSON(all)
 	}
-	// A table with the first thing that each model needs.
-	t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS")
-	for _, m := range all {
-		in, out := formatPrices(m.Model)
-		needs := "-"
-		if len(m.Missing) > 0 {
-			needs = terminal.FirstLine(m.Missing[0], 200)
-		}
-		t.AddRow(terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs)
-	}
-	t.Print()
-	return nil
+	// The table has the first thing that each model needs.
+	return cli.List[client.KnownModel]{
+		Head: []string{"MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS"},
+		Row: func(m client.KnownModel) []string {
+			in, out := formatPrices(m.Model)
+			needs := "-"
+			if len(m.Missing) > 0 {
+				needs = terminal.FirstLine(m.Missing[0], 200)
+			}
+			return []string{terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs}
+		},
+	}.Print(g.inv, all)
 }
 
 func (g modelCommands) refreshModels(ctx context.Context) error {

@@ -27,11 +27,7 @@ func (g promptCommands) skillList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.inv.JSON {
-				return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
-			}
-			g.printSkills(list.Data)
-			return nil
+			return cli.PrintResult(g.inv, list.Data, g.printSkills)
 		}),
 	})
 }

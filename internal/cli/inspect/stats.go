@@ -36,11 +36,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if g.inv.JSON {
-					return g.inv.PrintJSON(s)
-				}
-				g.showStats(s)
-				return nil
+				return cli.PrintResult(g.inv, s, g.showStats)
 			})
 		}),
 	}

@@ -90,7 +90,7 @@ func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 				files[i].Patch = ""
 			}
 		}
-		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...)) // [], not null, without files
+		return g.inv.PrintJSON(files)
 	case len(files) == 0:
 		known := ""
 		if len(d.Unknown) > 0 {
