@@ -67,11 +67,7 @@ func (g trustCommands) trustCommand() *cobra.Command {
 func (g trustCommands) trustListCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the trusted content", Args: cobra.NoArgs, Example: "  cairn trust list",
-		RunE: g.inv.Action(func(context.Context, []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(_ context.Context, o client.Options, _ []string) error {
 			store, err := g.inv.Host.Trust(o)
 			if err != nil {
 				return err

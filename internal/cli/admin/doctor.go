@@ -69,11 +69,7 @@ func (g storeCommands) findingsCommand(
 ) *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			// Look, print, then fail if a finding is an error. The output is complete before the command exits with its code.
 			found, err := look(ctx, o, args)
 			if err != nil {
@@ -117,11 +113,7 @@ func (g storeCommands) backupCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
 		Example: "  cairn backup ~/cairn-backup.db",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			file, err := g.inv.ResolvePath(args[0])
 			if err != nil {
 				return err

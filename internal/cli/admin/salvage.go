@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
@@ -18,11 +19,7 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			"keeps its events up to the first one that is lost. Exit with 1 if anything was lost. To look at the\n" +
 			"result, set CAIRN_HOME=DIR; to use it, replace the old data directory by DIR/data.",
 		Example: "  cairn salvage ~/salvaged\n  CAIRN_HOME=~/salvaged cairn session list --all",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			dir, err := g.inv.ResolvePath(args[0])
 			if err != nil {
 				return err

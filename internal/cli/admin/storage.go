@@ -14,11 +14,7 @@ func (g storeCommands) storageCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "storage", Short: "Show how much is stored, where, and how long it is kept", Args: cobra.NoArgs,
 		Example: "  cairn storage\n  cairn storage --json",
-		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, _ []string) error {
 			uses, err := g.inv.Host.MeasureStorage(ctx, o)
 			if err != nil {
 				return err
