@@ -22,10 +22,18 @@ type Change struct {
 	Count      *int              `json:"count,omitzero"`
 }
 
+// FinishChange returns the error with which a change failed. Without one it reports the change.
+func (a *Invocation) FinishChange(err error, c Change, text string) error {
+	if err == nil {
+		a.ReportChange(c, text)
+	}
+	return err
+}
+
 // ReportChange confirms a change: to programs, or with the text, if there is one, to people.
-func (a *Invocation) ReportChange(asJSON bool, c Change, text string) {
+func (a *Invocation) ReportChange(c Change, text string) {
 	switch {
-	case asJSON:
+	case a.JSON:
 		c.OK = true
 		a.PrintJSONLine(c)
 	case text != "":

@@ -18,8 +18,8 @@ type Confirmation struct {
 
 // Confirm asks the person at the terminal whether to do something. Without a terminal, and with --json, it returns an
 // error: such callers use --yes.
-func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) error {
-	if asJSON || a.Terminal == nil {
+func (a *Invocation) Confirm(ctx context.Context, q Confirmation) error {
+	if a.JSON || a.Terminal == nil {
 		return errUnconfirmed(q)
 	}
 	tty, err := a.Terminal()

@@ -21,6 +21,19 @@ func (a *Invocation) ClientAction(
 	})
 }
 
+// HostAction is Action for a command that works through the host in the working directory.
+func (a *Invocation) HostAction(
+	f func(ctx context.Context, o client.Options, args []string) error,
+) func(*cobra.Command, []string) error {
+	return a.Action(func(ctx context.Context, args []string) error {
+		o, err := a.HostOptions("")
+		if err != nil {
+			return err
+		}
+		return f(ctx, o, args)
+	})
+}
+
 // WithClient calls f with a client that starts no work of its own and reconnects when the owner of the store changes.
 func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) error {
 	o, err := a.HostOptions("")

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// GroupCommand makes a command that only holds others report a missing or unknown subcommand.
-func GroupCommand(cmd *cobra.Command) *cobra.Command {
+// GroupCommand adds the subcommands to a command that only holds others, and makes it report a missing or unknown one.
+func GroupCommand(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subcommands...)
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("the command is missing; the commands are %s", strings.Join(subcommandNames(c), ", "))

@@ -23,6 +23,7 @@ type Invocation struct {
 	Stopping <-chan struct{} // closed at the first signal
 	Started  bool            // the command line was understood and the command itself began
 	Logs     LogFlags
+	JSON     bool   // --json is given: the output is for programs
 	Owner    string // the other process that does the work, since WithClient connected; "" is this one
 
 	OnInterrupt *atomic.Pointer[func()] // what Ctrl-C does instead of ending the command
@@ -56,7 +57,7 @@ func (a *Invocation) Note(text string) {
 	a.Err.Printf("%s %s\n", a.Err.PaintText(terminal.Yellow, "!"), terminal.FirstLine(text, 600))
 }
 
-// PrintJSON prints one indented JSON document.
+// PrintJSON prints one indented JSON document. A list without elements is [], even if v is nil.
 func (a *Invocation) PrintJSON(v any) error {
 	b, err := json.Marshal(
 		v,
@@ -72,8 +73,10 @@ func (a *Invocation) PrintJSON(v any) error {
 	return err
 }
 
-func AddJSONFlag(cmd *cobra.Command, v *bool) {
-	cmd.Flags().BoolVar(v, "json", false, "print JSON")
+// AddJSONFlag adds --json, which sets a.JSON, and returns the command.
+func (a *Invocation) AddJSONFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
+	return cmd
 }
 
 // PrintJSONLine prints one JSON object on one line.

@@ -22,13 +22,10 @@ and how many callers were refused. It has no secrets and no more of a command th
 has a keyed hash of itself and the entry before it, so that changed and missing entries are found.`
 
 func (g auditCommands) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "audit", Short: "Show and verify the log of who allowed what", Long: auditHelp,
 		Example: "  cairn audit show --last 20\n  cairn audit verify",
-	}
-	cli.GroupCommand(cmd)
-	cmd.AddCommand(g.showCommand(), g.verifyCommand())
-	return cmd
+	}, g.showCommand(), g.verifyCommand())
 }
 
 // auditReport is the output of show --json.
@@ -39,7 +36,6 @@ type auditReport struct {
 
 // showCommand returns the command that shows the newest entries. A damaged log is shown as far as it can be read.
 func (g auditCommands) showCommand() *cobra.Command {
-	var asJSON bool
 	var last int
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the entries, oldest first", Args: cobra.NoArgs,
@@ -54,7 +50,7 @@ func (g auditCommands) showCommand() *cobra.Command {
 			}
 			// The newest entries, in their order.
 			r.Entries = r.Entries[max(0, len(r.Entries)-last):]
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(auditReport{append([]audit.Entry{}, r.Entries...), r.Problem})
 			}
 			// A table for people; the damage is reported after it.
@@ -76,8 +72,7 @@ func (g auditCommands) showCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().IntVar(&last, "last", 100, "show the `N` newest entries")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // auditVerdict is the output of verify --json.
@@ -89,8 +84,7 @@ type auditVerdict struct {
 
 // verifyCommand returns the command that checks the log. It exits with 1 if the log is damaged, in JSON, too.
 func (g auditCommands) verifyCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "verify", Short: "Check that no entry was changed or is missing", Args: cobra.NoArgs,
 		Long: "Check the chain of keyed hashes. It protects against accidents, and against programs that can write\n" +
 			"the log and not read its key: sandboxed commands can do neither. A program that runs as you without a\n" +
@@ -102,7 +96,7 @@ func (g auditCommands) verifyCommand() *cobra.Command {
 				return err
 			}
 			// The JSON is complete before the exit code says that the log is damaged.
-			if asJSON {
+			if g.inv.JSON {
 				err := g.inv.PrintJSON(auditVerdict{r.Problem == "", len(r.Entries), r.Problem})
 				if err == nil && r.Problem != "" {
 					err = &cli.ExitError{Code: cli.ExitFailure}
@@ -115,9 +109,7 @@ func (g auditCommands) verifyCommand() *cobra.Command {
 			g.inv.Out.Printf("%d entries, none changed or missing\n", len(r.Entries))
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g auditCommands) readAudit(ctx context.Context) (audit.Report, string, error) {

@@ -19,20 +19,18 @@ import (
 type authCommands struct{ inv *cli.Invocation }
 
 func (g authCommands) authCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "auth", Aliases: []string{"providers"}, Short: "Store, list and remove API keys",
 		Long: "Keys are stored in the keyring of the operating system or, if no keyring is available, in one file that\n" +
 			"only you can read. Keys in environment variables are used too. A key is sent to its own provider only and\n" +
 			"never printed.",
-	}
-	cmd.AddCommand(g.authLogin(), g.authList(), g.authLogout(), g.authMove())
-	return cli.GroupCommand(cmd)
+	}, g.authLogin(), g.authList(), g.authLogout(), g.authMove())
 }
 
 // authLogin returns the command that stores a key or logs in. The way is decided in this order: a provider from the
 // list if none is named, an organisation for a URL, the browser, else a key that is read without echo.
 func (g authCommands) authLogin() *cobra.Command {
-	var yes, asJSON, browser, file bool
+	var yes, browser, file bool
 	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
 		Use: "login [PROVIDER|URL] [-]", Short: "Store the key of a provider, or log in to an organisation",
@@ -61,14 +59,14 @@ func (g authCommands) authLogin() *cobra.Command {
 			}
 			// By precedence: an organisation, a login in the browser, a key.
 			if cli.IsURL(args[0]) {
-				return g.loginOrganisation(ctx, organisation{args[0], args, yes, asJSON})
+				return g.loginOrganisation(ctx, organisation{args[0], args, yes})
 			}
 			known, err := g.knownProvider(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if browser {
-				return g.loginWithBrowser(ctx, args[0], asJSON)
+				return g.loginWithBrowser(ctx, args[0])
 			}
 			store, err := g.inv.OpenKeys()
 			if err != nil {
@@ -85,7 +83,6 @@ func (g authCommands) authLogin() *cobra.Command {
 				return classifyStoreError(err)
 			}
 			g.inv.ReportChange(
-				asJSON,
 				loginChange(store, args[0]),
 				fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
 			)
@@ -107,8 +104,7 @@ func (g authCommands) authLogin() *cobra.Command {
 	cmd.Flags().StringVarP(&method, "method", "m", "", "")
 	cli.HideFlags(cmd.Flags(), "provider", "method")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust the organisation's configuration without asking")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag, and how to log in there.
@@ -153,7 +149,7 @@ func loginChange(store *auth.Store, provider string) cli.Change {
 }
 
 // loginWithBrowser logs in where the vendor offers it.
-func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bool) error {
+func (g authCommands) loginWithBrowser(ctx context.Context, id string) error {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
 		return err
@@ -170,7 +166,7 @@ func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bo
 	if err != nil {
 		return classifyStoreError(err)
 	}
-	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("Logged in at %s.", terminal.FirstLine(id, 40)))
+	g.inv.ReportChange(cli.Change{Provider: id}, fmt.Sprintf("Logged in at %s.", terminal.FirstLine(id, 40)))
 	if store, err := g.inv.OpenKeys(); err == nil {
 		g.noteLeft(store, id)
 	}
@@ -255,8 +251,7 @@ type keyInfo struct {
 
 // authList returns the command that lists keys without showing them. Notes come after the list.
 func (g authCommands) authList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the providers that have a key", Args: cobra.NoArgs,
 		Example: "  cairn auth list",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
@@ -270,23 +265,15 @@ func (g authCommands) authList() *cobra.Command {
 					g.inv.Note(text)
 				}
 			}()
-			if asJSON {
-				return g.inv.PrintJSON(list)
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No keys are stored. Store one with: cairn auth login openai\n")
-				return nil
-			}
-			t := g.inv.NewTable("PROVIDER", "KIND", "FROM")
-			for _, k := range list {
-				t.AddRow(terminal.FirstLine(k.Provider, 40), string(k.Kind), terminal.FirstLine(k.From, 100))
-			}
-			t.Print()
-			return nil
+			return cli.List[keyInfo]{
+				Head: []string{"PROVIDER", "KIND", "FROM"},
+				Row: func(k keyInfo) []string {
+					return []string{terminal.FirstLine(k.Provider, 40), string(k.Kind), terminal.FirstLine(k.From, 100)}
+				},
+				Empty: "No keys are stored. Store one with: cairn auth login openai",
+			}.Print(g.inv, list)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // knownKeys lists stored keys and those that the environment holds for providers of the catalog.
@@ -331,8 +318,7 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 
 // authMove returns the command that moves all keys. Secrets in the old place are removed only after the move.
 func (g authCommands) authMove() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "move keyring|file", Short: "Move all stored keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
 		Long:      "Move all keys to one place. If a key cannot be stored there, no key is moved.",
 		Example:   "  cairn auth move keyring\n  cairn auth move file",
@@ -360,14 +346,11 @@ func (g authCommands) authMove() *cobra.Command {
 			}
 			// Report, and say what could not be removed.
 			g.inv.ReportChange(
-				asJSON,
 				cli.Change{Count: &n},
 				fmt.Sprintf("Moved %d keys; all stored keys are in the %s.", n, to),
 			)
 			g.noteLeft(store, "")
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

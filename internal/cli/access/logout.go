@@ -16,7 +16,7 @@ import (
 // authLogout returns the command that removes a key. The entry in the file goes first, so that cairn stops using the
 // key even if the keyring cannot be reached.
 func (g authCommands) authLogout() *cobra.Command {
-	var asJSON, force bool
+	var force bool
 	cmd := &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the stored key of a provider", Args: cobra.ExactArgs(1),
 		Long: "Remove a stored key. If the key is in a keyring that cannot be reached, cairn stops using it and exits\n" +
@@ -53,20 +53,13 @@ func (g authCommands) authLogout() *cobra.Command {
 			if had && cli.IsURL(args[0]) {
 				err = g.logoutOrganisation(ctx, args[0])
 			}
-			if err := errors.Join(err, g.sweepKeyring(ctx, store, args[0], force)); err != nil {
-				return err
-			}
-			g.inv.ReportChange(
-				asJSON,
-				cli.Change{Provider: args[0]},
-				fmt.Sprintf("Removed the key of %s.", terminal.FirstLine(args[0], 40)),
-			)
-			return nil
+			err = errors.Join(err, g.sweepKeyring(ctx, store, args[0], force))
+			text := fmt.Sprintf("Removed the key of %s.", terminal.FirstLine(args[0], 40))
+			return g.inv.FinishChange(err, cli.Change{Provider: args[0]}, text)
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "leave the key in the keyring if the keyring cannot be reached")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // sweepKeyring removes the logged-out key from the keyring. If that fails, it is an error, or with force the key is

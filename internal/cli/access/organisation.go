@@ -15,9 +15,9 @@ import (
 
 // organisation is a login to the address of one, which offers a configuration to those who work for it.
 type organisation struct {
-	address     string
-	args        []string // of auth login
-	yes, asJSON bool
+	address string
+	args    []string // of auth login
+	yes     bool
 }
 
 // loginOrganisation keeps the token that the organisation asks for and its configuration, and asks whether to trust
@@ -62,7 +62,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 	if err := offers.Keep(offer); err != nil {
 		return err
 	}
-	if !org.asJSON {
+	if !g.inv.JSON {
 		g.inv.Err.Printf(
 			"Stored the login at %s in %s. Its configuration is the lowest layer.\n",
 			terminal.FirstLine(offer.Address, 100),
@@ -92,7 +92,7 @@ func (g authCommands) trustOffer(ctx context.Context, offers *wellknown.Remotes,
 	if done.Hash != "" {
 		said = "Trusted until it changes."
 	}
-	g.inv.ReportChange(org.asJSON, done, said)
+	g.inv.ReportChange(done, said)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 				What: "trust this content of " + org.address,
 				Hint: "Look at it with cairn config explain, then repeat with --yes.",
 			}
-			if err := g.inv.Confirm(ctx, org.asJSON, q); err != nil {
+			if err := g.inv.Confirm(ctx, q); err != nil {
 				return "", err
 			}
 		}

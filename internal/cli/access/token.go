@@ -29,13 +29,10 @@ Each scope includes those before it:
 Clients send it as Authorization: Bearer TOKEN, or as the password of any user: --password of cairn and opencode.`
 
 func (g tokenCommands) tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "token", Short: "Manage tokens of clients of the server", Long: tokenHelp,
 		Example: "  cairn token create --scope read --name dashboard\n  cairn token list\n  cairn token revoke 1f0c8a2e",
-	}
-	cli.GroupCommand(cmd)
-	cmd.AddCommand(g.createCommand(), g.listCommand(), g.revokeCommand())
-	return cmd
+	}, g.createCommand(), g.listCommand(), g.revokeCommand())
 }
 
 // createdToken is the output of create --json.
@@ -49,7 +46,6 @@ type createdToken struct {
 // stderr.
 func (g tokenCommands) createCommand() *cobra.Command {
 	var scope, name, expires string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create --scope SCOPE", Short: "Create a token and print it, once", Args: cobra.NoArgs,
 		Long: "Create a token and print it. Only its hash is stored, so it cannot be shown again. A running server\n" +
@@ -75,7 +71,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 				return err
 			}
 			// Print the token. The file has only its hash, so this is the only time.
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(createdToken{t, text})
 			}
 			g.inv.Out.Printf("%s\n", text)
@@ -90,8 +86,7 @@ func (g tokenCommands) createCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(
 		[]string{"read", "prompt", "approve", "admin"}, cobra.ShellCompDirectiveNoFileComp,
 	))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // maxLife bounds what --expires takes.
@@ -116,8 +111,7 @@ func parseLife(s string) (time.Duration, error) {
 }
 
 func (g tokenCommands) listCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the tokens", Args: cobra.NoArgs, Example: "  cairn token list",
 		RunE: g.inv.Action(func(context.Context, []string) error {
 			file, err := g.openTokens()
@@ -128,20 +122,15 @@ func (g tokenCommands) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(list)
-			}
-			t := g.inv.NewTable("ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES")
-			for _, e := range list {
-				t.AddRow(e.ID, terminal.FirstLine(e.Name, 40), e.Role.String(),
-					formatTime(e.Created), formatTime(e.Used), formatTime(e.Expires))
-			}
-			t.Print()
-			return nil
+			return cli.List[accesstoken.Record]{
+				Head: []string{"ID", "NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES"},
+				Row: func(r accesstoken.Record) []string {
+					created, used, expires := formatTime(r.Created), formatTime(r.Used), formatTime(r.Expires)
+					return []string{r.ID, terminal.FirstLine(r.Name, 40), r.Role.String(), created, used, expires}
+				},
+			}.Print(g.inv, list)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func formatTime(ms int64) string {
@@ -152,24 +141,18 @@ func formatTime(ms int64) string {
 }
 
 func (g tokenCommands) revokeCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "revoke ID", Short: "End a token at once", Args: cobra.ExactArgs(1), Example: "  cairn token revoke 1f0c8a2e",
+		ValidArgsFunction: g.completeTokens,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			file, err := g.openTokens()
 			if err != nil {
 				return err
 			}
-			if err := file.Revoke(ctx, args[0]); err != nil {
-				return cli.AddNotFoundHint(err, "cairn token list shows the tokens")
-			}
-			g.inv.ReportChange(asJSON, cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
-			return nil
+			err = cli.AddNotFoundHint(file.Revoke(ctx, args[0]), "cairn token list shows the tokens")
+			return g.inv.FinishChange(err, cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
 		}),
-	}
-	cmd.ValidArgsFunction = g.completeTokens
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g tokenCommands) completeTokens(

@@ -3,7 +3,6 @@ package access
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ Show that content and, after your confirmation, trust it in this checkout. To tr
 
 // trustCommand returns the command that trusts a project's configuration, shows what needs trust, or revokes it.
 func (g trustCommands) trustCommand() *cobra.Command {
-	var show, revoke, yes, without, asJSON bool
+	var show, revoke, yes, without bool
 	cmd := &cobra.Command{
 		Use: "trust [DIRECTORY]", Short: "Trust a project's configuration", Long: trustHelp, Args: cobra.MaximumNArgs(1),
 		Example: "  cairn trust --show\n  cairn trust\n  cairn trust --revoke\n  cairn trust list",
@@ -45,11 +44,11 @@ func (g trustCommands) trustCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case show:
-				return g.showClaim(cfg, asJSON)
+				return g.showClaim(cfg)
 			case revoke:
-				return g.revokeTrust(ctx, store, cfg.Claim, asJSON)
+				return g.revokeTrust(ctx, store, cfg.Claim)
 			default:
-				return g.trustClaim(ctx, trustRequest{cfg, store, yes, without, asJSON})
+				return g.trustClaim(ctx, trustRequest{cfg, store, yes, without})
 			}
 		}),
 	}
@@ -60,21 +59,15 @@ func (g trustCommands) trustCommand() *cobra.Command {
 		"let the project's allow rules have effect without its plugins, tools and hooks")
 	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "yes")
 	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "without-plugins")
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.AddCommand(g.trustListCommand())
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // trustListCommand returns the command that lists the trusted content of all checkouts.
 func (g trustCommands) trustListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the trusted content", Args: cobra.NoArgs, Example: "  cairn trust list",
-		RunE: g.inv.Action(func(context.Context, []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(_ context.Context, o client.Options, _ []string) error {
 			store, err := g.inv.Host.Trust(o)
 			if err != nil {
 				return err
@@ -83,24 +76,16 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(list)
-			}
 			// The beginning of a hash is enough to compare it.
-			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
-			for _, e := range list {
-				t.AddRow(
-					terminal.FirstLine(e.Root, 100),
-					e.Hash[:min(12, len(e.Hash))],
-					time.UnixMilli(e.Since).Format("2006-01-02 15:04"),
-				)
-			}
-			t.Print()
-			return nil
+			return cli.List[trust.Entry]{
+				Head: []string{"CHECKOUT", "HASH", "SINCE"},
+				Row: func(e trust.Entry) []string {
+					since := time.UnixMilli(e.Since).Format("2006-01-02 15:04")
+					return []string{terminal.FirstLine(e.Root, 100), e.Hash[:min(12, len(e.Hash))], since}
+				},
+			}.Print(g.inv, list)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // loadClaim reads what the project's files want. An error in a file stops only what needs it, but it is noted: its
@@ -128,10 +113,10 @@ type claimState struct {
 }
 
 // showClaim prints the content of the project that needs trust, with the reasons, and whether it is trusted.
-func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
+func (g trustCommands) showClaim(cfg *config.Config) error {
 	// For programs: all facts and the hash.
 	c := cfg.Claim
-	if asJSON {
+	if g.inv.JSON {
 		out := claimState{
 			Root:    c.Root,
 			Trusted: cfg.Trusted,
@@ -199,15 +184,14 @@ type trustRequest struct {
 	store   *trust.Store
 	yes     bool
 	without bool // without the plugins, tools and hooks
-	asJSON  bool
 }
 
 // trustClaim remembers the claim that was shown: what changes while the person thinks is another one.
 func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	// Show the content first; programs get it with --show --json.
 	c := r.cfg.Claim
-	if !r.asJSON {
-		if err := g.showClaim(r.cfg, false); err != nil {
+	if !g.inv.JSON {
+		if err := g.showClaim(r.cfg); err != nil {
 			return err
 		}
 	}
@@ -216,14 +200,13 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	case c.Problem != "":
 		return errors.New("nothing was trusted")
 	case c.IsEmpty() || r.cfg.Trusted && !(r.without && len(r.cfg.Unrun) > 0):
-		g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root}, "")
+		g.inv.ReportChange(cli.Change{Root: c.Root}, "")
 		return nil
 	}
 	// Ask, unless --yes answers.
 	if !r.yes {
-		what := fmt.Sprintf("trust this content of %s", c.Root)
-		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{
-			What: what,
+		if err := g.inv.Confirm(ctx, cli.Confirmation{
+			What: "trust this content of " + c.Root,
 			Hint: "Look at it with cairn trust --show, then repeat with --yes.",
 		}); err != nil {
 			return err
@@ -235,22 +218,14 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 		store, hash = r.store.TrustWithoutPlugins, c.HashWithoutPlugins()
 		text = "Trusted until it changes, without its plugins, tools and hooks."
 	}
-	if err := store(ctx, c); err != nil {
-		return err
-	}
-	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: hash}, text)
-	return nil
+	return g.inv.FinishChange(store(ctx, c), cli.Change{Root: c.Root, Hash: hash}, text)
 }
 
-func (g trustCommands) revokeTrust(ctx context.Context, store *trust.Store, c *trust.Claim, asJSON bool) error {
+func (g trustCommands) revokeTrust(ctx context.Context, store *trust.Store, c *trust.Claim) error {
 	n, err := store.Revoke(ctx, c.Root)
-	if err != nil {
-		return err
-	}
 	text := "Revoked all trust there."
 	if n == 0 {
 		text = "Nothing was trusted there."
 	}
-	g.inv.ReportChange(asJSON, cli.Change{Root: c.Root}, text)
-	return nil
+	return g.inv.FinishChange(err, cli.Change{Root: c.Root}, text)
 }

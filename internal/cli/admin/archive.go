@@ -12,7 +12,7 @@ import (
 )
 
 func (g sessionCommands) sessionArchive() *cobra.Command {
-	var undo, asJSON bool
+	var undo bool
 	cmd := &cobra.Command{
 		Use: "archive SESSION", Short: "Hide a session from lists, or show it again with --undo", Args: cobra.ExactArgs(1),
 		Example: "  cairn session archive last\n  cairn session archive last --undo\n  cairn session archive ses_… --undo",
@@ -25,16 +25,12 @@ func (g sessionCommands) sessionArchive() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Archive(ctx, s.ID, !undo); err != nil {
-				return err
-			}
-			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
-			return nil
+			err = c.Archive(ctx, s.ID, !undo)
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 		}),
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "show it in lists again")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // findArchived finds an archived session; "last" is the one of this directory that was archived last.

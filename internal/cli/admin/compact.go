@@ -33,7 +33,7 @@ type compactCommands struct{ inv *cli.Invocation }
 
 // sessionCompact returns the command that compacts a session, or shows with --preview what it would do.
 func (g compactCommands) sessionCompact() *cobra.Command {
-	var asJSON, preview, full bool
+	var preview, full bool
 	var instructions, model string
 	cmd := &cobra.Command{
 		Use: "compact [SESSION]", Short: "Replace what the model sees of the history by a summary",
@@ -61,25 +61,23 @@ func (g compactCommands) sessionCompact() *cobra.Command {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
 					if preview {
-						return g.previewCompaction(ctx, c, s, compactOptions{r, full, asJSON})
+						return g.previewCompaction(ctx, c, s, compactOptions{r, full})
 					}
-					return g.compact(ctx, c, s, compactOptions{r, full, asJSON})
+					return g.compact(ctx, c, s, compactOptions{r, full})
 				})
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&instructions, "instructions", "", "tell the writer of the summary what to keep: `TEXT`")
 	cmd.Flags().StringVarP(&model, "model", "m", "", "let `PROVIDER/MODEL` write the summary")
 	cmd.Flags().BoolVar(&preview, "preview", false, "show what would be summarised; no model is asked")
 	cmd.Flags().BoolVar(&full, "full", false, "with --preview, show the question to the writer, too")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // compactOptions are the flags of session compact.
 type compactOptions struct {
 	request api.CompactRequest
 	full    bool
-	asJSON  bool
 }
 
 func (g compactCommands) previewCompaction(
@@ -90,7 +88,7 @@ func (g compactCommands) previewCompaction(
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	if g.inv.JSON {
 		return g.inv.PrintJSON(p)
 	}
 	out := g.inv.Out
@@ -136,10 +134,10 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 	if err != nil {
 		return err
 	}
-	if before.Type != api.StatusIdle && !o.asJSON {
+	if before.Type != api.StatusIdle && !g.inv.JSON {
 		g.inv.Note("the session is at work; its history is summarised before its next request")
 	}
-	w := &compactionWatch{inv: g.inv, id: item.ID, quiet: o.asJSON}
+	w := &compactionWatch{inv: g.inv, id: item.ID}
 	o.request.ID = item.ID
 	err = w.follow(ctx, c, s.ID, after, o.request)
 	switch {
@@ -148,14 +146,13 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 	case err != nil:
 		return err
 	}
-	return g.reportCompaction(s, w, o.asJSON)
+	return g.reportCompaction(s, w)
 }
 
 // compactionWatch follows one requested compaction.
 type compactionWatch struct {
-	inv   *cli.Invocation
-	id    session.MessageID // of the request
-	quiet bool
+	inv *cli.Invocation
+	id  session.MessageID // of the request
 
 	started   bool
 	ended     *session.CompactionEnded
@@ -200,12 +197,12 @@ func (w *compactionWatch) observe(e session.Event) (done bool) {
 	case *session.CompactionStarted:
 		if d.RequestID == w.id && !w.started {
 			w.started = true
-			if !w.quiet {
+			if !w.inv.JSON {
 				w.inv.Err.Printf("summarising the history with %s\n", writerName(d.SummaryAs))
 			}
 		}
 	case *session.Retried:
-		if w.started && !w.quiet {
+		if w.started && !w.inv.JSON {
 			w.inv.Note(describe.DescribeRetry(d))
 		}
 	case *session.CompactionEnded:
@@ -246,7 +243,7 @@ func (w *compactionWatch) cancel(ctx context.Context, c *api.Client, id session.
 }
 
 // reportCompaction prints how the compaction came out.
-func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch, asJSON bool) error {
+func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch) error {
 	if w.failed != nil {
 		err := errors.New(describe.DescribeCompactionFailure(w.failed))
 		return cli.NewExitError(cli.CodeOfReason(w.failed.Error.Reason), err, "the session is as it was before")
@@ -260,7 +257,7 @@ func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch
 		}
 		text = describe.DescribeCompaction(e)
 	}
-	if asJSON {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(r)
 		return nil
 	}
@@ -269,21 +266,15 @@ func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch
 }
 
 func (g compactCommands) sessionUncompact() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "uncompact [SESSION]", Short: "Undo the newest summary of a session's history",
 		Args: cobra.MaximumNArgs(1),
 		Long: "Undo the newest compaction of a session: the model reads again what the summary replaced, with the\n" +
 			"system context of that time. If that does not fit the model's window, the next turn summarises it again.",
 		Example: "  cairn session uncompact last",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
-			if err := c.Uncompact(ctx, s.ID); err != nil {
-				return err
-			}
-			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, describe.CompactionUndone)
-			return nil
+			err := c.Uncompact(ctx, s.ID)
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, describe.CompactionUndone)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -17,14 +17,14 @@ import (
 type configCommands struct{ inv *cli.Invocation }
 
 func (g configCommands) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and change the configuration"}
-	cmd.AddCommand(g.configExplainCommand(), g.configSetCommand(), g.configUnsetCommand(), g.configSchemaCommand())
-	return cli.GroupCommand(cmd)
+	return cli.GroupCommand(
+		&cobra.Command{Use: "config", Short: "Show and change the configuration"},
+		g.configExplainCommand(), g.configSetCommand(), g.configUnsetCommand(), g.configSchemaCommand(),
+	)
 }
 
 func (g configCommands) configExplainCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides",
 		Args: cobra.MaximumNArgs(1),
 		Long: "Show where each value comes from, and every error in any configuration file. Exit with 2 if there are\n" +
@@ -35,16 +35,13 @@ func (g configCommands) configExplainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.explainConfig(c, cli.FirstArg(args, ""), asJSON)
+			return g.explainConfig(c, cli.FirstArg(args, ""))
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g configCommands) configSchemaCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of the configuration", Args: cobra.NoArgs,
 		Example: "  cairn config schema > config.schema.json",
 		RunE: g.inv.Action(func(context.Context, []string) error {
@@ -55,16 +52,14 @@ func (g configCommands) configSchemaCommand() *cobra.Command {
 			_, err = g.inv.Out.JSON().Write(append(s, '\n'))
 			return err
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON) // it is JSON anyway
-	return cmd
+	}) // it is JSON anyway
 }
 
 // configEdit is one change of a configuration file.
 type configEdit struct {
-	key             string
-	values          []jsontext.Value // tried in order; nil removes the key
-	project, asJSON bool
+	key     string
+	values  []jsontext.Value // tried in order; nil removes the key
+	project bool
 }
 
 // describe returns what the audit log has of the change: of values only those of rules, because others may be secrets.
@@ -100,8 +95,7 @@ func (g configCommands) configSetCommand() *cobra.Command {
 			return g.editConfig(ctx, e)
 		}),
 	}
-	editFlags(cmd, &e)
-	return cmd
+	return g.addEditFlags(cmd, &e)
 }
 
 func (g configCommands) configUnsetCommand() *cobra.Command {
@@ -114,13 +108,12 @@ func (g configCommands) configUnsetCommand() *cobra.Command {
 			return g.editConfig(ctx, e)
 		}),
 	}
-	editFlags(cmd, &e)
-	return cmd
+	return g.addEditFlags(cmd, &e)
 }
 
-func editFlags(cmd *cobra.Command, e *configEdit) {
+func (g configCommands) addEditFlags(cmd *cobra.Command, e *configEdit) *cobra.Command {
 	cmd.Flags().BoolVar(&e.project, "project", false, "change the project's cairn.json instead of your own")
-	cli.AddJSONFlag(cmd, &e.asJSON)
+	return g.inv.AddJSONFlag(cmd)
 }
 
 func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
@@ -140,7 +133,7 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	if err != nil {
 		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}
 	}
-	g.inv.ReportChange(e.asJSON, cli.Change{File: file, Key: e.key}, fmt.Sprintf("Changed %s.", file))
+	g.inv.ReportChange(cli.Change{File: file, Key: e.key}, fmt.Sprintf("Changed %s.", file))
 	if c, err = g.inv.LoadConfig(ctx); err != nil {
 		return err
 	}
@@ -152,7 +145,7 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 
 // explainConfig prints where the values of a key come from, with what they override, or all values for "". It returns
 // an error if the configuration is broken, after the output.
-func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool) error {
+func (g configCommands) explainConfig(c *config.Config, key string) error {
 	// A key without values may be misspelled: an unknown one is an error, an unset one is not.
 	origins := append([]config.Origin{}, c.Explain(key)...)
 	if len(origins) == 0 && key != "" {
@@ -161,7 +154,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		}
 	}
 	// For programs: everything in one object.
-	if asJSON {
+	if g.inv.JSON {
 		err := g.inv.PrintJSON(struct {
 			Values   []config.Origin  `json:"values"`
 			Warnings []config.Warning `json:"warnings"`

@@ -67,24 +67,15 @@ func (g storeCommands) findingsCommand(
 	name, short, long string,
 	look func(context.Context, client.Options, []string) ([]finding.Finding, error),
 ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			// Look, print, then fail if a finding is an error. The output is complete before the command exits with its code.
 			found, err := look(ctx, o, args)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = g.inv.PrintJSON(append([]finding.Finding{}, found...))
-			} else {
-				g.showFindings(found)
-			}
+			err = cli.PrintResult(g.inv, found, g.showFindings)
 			for _, f := range found {
 				if f.Level == finding.Error {
 					return cmp.Or[error](err, &cli.ExitError{Code: cli.ExitFailure})
@@ -92,9 +83,7 @@ func (g storeCommands) findingsCommand(
 			}
 			return err
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g storeCommands) showFindings(found []finding.Finding) {
@@ -121,26 +110,16 @@ func (g storeCommands) showFindings(found []finding.Finding) {
 }
 
 func (g storeCommands) backupCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
 		Example: "  cairn backup ~/cairn-backup.db",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			file, err := g.inv.ResolvePath(args[0])
 			if err != nil {
 				return err
 			}
-			if err := g.inv.Host.Backup(ctx, o, file); err != nil {
-				return err
-			}
-			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
-			return nil
+			err = g.inv.Host.Backup(ctx, o, file)
+			return g.inv.FinishChange(err, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -17,7 +17,6 @@ type transferCommands struct{ inv *cli.Invocation }
 
 func (g transferCommands) exportCommand() *cobra.Command {
 	var e transfer.Export
-	var asJSON bool // what it writes is never anything else
 	cmd := &cobra.Command{
 		Use: "export [SESSION]", Short: "Print a session as JSON, in OpenCode's format", Args: cobra.MaximumNArgs(1),
 		Long: "Print a session in the format of OpenCode's export, which opencode import and cairn import read. Keys and\n" +
@@ -38,8 +37,7 @@ func (g transferCommands) exportCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "remove all texts, paths and outputs")
 	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep keys and values that look like keys")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // findToExport returns the session that is named, or the newest of this directory. OpenCode's id must be whole.

@@ -16,7 +16,6 @@ type forkCommands struct{ inv *cli.Invocation }
 
 // sessionFork returns the command that copies a session up to a message.
 func (g forkCommands) sessionFork() *cobra.Command {
-	var asJSON bool
 	var before, part string
 	cmd := &cobra.Command{
 		Use: "fork [SESSION]", Short: "Copy a session, to go on in another direction",
@@ -42,7 +41,7 @@ func (g forkCommands) sessionFork() *cobra.Command {
 						return err
 					}
 					// The id comes first on stdout, so that scripts can read it.
-					if asJSON {
+					if g.inv.JSON {
 						return g.inv.PrintJSON(forked)
 					}
 					g.inv.Out.Printf("%s  %s\n", forked.ID, describe.SessionTitle(forked))
@@ -51,10 +50,9 @@ func (g forkCommands) sessionFork() *cobra.Command {
 				})
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&before, "before", "", "copy only what comes before this `MESSAGE`, or prompt by its number")
 	cmd.Flags().StringVar(&part, "part", "", "with --before: copy its parts before this `PART`")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // findForkPoint returns the request for a fork before the message and part that the names stand for, "" for none.
@@ -73,32 +71,25 @@ func findForkPoint(
 }
 
 func (g forkCommands) sessionTree() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "tree [SESSION]", Short: "Show the forks of a session and the sessions that it started",
 		Long: "Show the family of a session: the session that it was copied from, the forks of that, and the sessions\n" +
 			"that their calls started.",
 		Args: cobra.MaximumNArgs(1), Example: "  cairn session tree\n  cairn session tree last --json",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
-			return g.showFamily(ctx, c, s, asJSON)
+			return g.showFamily(ctx, c, s)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // showFamily prints the tree that the session is in.
-func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.Session, asJSON bool) error {
+func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.Session) error {
 	all, err := g.inv.ListSessions(ctx, c, describe.FamilyQuery(s), describe.MaxFamily)
 	if err != nil {
 		return err
 	}
 	root := describe.NewFamily(all, s)
-	if asJSON {
-		return g.inv.PrintJSON(root)
-	}
-	g.printFamily(root, s.ID)
-	return nil
+	return cli.PrintResult(g.inv, root, func(root *describe.FamilyNode) { g.printFamily(root, s.ID) })
 }
 
 // printFamily prints the tree. The session current is marked.

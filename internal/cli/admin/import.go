@@ -16,7 +16,6 @@ import (
 )
 
 func (g transferCommands) importCommand() *cobra.Command {
-	var asJSON bool
 	var hosts []string
 	cmd := &cobra.Command{
 		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported", Args: cobra.ExactArgs(1),
@@ -28,17 +27,16 @@ func (g transferCommands) importCommand() *cobra.Command {
 		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if cli.IsURL(args[0]) {
-				return g.importShare(ctx, args[0], hosts, asJSON)
+				return g.importShare(ctx, args[0], hosts)
 			}
-			return g.importFile(ctx, args[0], asJSON)
+			return g.importFile(ctx, args[0])
 		}),
 	}
 	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "allow shares of this `HOST[:PORT]`; can be repeated")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
-func (g transferCommands) importFile(ctx context.Context, name string, asJSON bool) error {
+func (g transferCommands) importFile(ctx context.Context, name string) error {
 	path, err := g.inv.ResolvePath(name)
 	if err != nil {
 		return err
@@ -54,11 +52,11 @@ func (g transferCommands) importFile(ctx context.Context, name string, asJSON bo
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return cli.UsageErrorf("%s is not a regular file", path)
 	}
-	return g.importFrom(ctx, name, f, asJSON)
+	return g.importFrom(ctx, name, f)
 }
 
 // importShare imports a published session. A host that is allowed by its IP address may be in a private network.
-func (g transferCommands) importShare(ctx context.Context, address string, hosts []string, asJSON bool) error {
+func (g transferCommands) importShare(ctx context.Context, address string, hosts []string) error {
 	share, err := transfer.ParseShare(address, hosts)
 	if err != nil {
 		return err
@@ -72,10 +70,10 @@ func (g transferCommands) importShare(ctx context.Context, address string, hosts
 	if err != nil {
 		return err
 	}
-	return g.importFrom(ctx, "share "+share.Slug, document, asJSON)
+	return g.importFrom(ctx, "share "+share.Slug, document)
 }
 
-func (g transferCommands) importFrom(ctx context.Context, name string, from io.ReadSeeker, asJSON bool) error {
+func (g transferCommands) importFrom(ctx context.Context, name string, from io.ReadSeeker) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		got, err := transfer.Import(ctx, c, name, from)
 		if m, ok := errors.AsType[*transfer.FormatError](err); ok {
@@ -84,8 +82,8 @@ func (g transferCommands) importFrom(ctx context.Context, name string, from io.R
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			g.inv.ReportChange(true, cli.Change{SessionID: got.Session.ID}, "")
+		if g.inv.JSON {
+			g.inv.ReportChange(cli.Change{SessionID: got.Session.ID}, "")
 			return nil
 		}
 		g.inv.Out.Printf("Imported session: %s\n", got.Session.ID)

@@ -16,22 +16,19 @@ import (
 type inboxCommands struct{ inv *cli.Invocation }
 
 func (g inboxCommands) inboxCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "inbox", Short: "List and change pending prompts",
 		Long: "A prompt is pending in its session's inbox until it is delivered: a steering prompt at the model's next\n" +
 			"step, a queued one when the session becomes idle. A PROMPT is an id, the beginning of one, or its\n" +
 			"number in the list.",
-	}
-	cmd.AddCommand(g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
+	}, g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
 		g.inboxRedirect(session.Steer, "Deliver a pending prompt at the model's next step"),
 		g.inboxRedirect(session.Queue, "Deliver a pending prompt once the session is idle"))
-	return cli.GroupCommand(cmd)
 }
 
 // inboxList returns the command that lists the pending prompts in the order in which they are promoted.
 func (g inboxCommands) inboxList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn inbox list last",
@@ -40,9 +37,8 @@ func (g inboxCommands) inboxList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// JSON is a list even if it is empty.
-			if asJSON {
-				return g.inv.PrintJSON(append([]*session.Input{}, ins...))
+			if g.inv.JSON {
+				return g.inv.PrintJSON(ins)
 			}
 			if len(ins) == 0 {
 				g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
@@ -64,9 +60,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 			t.Print()
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // modelName returns the name of a model, "" for nil.
@@ -79,7 +73,7 @@ func modelName(m *session.ModelRef) string {
 
 // changeInput finds the session and one of its waiting prompts, which f changes.
 func (g inboxCommands) changeInput(
-	ctx context.Context, args []string, asJSON bool,
+	ctx context.Context, args []string,
 	f func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error,
 ) error {
 	return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
@@ -92,11 +86,7 @@ func (g inboxCommands) changeInput(
 			return err
 		}
 		in := cli.Change{SessionID: s.ID, MessageID: ins[i].ID}
-		if err := f(ctx, c, ins, i); err != nil {
-			return err
-		}
-		g.inv.ReportChange(asJSON, in, "")
-		return nil
+		return g.inv.FinishChange(f(ctx, c, ins, i), in, "")
 	})
 }
 
@@ -114,8 +104,7 @@ func findInput(ins []*session.Input, name string) (int, error) {
 }
 
 func (g inboxCommands) inboxEdit() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "edit SESSION PROMPT TEXT… | -", Short: "Replace the text of a pending prompt", Args: cobra.MinimumNArgs(3),
 		Example: `  cairn inbox edit last 1 "Only look at the parser"`,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -123,68 +112,45 @@ func (g inboxCommands) inboxEdit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.changeInput(
-				ctx,
-				args,
-				asJSON,
-				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					p := ins[i].Prompt
-					p.Text = text
-					return c.Inbox().Edit(ctx, ins[i].SessionID, ins[i].ID, p)
-				},
-			)
+			return g.changeInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				p := ins[i].Prompt
+				p.Text = text
+				return c.Inbox().Edit(ctx, ins[i].SessionID, ins[i].ID, p)
+			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g inboxCommands) inboxWithdraw() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "withdraw SESSION PROMPT", Short: "Withdraw a pending prompt", Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox withdraw last 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(
-				ctx,
-				args,
-				asJSON,
-				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					return c.Inbox().Withdraw(ctx, ins[i].SessionID, ins[i].ID)
-				},
-			)
+			return g.changeInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				return c.Inbox().Withdraw(ctx, ins[i].SessionID, ins[i].ID)
+			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g inboxCommands) inboxMove() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "move SESSION PROMPT NUMBER", Short: "Move a pending prompt to another position", Args: cobra.ExactArgs(3),
 		Example: "  cairn inbox move last 3 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(
-				ctx,
-				args,
-				asJSON,
-				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					to, err := strconv.Atoi(args[2])
-					if err != nil || to < 1 || to > len(ins) {
-						return cli.UsageErrorf(
-							"the new position must be a number from 1 to %d, got %q",
-							len(ins),
-							terminal.FirstLine(args[2], 20),
-						)
-					}
-					return c.Inbox().Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
-				},
-			)
+			return g.changeInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				to, err := strconv.Atoi(args[2])
+				if err != nil || to < 1 || to > len(ins) {
+					return cli.UsageErrorf(
+						"the new position must be a number from 1 to %d, got %q",
+						len(ins),
+						terminal.FirstLine(args[2], 20),
+					)
+				}
+				return c.Inbox().Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
+			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // moveInput is the order in which the prompt at from stands at to.
@@ -198,21 +164,13 @@ func moveInput(ins []*session.Input, from, to int) []session.MessageID {
 }
 
 func (g inboxCommands) inboxRedirect(d session.Delivery, short string) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: string(d) + " SESSION PROMPT", Short: short, Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox " + string(d) + " last 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(
-				ctx,
-				args,
-				asJSON,
-				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					return c.Inbox().Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
-				},
-			)
+			return g.changeInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				return c.Inbox().Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
+			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

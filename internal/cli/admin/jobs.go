@@ -17,13 +17,11 @@ import (
 type jobCommands struct{ inv *cli.Invocation }
 
 func (g jobCommands) jobsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "jobs", Aliases: []string{"job"}, Short: "List, wait for and cancel background commands",
 		Long: "A job is a command that the model started in the background of a session. It ends with the process that\n" +
 			"runs the session: cairn serve, or else cairn run. A JOB is an id or the beginning of one.",
-	}
-	cmd.AddCommand(g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
-	return cli.GroupCommand(cmd)
+	}, g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
 }
 
 // sessionJob is a job and its session.
@@ -99,7 +97,7 @@ func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cob
 
 // jobsList returns the command that lists background jobs.
 func (g jobCommands) jobsList() *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session",
 		Args:    cobra.MaximumNArgs(1),
@@ -110,24 +108,18 @@ func (g jobCommands) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(jobs)
-			}
-			if len(jobs) == 0 {
-				g.inv.Err.Printf("No jobs.\n")
-				return nil
-			}
-			t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
-			for _, j := range jobs {
-				t.AddRow(string(j.ID), jobState(j.Job), terminal.FormatAge(j.Time.Started), terminal.FirstLine(j.Command, 80))
-			}
-			t.Print()
-			return nil
+			return cli.List[sessionJob]{
+				Head: []string{"ID", "STATE", "SINCE", "COMMAND"},
+				Row: func(j sessionJob) []string {
+					since, command := terminal.FormatAge(j.Time.Started), terminal.FirstLine(j.Command, 80)
+					return []string{string(j.ID), jobState(j.Job), since, command}
+				},
+				Empty: "No jobs.",
+			}.Print(g.inv, jobs)
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // jobState describes the status of a job in a few words.
@@ -140,14 +132,14 @@ func jobState(j session.Job) string {
 
 // jobsShow returns the command that shows a job.
 func (g jobCommands) jobsShow() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "show JOB", Short: "Show a job and its state", Args: cobra.ExactArgs(1),
-		Example: "  cairn jobs show job_…",
+		Example:           "  cairn jobs show job_…",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j sessionJob) error {
 				// JSON for programs; for people a heading, then the facts that are set.
-				if asJSON {
+				if g.inv.JSON {
 					return g.inv.PrintJSON(j)
 				}
 				g.inv.Out.Printf(
@@ -172,24 +164,22 @@ func (g jobCommands) jobsShow() *cobra.Command {
 				return nil
 			})
 		}),
-	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g jobCommands) jobsLogs() *cobra.Command {
-	var asJSON, follow bool
+	var follow bool
 	var bytes int64
 	cmd := &cobra.Command{
 		Use: "logs JOB", Short: "Print the output of a job", Args: cobra.ExactArgs(1),
-		Example: "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
+		Example:           "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if bytes < 0 {
 				return cli.UsageErrorf("--tail must be a number of bytes, 0 or more, got %d", bytes)
 			}
 			err := g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j sessionJob) error {
-				return g.printLog(ctx, c, j, logOptions{follow, asJSON, -bytes})
+				return g.printLog(ctx, c, j, logOptions{follow, -bytes})
 			})
 			if follow && errors.Is(err, cli.ErrSignal) {
 				return nil // this is how following ends
@@ -197,17 +187,15 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the job ends")
 	cmd.Flags().Int64Var(&bytes, "tail", 0, "start this many `BYTES` before the end")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // logOptions are the flags of jobs logs.
 type logOptions struct {
-	follow, json bool
-	at           int64 // offset in the log
+	follow bool
+	at     int64 // offset in the log
 }
 
 // logPollInterval is the time that --follow waits for new output before it reads the log again.
@@ -222,7 +210,7 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, 
 		}
 		p.at = log.Next
 		switch {
-		case log.Text != "" && p.json:
+		case log.Text != "" && g.inv.JSON:
 			g.inv.PrintJSONLine(log)
 		case log.Text != "":
 			g.inv.Out.WriteText(log.Text)
@@ -241,13 +229,13 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, 
 
 // jobsWait returns the command that waits for a job. Its exit code is for scripts: 0 only if the job succeeded.
 func (g jobCommands) jobsWait() *cobra.Command {
-	var asJSON bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "wait JOB", Short: "Wait until a job has ended", Args: cobra.ExactArgs(1),
 		Long: "Wait until a job has ended. Exit with 0 if its exit code is 0, with 4 if it is still running after\n" +
 			"--timeout, and with 1 otherwise.",
-		Example: "  cairn jobs wait job_… --timeout 10m && echo fine",
+		Example:           "  cairn jobs wait job_… --timeout 10m && echo fine",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return cli.UsageErrorf("--timeout must be more than 0, got %v", timeout)
@@ -257,7 +245,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 				if err := waitForJob(ctx, c, &j, timeout); err != nil {
 					return err
 				}
-				if asJSON {
+				if g.inv.JSON {
 					if err := g.inv.PrintJSON(j); err != nil {
 						return err
 					}
@@ -266,11 +254,9 @@ func (g jobCommands) jobsWait() *cobra.Command {
 			})
 		}),
 	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().
 		DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // waitForJob updates j once the job has ended or the timeout has passed; 0 waits without a limit.
@@ -304,18 +290,16 @@ func jobError(j session.Job) error {
 }
 
 func (g jobCommands) jobsCancel() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "cancel JOB…", Short: "End jobs and every process that they started", Args: cobra.MinimumNArgs(1),
-		Example: "  cairn jobs cancel job_…",
+		Example:           "  cairn jobs cancel job_…",
+		ValidArgsFunction: cli.FirstOnly(g.inv.Complete(g.completeJobs)),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j sessionJob) error {
 					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
-					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
-					}
-					return err
+					change := cli.Change{SessionID: j.SessionID, JobID: j.ID}
+					return g.inv.FinishChange(err, change, string(j.ID)+" "+jobState(now))
 				})
 				if err != nil {
 					return err
@@ -323,8 +307,5 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -17,7 +17,6 @@ import (
 
 // permissionExplain returns the command that evaluates the permission rules for a call without making it.
 func (g permissionCommands) permissionExplain() *cobra.Command {
-	var asJSON bool
 	var agent, name string
 	cmd := &cobra.Command{
 		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file",
@@ -48,7 +47,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(v)
 			}
 			g.showVerdict(v)
@@ -58,10 +57,9 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&agent, "agent", "", "evaluate as this `AGENT`")
 	cmd.Flags().StringVarP(&name, "session", "s", "", "include the rules of this `SESSION`")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // checkAction returns a usage error unless the name is that of a tool, or a rule other than "*" decided about it: rules

@@ -17,25 +17,16 @@ import (
 type permissionCommands struct{ inv *cli.Invocation }
 
 func (g permissionCommands) permissionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "permission", Short: "Answer permission requests, manage saved permissions, explain rules",
 		Long: "A tool call that needs a permission waits for an answer, which can come from any terminal, also after a\n" +
 			"restart of cairn.",
-	}
-	cmd.AddCommand(
-		g.permissionList(),
-		g.permissionReply(),
-		g.permissionApprovals(),
-		g.permissionRevoke(),
-		g.permissionExplain(),
-	)
-	return cli.GroupCommand(cmd)
+	}, g.permissionList(), g.permissionReply(), g.permissionApprovals(), g.permissionRevoke(), g.permissionExplain())
 }
 
 // permissionList returns the command that lists pending requests, of all sessions or of one.
 func (g permissionCommands) permissionList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn permission list\n  cairn permission list ses_… --json",
@@ -44,30 +35,25 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(asks)
-			}
-			if len(asks) == 0 {
-				g.inv.Err.Printf("No permission requests are pending.\n")
-			}
-			// Each request: its id, which the reply needs, then what is asked and the details.
-			for _, ask := range asks {
-				g.inv.Out.Printf(
-					"%s  %s  %s\n",
-					g.inv.Out.PaintText(terminal.Bold, string(ask.ID)),
-					ask.SessionID,
-					g.inv.Out.PaintText(terminal.Dim, terminal.FormatAge(ask.Time)),
-				)
-				g.inv.Out.Printf("  %s\n", describe.AskTitle(ask))
-				for _, l := range describe.AskDetails(ask) {
-					g.inv.Out.Printf("    %s\n", l)
-				}
-			}
-			return nil
+			return cli.PrintResult(g.inv, asks, g.printAsks)
 		}),
+	})
+}
+
+// printAsks prints each request: its id, which the reply needs, then what is asked and the details.
+func (g permissionCommands) printAsks(asks []session.PendingAsk) {
+	out := g.inv.Out
+	if len(asks) == 0 {
+		g.inv.Err.Printf("No permission requests are pending.\n")
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	for _, ask := range asks {
+		age := out.PaintText(terminal.Dim, terminal.FormatAge(ask.Time))
+		out.Printf("%s  %s  %s\n", out.PaintText(terminal.Bold, string(ask.ID)), ask.SessionID, age)
+		out.Printf("  %s\n", describe.AskTitle(ask))
+		for _, l := range describe.AskDetails(ask) {
+			out.Printf("    %s\n", l)
+		}
+	}
 }
 
 // listAsks returns the pending permission requests of the named session, or of all sessions.
@@ -76,14 +62,12 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 	if err != nil {
 		return nil, err
 	}
-	asks, err := c.Asks(ctx, id)
-	return append([]session.PendingAsk{}, asks...), err
+	return c.Asks(ctx, id)
 }
 
 // permissionReply returns the command that answers a request. It checks the combination of the flags first, then finds
 // the request by its id or the beginning of it.
 func (g permissionCommands) permissionReply() *cobra.Command {
-	var asJSON bool
 	var lifetime string
 	var patterns []string
 	cmd := &cobra.Command{
@@ -134,19 +118,13 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
-					return err
-				}
 				how := string(r.Reply)
 				if r.Reply == session.ReplyAlways {
 					how = describe.DescribeLifetime(r.Lifetime)
 				}
-				g.inv.ReportChange(
-					asJSON,
-					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
-					"answered "+how+": "+describe.AskSummary(ask),
-				)
-				return nil
+				err = c.Reply(ctx, ask.SessionID, ask.ID, r)
+				change := cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply}
+				return g.inv.FinishChange(err, change, "answered "+how+": "+describe.AskSummary(ask))
 			})
 		}),
 	}
@@ -157,13 +135,12 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
 	answers := cli.FixedCompletions("once", "always", "reject")
 	cmd.ValidArgsFunction = cli.CompleteInOrder(g.inv.CompleteFirst(cmd), answers)
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // permissionApprovals returns the command that lists saved permissions.
 func (g permissionCommands) permissionApprovals() *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List the saved permissions of this project", Args: cobra.NoArgs,
 		Example: "  cairn permission approvals --all",
@@ -172,35 +149,31 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(append([]api.Approval{}, list...))
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No permissions are saved.\n")
-				return nil
-			}
-			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE")
-			for _, p := range list {
-				// An approval of a command that is wider than what cairn offers still holds: mark it.
-				note := ""
-				if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
-					note = "wide: no longer offered"
-				}
-				// An approval for a session names the session.
-				lifetime := string(p.Lifetime)
-				if p.Lifetime == session.LifetimeSession {
-					lifetime = p.Holder
-				}
-				action, resource := terminal.FirstLine(p.Action, 40), terminal.FirstLine(p.Resource, 80)
-				t.AddRow(p.ID, action, resource, lifetime, terminal.FormatAge(p.Time), note)
-			}
-			t.Print()
-			return nil
+			return cli.List[api.Approval]{
+				Head:  []string{"ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE"},
+				Row:   formatApproval,
+				Empty: "No permissions are saved.",
+			}.Print(g.inv, list)
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all projects")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
+}
+
+// formatApproval returns the row of a saved permission.
+func formatApproval(p api.Approval) []string {
+	// An approval of a command that is wider than what cairn offers still holds: mark it.
+	note := ""
+	if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
+		note = "wide: no longer offered"
+	}
+	// An approval for a session names the session.
+	lifetime := string(p.Lifetime)
+	if p.Lifetime == session.LifetimeSession {
+		lifetime = p.Holder
+	}
+	action, resource := terminal.FirstLine(p.Action, 40), terminal.FirstLine(p.Resource, 80)
+	return []string{p.ID, action, resource, lifetime, terminal.FormatAge(p.Time), note}
 }
 
 // listApprovals returns the saved permissions of this project, or of all projects.
@@ -216,8 +189,7 @@ func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval
 }
 
 func (g permissionCommands) permissionRevoke() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "revoke APPROVAL…", Short: "Revoke saved permissions", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn permission revoke psv_…",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -225,11 +197,9 @@ func (g permissionCommands) permissionRevoke() *cobra.Command {
 				if err := c.Revoke(ctx, id); err != nil {
 					return cli.AddNotFoundHint(err, "cairn permission approvals shows the saved permissions")
 				}
-				g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
+				g.inv.ReportChange(cli.Change{ApprovalID: id}, "")
 			}
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -82,8 +82,7 @@ func sessionArgument(args []string) (name string, rest []string) {
 
 // sessionPin returns the command that pins a text to a session.
 func (g pinCommands) sessionPin() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "pin [SESSION] TEXT… | -", Short: "Pin a text: the model keeps it however long the session gets",
 		Long: "Pin a text to a session: it becomes part of the system context with the next turn, is never\n" +
 			"summarised, and stays until cairn session unpin removes it.",
@@ -102,52 +101,35 @@ func (g pinCommands) sessionPin() *cobra.Command {
 			// Add the text under the next number, and report the number.
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 				n, err := addPin(ctx, c, s.ID, text)
-				if err != nil {
-					return err
-				}
 				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(n)}
 				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", n)
-				g.inv.ReportChange(asJSON, change, text)
-				return nil
+				return g.inv.FinishChange(err, change, text)
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g pinCommands) sessionPins() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "pins [SESSION]", Short: "List the pinned texts of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session pins last",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
 			pins, err := listPins(ctx, c, s.ID)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case asJSON:
-				return g.inv.PrintJSON(pins)
-			case len(pins) == 0:
-				g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
-				return nil
 			}
-			t := g.inv.NewTable("#", "TEXT")
-			for _, p := range pins {
-				t.AddRow(strconv.Itoa(p.Number), terminal.FirstLine(p.Text, 75))
-			}
-			t.Print()
-			return nil
+			return cli.List[Pin]{
+				Head:  []string{"#", "TEXT"},
+				Row:   func(p Pin) []string { return []string{strconv.Itoa(p.Number), terminal.FirstLine(p.Text, 75)} },
+				Empty: fmt.Sprintf("No texts are pinned to %s.", s.ID),
+			}.Print(g.inv, pins)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // sessionUnpin returns the command that removes a pinned text by its number.
 func (g pinCommands) sessionUnpin() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "unpin [SESSION] NUMBER", Short: "Remove a pinned text", Args: cobra.RangeArgs(1, 2),
 		Example: "  cairn session unpin 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -168,16 +150,11 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 						continue
 					}
 					err := api.Contexts{Client: c}.RemoveEntry(ctx, s.ID, pinKey(n))
-					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
-					}
-					return err
+					return g.inv.FinishChange(err, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
 				}
 				return cli.AddNotFoundHint(session.NotFound("pinned text", rest[0]),
 					"cairn session pins shows the pinned texts with their numbers")
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

@@ -16,18 +16,15 @@ import (
 type questionCommands struct{ inv *cli.Invocation }
 
 func (g questionCommands) questionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "question", Short: "Answer questions of the model",
 		Long: "A question of the model waits for an answer, which can come from any terminal, also after a restart of\n" +
 			"cairn.",
-	}
-	cmd.AddCommand(g.questionList(), g.questionAnswer(), g.questionDismiss())
-	return cli.GroupCommand(cmd)
+	}, g.questionList(), g.questionAnswer(), g.questionDismiss())
 }
 
 func (g questionCommands) questionList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending questions", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn question list\n  cairn question list ses_… --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -35,28 +32,22 @@ func (g questionCommands) questionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(list)
-			}
-			if len(list) == 0 {
-				g.inv.Err.Printf("No questions are pending.\n")
-			}
-			for _, q := range list {
-				g.printQuestion(q)
-			}
-			return nil
+			return cli.PrintResult(g.inv, list, g.printQuestions)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
-func (g questionCommands) printQuestion(q session.QuestionAsked) {
-	g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(terminal.Bold, string(q.ID)), q.SessionID)
-	for _, one := range q.Questions {
-		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(terminal.ReplaceControls(one.Question), "\n", "\n  "))
-		for i, l := range describe.OptionLines(one) {
-			g.inv.Out.Printf("    %d %s\n", i+1, l)
+func (g questionCommands) printQuestions(list []session.QuestionAsked) {
+	if len(list) == 0 {
+		g.inv.Err.Printf("No questions are pending.\n")
+	}
+	for _, q := range list {
+		g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(terminal.Bold, string(q.ID)), q.SessionID)
+		for _, one := range q.Questions {
+			g.inv.Out.Printf("  %s\n", strings.ReplaceAll(terminal.ReplaceControls(one.Question), "\n", "\n  "))
+			for i, l := range describe.OptionLines(one) {
+				g.inv.Out.Printf("    %d %s\n", i+1, l)
+			}
 		}
 	}
 }
@@ -71,13 +62,11 @@ func (g questionCommands) listQuestions(
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Questions().List(ctx, id)
-	return append([]session.QuestionAsked{}, list...), err
+	return c.Questions().List(ctx, id)
 }
 
 func (g questionCommands) questionAnswer() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "answer QUESTION ANSWER…", Short: "Answer a question", Args: cobra.MinimumNArgs(2),
 		Long: "Give one ANSWER for each question of the group: the number or label of an option, several separated by\n" +
 			"commas if several may be chosen, or your own words. \"\" leaves a question unanswered.",
@@ -91,15 +80,11 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
-				return err
-			}
-			g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
-			return nil
+			err = c.Questions().Answer(ctx, q.SessionID, q.ID, answers)
+			change := cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}
+			return g.inv.FinishChange(err, change, "answered")
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // parseAnswers returns the answers to each question of a group. There must be one word for each question.
@@ -123,8 +108,7 @@ func parseAnswers(qs []session.Question, words []string) ([][]string, error) {
 }
 
 func (g questionCommands) questionDismiss() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "dismiss QUESTION", Short: "Dismiss a question and stop the session's work", Args: cobra.ExactArgs(1),
 		Example: "  cairn question dismiss que_…",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
@@ -132,19 +116,11 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
-				return err
-			}
-			g.inv.ReportChange(
-				asJSON,
-				cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject},
-				"dismissed",
-			)
-			return nil
+			err = c.Questions().Reject(ctx, q.SessionID, q.ID)
+			change := cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}
+			return g.inv.FinishChange(err, change, "dismissed")
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // findQuestion returns the pending question with the id, or with the beginning of an id.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
@@ -12,18 +13,13 @@ import (
 
 // salvageCommand returns the command that copies the readable part of a damaged store.
 func (g storeCommands) salvageCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "salvage DIR", Short: "Copy what can be read of a damaged store into a new home", Args: cobra.ExactArgs(1),
 		Long: "Copy the readable part of the store into the new directory DIR without changing the store. Each session\n" +
 			"keeps its events up to the first one that is lost. Exit with 1 if anything was lost. To look at the\n" +
 			"result, set CAIRN_HOME=DIR; to use it, replace the old data directory by DIR/data.",
 		Example: "  cairn salvage ~/salvaged\n  CAIRN_HOME=~/salvaged cairn session list --all",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions("")
-			if err != nil {
-				return err
-			}
+		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, args []string) error {
 			dir, err := g.inv.ResolvePath(args[0])
 			if err != nil {
 				return err
@@ -33,19 +29,13 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = g.inv.PrintJSON(s)
-			} else {
-				g.showSalvage(s)
-			}
+			err = cli.PrintResult(g.inv, s, g.showSalvage)
 			if err == nil && !s.IsComplete() {
 				err = &cli.ExitError{Code: cli.ExitFailure}
 			}
 			return err
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g storeCommands) showSalvage(s *check.Salvage) {

@@ -18,7 +18,6 @@ type serveCommand struct{ inv *cli.Invocation }
 // of the configuration.
 func (g serveCommand) serveCommand() *cobra.Command {
 	var o client.ServeOptions
-	var asJSON bool
 	var dir, word string
 	var sandbox session.SandboxMode
 	var port int
@@ -55,8 +54,8 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			// Keys are checked while the server starts, because a keyring may be slow.
 			tell := g.inv.CheckKeys(ctx)
 			err = g.inv.Host.Serve(ctx, o, func(l client.Listening) {
-				g.printListening(l, asJSON)
-				if o.Background && !asJSON {
+				g.printListening(l)
+				if o.Background && !g.inv.JSON {
 					g.inv.Err.Printf("process %d ends when it is idle; stop it with: kill %d; its log: %s\n", l.PID, l.PID, l.Log)
 				}
 				tell("")
@@ -86,8 +85,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 		StringSliceVar(&o.Origins, "cors", nil, "accept requests of web pages from this `ORIGIN`; can be repeated")
 	cli.AddSandboxFlag(cmd, &sandbox, "confine the commands of sessions that begin here")
 	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // backgroundArguments are the flags that a background server gets from this command line.
@@ -109,8 +107,8 @@ func backgroundArguments(fs *pflag.FlagSet) (args []string) {
 }
 
 // printListening prints the address of the server. Programs wait for this line, so it begins as OpenCode's does.
-func (g serveCommand) printListening(l client.Listening, asJSON bool) {
-	if asJSON {
+func (g serveCommand) printListening(l client.Listening) {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(l)
 		return
 	}

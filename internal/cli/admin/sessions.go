@@ -20,22 +20,20 @@ import (
 type sessionCommands struct{ inv *cli.Invocation }
 
 func (g sessionCommands) sessionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
+	return cli.GroupCommand(&cobra.Command{
 		Use: "session", Short: "List, show, rename, archive, compact, fork and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
-	}
-	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
-	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
+	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
 		summaryCommands(g).sessionSummary(), g.sessionArchive(), g.sessionDelete(),
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())
-	return cli.GroupCommand(cmd)
 }
 
 // sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits
 // and formats.
 func (g sessionCommands) sessionList() *cobra.Command {
-	var asJSON, all, archived bool
+	var all, archived bool
 	var limit int
 	var search, format string
 	cmd := &cobra.Command{
@@ -62,7 +60,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					return err
 				}
 				switch {
-				case asJSON:
+				case g.inv.JSON:
 					return g.inv.PrintJSON(addWindowShares(ctx, c, list))
 				case format == "json":
 					return g.printOpenCodeSessionJSON(list)
@@ -79,7 +77,6 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			})
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
 	cmd.Flags().BoolVar(&archived, "archived", false, "include archived sessions")
 	most := 50
@@ -96,12 +93,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 		StringVar(&format, "format", "table", "print as `FORMAT`: table, or json in the format of OpenCode's list")
 	_ = cmd.RegisterFlagCompletionFunc("format", cli.FixedCompletions("table", "json")) // the flag exists
 	cmd.Flags().StringVar(&search, "search", "", "list only sessions with this `TEXT` in the title")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 func (g sessionCommands) sessionChildren() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "children [SESSION]", Short: "List the sessions of the tasks of a session, newest first",
 		Args: cobra.MaximumNArgs(1), Example: "  cairn session children\n  cairn session children last --json",
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
@@ -109,7 +105,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON:
+			case g.inv.JSON:
 				return g.inv.PrintJSON(addWindowShares(ctx, c, list))
 			case len(list) == 0:
 				g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
@@ -122,9 +118,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 			g.listSessions(list, states, false)
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // describeStates returns the states of the sessions that are not idle.
@@ -186,7 +180,7 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 
 // sessionShow returns the command that prints the messages of a session.
 func (g sessionCommands) sessionShow() *cobra.Command {
-	var asJSON, thinking, full, tree bool
+	var thinking, full, tree bool
 	cmd := &cobra.Command{
 		Use: "show [SESSION]", Short: "Show the messages of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session show\n  cairn session show ses_… --full\n  cairn session show last --json",
@@ -197,13 +191,13 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			}
 			// The tree is another output, which needs no messages.
 			if tree {
-				return forkCommands(g).showFamily(ctx, c, s, asJSON)
+				return forkCommands(g).showFamily(ctx, c, s)
 			}
 			ms, err := readMessages(ctx, c, s.ID)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(struct {
 					Info     *session.Session  `json:"info"`
 					Messages []session.Message `json:"messages"`
@@ -222,11 +216,10 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&thinking, "thinking", false, "show the model's reasoning")
 	cmd.Flags().BoolVar(&full, "full", false, "show the results of tools")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show what cairn session tree shows instead")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // listedSession is a session with the share of its model's window that its next request takes, in percent.
@@ -271,27 +264,21 @@ func readMessages(ctx context.Context, c *api.Client, id session.ID) ([]session.
 }
 
 func (g sessionCommands) sessionRename() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "rename SESSION TITLE…", Short: "Change the title of a session", Args: cobra.MinimumNArgs(2),
 		Example: `  cairn session rename last "The parser"`,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				if err := c.Rename(ctx, s.ID, strings.Join(args[1:], " ")); err != nil {
-					return err
-				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
-				return nil
+				err := c.Rename(ctx, s.ID, strings.Join(args[1:], " "))
+				return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // sessionDelete returns the command that deletes sessions, one after the other; the first failure ends it.
 func (g sessionCommands) sessionDelete() *cobra.Command {
-	var asJSON, yes bool
+	var yes bool
 	cmd := &cobra.Command{
 		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats",
 		Args: cobra.MinimumNArgs(1),
@@ -307,20 +294,15 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if err != nil {
 						return err
 					}
+					what := fmt.Sprintf("%s %s", s.ID, describe.SessionTitle(s))
 					if !yes && name != string(s.ID) {
-						if err := g.inv.Confirm(ctx, asJSON,
-							cli.Confirmation{
-								What: fmt.Sprintf("delete %s %s permanently", s.ID, describe.SessionTitle(s)),
-								Hint: "Use --yes, or name the session by its full id.",
-							}); err != nil {
+						hint := "Use --yes, or name the session by its full id."
+						q := cli.Confirmation{What: "delete " + what + " permanently", Hint: hint}
+						if err := g.inv.Confirm(ctx, q); err != nil {
 							return err
 						}
 					}
-					if err := c.Delete(ctx, s.ID); err != nil {
-						return err
-					}
-					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, describe.SessionTitle(s)))
-					return nil
+					return g.inv.FinishChange(c.Delete(ctx, s.ID), cli.Change{SessionID: s.ID}, "deleted "+what)
 				})
 				if err != nil {
 					return err
@@ -329,9 +311,8 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete without asking for confirmation")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // findToDelete finds the session to delete. A damaged session cannot be read, so its complete id is enough.

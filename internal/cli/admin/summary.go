@@ -13,7 +13,6 @@ import (
 type summaryCommands struct{ inv *cli.Invocation }
 
 func (g summaryCommands) sessionSummary() *cobra.Command {
-	var asJSON bool
 	var text string
 	cmd := &cobra.Command{
 		Use: "summary [SESSION]", Short: "Show what was done in a session, in a few sentences", Args: cobra.MaximumNArgs(1),
@@ -26,24 +25,20 @@ func (g summaryCommands) sessionSummary() *cobra.Command {
 	cmd.RunE = g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
 		if cmd.Flags().Changed("set") {
 			err := api.Summaries{Client: c}.SetText(ctx, s.ID, text)
-			if err == nil {
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
-			}
-			return err
+			return g.inv.FinishChange(err, cli.Change{SessionID: s.ID}, "")
 		}
-		return g.showSummary(ctx, c, s.ID, asJSON)
+		return g.showSummary(ctx, c, s.ID)
 	})
 	cmd.Flags().StringVar(&text, "set", "", "replace the summary by `TEXT`; an empty text removes it")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
-func (g summaryCommands) showSummary(ctx context.Context, c *api.Client, id session.ID, asJSON bool) error {
+func (g summaryCommands) showSummary(ctx context.Context, c *api.Client, id session.ID) error {
 	sum, err := api.Summaries{Client: c}.UpdateSummary(ctx, id)
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
+	case g.inv.JSON:
 		return g.inv.PrintJSON(sum)
 	case sum == nil:
 		g.inv.Err.Printf("Nothing was done in %s yet.\n", id)

@@ -11,17 +11,14 @@ import (
 type versionCommand struct{ inv *cli.Invocation }
 
 func (g versionCommand) versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "version", Short: "Show the version", Args: cobra.NoArgs, Example: "  cairn version --json",
 		RunE: g.inv.Action(func(context.Context, []string) error {
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(cli.ReadBuildInfo())
 			}
 			g.inv.Out.Printf("cairn %s\n", cli.ReadBuildInfo())
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

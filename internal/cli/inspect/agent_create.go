@@ -27,7 +27,7 @@ type agentSpec struct {
 	path, allowed                           string // OpenCode's: where to, and all that it may do
 	restricted                              bool   // allowed was said
 	steps                                   int
-	global, asJSON                          bool
+	global                                  bool
 }
 
 // agentCreateCommand returns the command that creates an agent; createAgent does the work.
@@ -71,8 +71,7 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 	fs.StringVar(&n.allowed, "tools", "", "")
 	cli.HideFlags(fs, "tools") // OpenCode's older name
 	cmd.MarkFlagsMutuallyExclusive("path", "global")
-	cli.AddJSONFlag(cmd, &n.asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // grantable are the permissions that OpenCode's --permissions knows; those that it does not name are denied.
@@ -167,7 +166,7 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 	} else if err != nil {
 		return fmt.Errorf("write the agent: %w", err)
 	}
-	g.inv.ReportChange(n.asJSON, cli.Change{File: path}, fmt.Sprintf("Created the agent %s in %s.", name, path))
+	g.inv.ReportChange(cli.Change{File: path}, fmt.Sprintf("Created the agent %s in %s.", name, path))
 	return nil
 }
 

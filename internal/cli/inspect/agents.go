@@ -20,9 +20,10 @@ import (
 type agentCommands struct{ inv *cli.Invocation }
 
 func (g agentCommands) agentCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "agent", Short: "List, show and create agents"}
-	cmd.AddCommand(g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand())
-	return cli.GroupCommand(cmd)
+	return cli.GroupCommand(
+		&cobra.Command{Use: "agent", Short: "List, show and create agents"},
+		g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand(),
+	)
 }
 
 // withAgents runs f with the agents of this directory.
@@ -37,15 +38,15 @@ func (g agentCommands) withAgents(ctx context.Context, f func([]session.Agent) e
 }
 
 func (g agentCommands) agentListCommand() *cobra.Command {
-	var all, asJSON bool
+	var all bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the agents of this directory, the default first", Args: cobra.NoArgs,
 		Example: "  cairn agent list\n  cairn agent list --all",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
 				agents = slices.DeleteFunc(agents, func(x session.Agent) bool { return x.Hidden && !all })
-				if asJSON {
-					return g.inv.PrintJSON(append([]session.Agent{}, agents...))
+				if g.inv.JSON {
+					return g.inv.PrintJSON(agents)
 				}
 				t := g.inv.NewTable("AGENT", "MODE", "MODEL", "TURNS", "WHAT FOR")
 				for _, x := range agents {
@@ -62,8 +63,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include agents that only cairn calls")
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // noteLeftOut names files and values of agents that are left out.
@@ -98,8 +98,7 @@ func turnsOf(x session.Agent) string {
 }
 
 func (g agentCommands) agentShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "show NAME", Short: "Show an agent: its rules and its prompt", Args: cobra.ExactArgs(1),
 		Example: "  cairn agent show plan",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -113,16 +112,10 @@ func (g agentCommands) agentShowCommand() *cobra.Command {
 					)
 				}
 				shown := shownAgent{agents[i], g.untrustedRules(ctx, args[0])}
-				if asJSON {
-					return g.inv.PrintJSON(shown)
-				}
-				g.showAgent(shown)
-				return nil
+				return cli.PrintResult(g.inv, shown, g.showAgent)
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func agentNames(agents []session.Agent) []string {

@@ -14,40 +14,29 @@ import (
 type promptCommands struct{ inv *cli.Invocation }
 
 func (g promptCommands) commandCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "command", Short: "List the commands of this directory",
 		Long: "A command is a prompt with a name. cairn run --command NAME ARGUMENTS runs it, with the arguments in\n" +
 			"place of $1, $2 and $ARGUMENTS. Commands are built in, Markdown files in .cairn/command, or part of the\n" +
 			"configuration. A project's commands that run programs need trust.",
-	}
-	cmd.AddCommand(g.commandList())
-	return cli.GroupCommand(cmd)
+	}, g.commandList())
 }
 
 func (g promptCommands) commandList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the commands", Args: cobra.NoArgs, Example: "  cairn command list",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			list, err := c.Commands(ctx)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
-			}
-			t := g.inv.NewTable("COMMAND", "FROM", "FOR")
-			for _, c := range list.Data {
-				t.AddRow(
-					terminal.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
-					c.Source,
-					terminal.FirstLine(c.Description, 80),
-				)
-			}
-			t.Print()
-			return nil
+			return cli.List[api.Command]{
+				Head: []string{"COMMAND", "FROM", "FOR"},
+				Row: func(c api.Command) []string {
+					usage := strings.Join(append([]string{c.Name}, c.Hints...), " ")
+					return []string{terminal.FirstLine(usage, 50), c.Source, terminal.FirstLine(c.Description, 80)}
+				},
+			}.Print(g.inv, list.Data)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }

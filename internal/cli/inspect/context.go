@@ -23,7 +23,7 @@ type contextCommands struct{ inv *cli.Invocation }
 // contextCommand returns the command that shows the next request of a session. The server builds the request and sends
 // nothing.
 func (g contextCommands) contextCommand() *cobra.Command {
-	var asJSON, full bool
+	var full bool
 	cmd := &cobra.Command{
 		Use: "context [SESSION]", Short: "Show the next request of a session by its sources",
 		Long: "Show the request that the session's next turn would send, by its sources: tokens, bytes,\n" +
@@ -41,17 +41,12 @@ func (g contextCommands) contextCommand() *cobra.Command {
 			if err := g.maskSecrets(ctx, r.Request); err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(r)
-			}
-			g.printRequest(s, r)
-			return nil
+			return cli.PrintResult(g.inv, r, func(r api.ContextRequest) { g.printRequest(s, r) })
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&full, "full", false, "print the texts of the request, without secrets")
 	cmd.AddCommand(g.explainCommand())
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // maskSecrets removes the secrets that this computer stores from the texts.
@@ -174,8 +169,7 @@ func (g contextCommands) printTexts(t *api.ContextText) {
 }
 
 func (g contextCommands) explainCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "explain FILE", Short: "Show whether a file is in the model's context here, and why",
 		Args:    cobra.ExactArgs(1),
 		Example: "  cairn context explain AGENTS.md\n  cairn context explain ~/.claude/CLAUDE.md",
@@ -190,16 +184,10 @@ func (g contextCommands) explainCommand() *cobra.Command {
 					return err
 				}
 				g.addNested(ctx, c, &v)
-				if asJSON {
-					return g.inv.PrintJSON(v)
-				}
-				g.printVerdict(v)
-				return nil
+				return cli.PrintResult(g.inv, v, g.printVerdict)
 			})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // addNested changes the verdict about a file below the directory if the newest session here has discovered it.

@@ -44,13 +44,12 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 	cmd.Flags().Int64Var(&f.after, "after", -1, "print only events after this `NUMBER`")
 	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow, print the events of all sessions")
 	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow, include text that is still being streamed")
-	cli.AddJSONFlag(cmd, &f.json)
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 type eventFlags struct {
-	follow, all, live, json bool
-	after                   int64
+	follow, all, live bool
+	after             int64
 }
 
 // runEvents prints the events of a session, or of all with f.all. With f.follow it connects again after a lost
@@ -132,7 +131,7 @@ func (g eventCommands) showTail(ctx context.Context, c *api.Client, f *eventFlag
 			}
 			g.showEvent(u.Event, f)
 		case u.Fragment != nil && f.live:
-			g.showFragment(u.Fragment, f)
+			g.showFragment(u.Fragment)
 		}
 		if g.inv.Out.Err != nil {
 			return g.inv.Out.Err
@@ -142,7 +141,7 @@ func (g eventCommands) showTail(ctx context.Context, c *api.Client, f *eventFlag
 }
 
 func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
-	if f.json {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(e)
 		return
 	}
@@ -160,8 +159,8 @@ func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
 	)
 }
 
-func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {
-	if flags.json {
+func (g eventCommands) showFragment(f *session.Fragment) {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(f)
 		return
 	}

@@ -21,8 +21,7 @@ import (
 // modelsShow returns the command that shows a model. It works for models that cannot be used, and even if cairn cannot
 // start here, since the catalog is built in.
 func (g modelCommands) modelsShow() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show the details of a model", Args: cobra.ExactArgs(1),
 		Long: "Print the details of a model. If the model cannot be used here, print what is missing. With a variant,\n" +
 			"print the options that the variant sends.",
@@ -47,7 +46,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			}
 			defer tell(m.ProviderID)
 			// Print the model, the options of its variant, and what is dropped or missing.
-			if asJSON {
+			if g.inv.JSON {
 				return g.inv.PrintJSON(m)
 			}
 			g.showModel(m.Model)
@@ -62,9 +61,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // asText is a value as JSON on one line.

@@ -20,7 +20,7 @@ type modelCommands struct{ inv *cli.Invocation }
 
 // modelsCommand returns the command that lists models: the usable ones, or with --all each known one.
 func (g modelCommands) modelsCommand() *cobra.Command {
-	var asJSON, everything, refresh, verbose bool
+	var everything, refresh, verbose bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
 		Long: "List the models that run --model accepts: those whose provider has a key, and those that need no key. The\n" +
@@ -36,7 +36,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 				}
 			}
 			if everything {
-				return g.printKnownModels(ctx, cli.FirstArg(args, ""), asJSON)
+				return g.printKnownModels(ctx, cli.FirstArg(args, ""))
 			}
 			// Ask the server for the usable models. Notes about keys come after the list.
 			tell := g.inv.CheckKeys(ctx)
@@ -51,7 +51,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON:
+			case g.inv.JSON:
 				return g.inv.PrintJSON(models)
 			case verbose:
 				return g.inv.WithClient(
@@ -71,17 +71,16 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&everything, "all", false, "list the models of all providers, also those that need a key")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "fetch the current list from models.dev first")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all details in OpenCode's format: each name, then JSON")
 	cmd.MarkFlagsMutuallyExclusive("all", "verbose")
 	cmd.AddCommand(g.modelsShow())
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // printKnownModels prints the models of a provider, or of all for "", and what each needs to be used.
-func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON bool) error {
+func (g modelCommands) printKnownModels(ctx context.Context, id string) error {
 	// Ask the host, without a server: a model that cannot be used is not in its list.
 	o, err := g.inv.HostOptions("")
 	if err != nil {
@@ -94,25 +93,22 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON b
 	// Keep those of the provider; suggest a similar name if there are none.
 	ids := providersOf(all)
 	all = slices.DeleteFunc(all, func(m client.KnownModel) bool { return id != "" && m.ProviderID != id })
-	switch {
-	case len(all) == 0:
+	if len(all) == 0 {
 		near := spelling.FindNearest(id, ids, 3)
 		return cli.NewExitError(cli.ExitUsage, session.NotFound("provider", id, near...), "cairn models --all lists all")
-	case asJSON:
-		return g.inv.PrintJSON(all)
 	}
-	// A table with the first thing that each model needs.
-	t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS")
-	for _, m := range all {
-		in, out := formatPrices(m.Model)
-		needs := "-"
-		if len(m.Missing) > 0 {
-			needs = terminal.FirstLine(m.Missing[0], 200)
-		}
-		t.AddRow(terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs)
-	}
-	t.Print()
-	return nil
+	// The table has the first thing that each model needs.
+	return cli.List[client.KnownModel]{
+		Head: []string{"MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS"},
+		Row: func(m client.KnownModel) []string {
+			in, out := formatPrices(m.Model)
+			needs := "-"
+			if len(m.Missing) > 0 {
+				needs = terminal.FirstLine(m.Missing[0], 200)
+			}
+			return []string{terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs}
+		},
+	}.Print(g.inv, all)
 }
 
 func (g modelCommands) refreshModels(ctx context.Context) error {

@@ -10,19 +10,16 @@ import (
 )
 
 func (g promptCommands) skillCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.GroupCommand(&cobra.Command{
 		Use: "skill", Short: "List the skills of this directory",
 		Long: "A skill is a folder with a SKILL.md: instructions for one kind of task, which an agent loads for such a\n" +
 			"task. Skills are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in " +
 			"your home.",
-	}
-	cmd.AddCommand(g.skillList())
-	return cli.GroupCommand(cmd)
+	}, g.skillList())
 }
 
 func (g promptCommands) skillList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the skills, and the problems of invalid ones", Args: cobra.NoArgs,
 		Example: "  cairn skill list --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
@@ -30,15 +27,9 @@ func (g promptCommands) skillList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
-			}
-			g.printSkills(list.Data)
-			return nil
+			return cli.PrintResult(g.inv, list.Data, g.printSkills)
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func (g promptCommands) printSkills(list []api.Skill) {

@@ -17,7 +17,6 @@ type statsCommand struct{ inv *cli.Invocation }
 
 // statsCommand returns the command that shows token usage and costs.
 func (g statsCommand) statsCommand() *cobra.Command {
-	var asJSON bool
 	var days int
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show token usage and costs", Args: cobra.NoArgs,
@@ -37,17 +36,12 @@ func (g statsCommand) statsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return g.inv.PrintJSON(s)
-				}
-				g.showStats(s)
-				return nil
+				return cli.PrintResult(g.inv, s, g.showStats)
 			})
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().IntVar(&days, "days", 0, "include only the last `N` days, including today; 0 means all")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // showStats prints the sum, then a table by model and one by day.

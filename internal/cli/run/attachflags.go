@@ -46,7 +46,7 @@ func (g attachCommand) addFlags(cmd *cobra.Command, f *attachFlags) {
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.mini, "mini", false, "")
 	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of new sessions, and refuse others")
-	cli.AddJSONFlag(cmd, &f.asJSON)
+	fs.BoolVar(&f.asJSON, "json", false, "")
 	cli.HideFlags(fs, "fork", "mini", "json") // OpenCode's; the first and the last are refused
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }

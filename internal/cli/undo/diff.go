@@ -14,9 +14,9 @@ import (
 
 // diffFlags are the flags of `cairn diff`.
 type diffFlags struct {
-	stat, json bool
-	turn       int
-	against    string
+	stat    bool
+	turn    int
+	against string
 }
 
 // diffCommand returns the command that shows what a session changed in files.
@@ -60,12 +60,11 @@ func (g commands) diffCommand() *cobra.Command {
 			return g.printDiff(diff, f) // the store is closed while a person reads
 		}),
 	}
-	cli.AddJSONFlag(cmd, &f.json)
 	cmd.Flags().BoolVar(&f.stat, "stat", false, "list the files with the numbers of lines")
 	cmd.Flags().IntVar(&f.turn, "turn", 0, "only what the answers to prompt `N` changed: 1 is the first, -1 the newest")
 	cmd.Flags().StringVar(&f.against, "against", "", "what differs from the files of this `SESSION`")
 	_ = cmd.RegisterFlagCompletionFunc("against", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // printDiff prints the files of a diff, and on standard error what is not known.
@@ -84,14 +83,14 @@ func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 		}
 	}()
 	switch {
-	case f.json:
+	case g.inv.JSON:
 		// With --stat, JSON has no patches.
 		if f.stat {
 			for i := range files {
 				files[i].Patch = ""
 			}
 		}
-		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...)) // [], not null, without files
+		return g.inv.PrintJSON(files)
 	case len(files) == 0:
 		known := ""
 		if len(d.Unknown) > 0 {

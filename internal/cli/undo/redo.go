@@ -15,7 +15,7 @@ import (
 
 // redoCommand returns the command that brings back what undo took. It makes the revert one step smaller.
 func (g commands) redoCommand() *cobra.Command {
-	var asJSON, filesOnly bool
+	var filesOnly bool
 	cmd := &cobra.Command{
 		Use: "redo [SESSION]", Short: "Bring back the next prompt that was taken back, with its files",
 		Long: "Bring back the next prompt that cairn undo or cairn revert took back, with its answer and its files. After\n" +
@@ -28,7 +28,7 @@ func (g commands) redoCommand() *cobra.Command {
 		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
 			// The files of a revert that is final are another matter: they have no messages to bring back.
 			if filesOnly {
-				return g.recoverFiles(ctx, c, asJSON, s.ID)
+				return g.recoverFiles(ctx, c, s.ID)
 			}
 			if s.Revert == nil {
 				err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
@@ -39,16 +39,15 @@ func (g commands) redoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.reportRedo(ctx, c, asJSON, res)
+			return g.reportRedo(ctx, c, res)
 		}),
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&filesOnly, "files", false, "bring back the files of the newest revert that is final")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // recoverFiles brings back the files of the newest committed revert.
-func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, id session.ID) error {
+func (g commands) recoverFiles(ctx context.Context, c *api.Client, id session.ID) error {
 	found, err := api.Reverts{Client: c}.RecoverFiles(ctx, id)
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		err = fmt.Errorf("no final revert of the session %s has files to bring back", id)
@@ -61,7 +60,7 @@ func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, 
 		SessionID: id, OK: len(found.Kept) == 0, Restored: found.Files, Copies: found.Copies,
 		Kept: found.Kept,
 	}
-	if asJSON {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
 	}

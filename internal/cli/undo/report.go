@@ -25,21 +25,21 @@ func describeRevert(ctx context.Context, c *api.Client, id session.ID, r *sessio
 }
 
 // reportRevert prints what a staged or planned revert did, or would do.
-func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
+func (g commands) reportRevert(ctx context.Context, c *api.Client, res Result) error {
 	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
 	if err != nil {
 		return err
 	}
-	return g.printRevert(asJSON, title, res)
+	return g.printRevert(title, res)
 }
 
 // printRevert prints what a revert did, or would do; title is from describeRevert. Its error has the exit code.
-func (g commands) printRevert(asJSON bool, title string, res Result) error {
+func (g commands) printRevert(title string, res Result) error {
 	r := res.Revert
 	// Complete the result; it is a success only if every file was restored.
 	res.MessageID = r.MessageID
 	res.OK = len(r.Kept)+len(r.Unknown) == 0
-	if asJSON {
+	if g.inv.JSON {
 		for i := range r.Files {
 			r.Files[i].Undone = "" // Patch has the same lines
 		}
@@ -142,10 +142,10 @@ func (g commands) printNextSteps(res Result) {
 }
 
 // reportRedo prints what a redo brought back. Its error has the exit code.
-func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
+func (g commands) reportRedo(ctx context.Context, c *api.Client, res Result) error {
 	// Files that were kept, or whose state is unknown, make it incomplete.
 	res.OK = len(res.Kept)+len(res.Unknown) == 0
-	if asJSON {
+	if g.inv.JSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
 	}

@@ -13,9 +13,9 @@ import (
 
 // revertFlags are the flags of `cairn revert`.
 type revertFlags struct {
-	part                          string
-	preview, force, commit        bool
-	filesOnly, messagesOnly, json bool
+	part                    string
+	preview, force, commit  bool
+	filesOnly, messagesOnly bool
 }
 
 // check returns an error for flags that contradict each other or the message, "" without one.
@@ -66,7 +66,6 @@ func (g commands) revertCommand() *cobra.Command {
 		}),
 		ValidArgsFunction: g.completeArguments,
 	}
-	cli.AddJSONFlag(cmd, &f.json)
 	flags := cmd.Flags()
 	flags.StringVar(&f.part, "part", "", "take MESSAGE back from this `PART` on: a text or a call of it")
 	_ = cmd.RegisterFlagCompletionFunc("part", g.completePart) // the flag exists
@@ -75,7 +74,7 @@ func (g commands) revertCommand() *cobra.Command {
 	flags.BoolVar(&f.messagesOnly, "messages-only", false, "keep the files as they are")
 	flags.BoolVar(&f.force, "force", false, "restore files that are not as the session left them, too; keep copies")
 	flags.BoolVar(&f.commit, "commit", false, "make it final; without MESSAGE, the revert that is staged")
-	return cmd
+	return g.inv.AddJSONFlag(cmd)
 }
 
 // runRevert stages or previews the revert to the message, if there is one, commits the staged revert if f says so, and
@@ -120,7 +119,7 @@ func (g commands) runRevert(
 		if err := reverts.CommitRevert(ctx, s.ID); err != nil {
 			return err
 		}
-		return g.printRevert(f.json, title, res)
+		return g.printRevert(title, res)
 	}
-	return g.reportRevert(ctx, c, f.json, res)
+	return g.reportRevert(ctx, c, res)
 }

@@ -18,8 +18,7 @@ func NewCommands(inv *cli.Invocation) []*cobra.Command {
 }
 
 func (g commands) undoCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "undo [SESSION]", Short: "Take back the newest prompt, with the files that its answer changed",
 		Long: "Take back the newest prompt of a session, its answer, and what that changed in files. Again, it goes one\n" +
 			"prompt further. cairn redo goes forward; the next prompt makes it final. Files that are not as the\n" +
@@ -31,9 +30,7 @@ func (g commands) undoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.reportRevert(ctx, c, asJSON, Result{SessionID: s.ID, Revert: r})
+			return g.reportRevert(ctx, c, Result{SessionID: s.ID, Revert: r})
 		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
+	})
 }
