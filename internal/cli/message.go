@@ -14,28 +14,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// NewestMessages yields the messages of a session, newest first, those of a staged revert included.
-func NewestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2[session.Message, error] {
-	return func(yield func(session.Message, error) bool) {
-		q := api.MessageQuery{Limit: 200}
-		for {
-			page, err := c.Messages(ctx, id, q)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, m := range page.Data {
-				if !yield(m, nil) {
-					return
-				}
-			}
-			if q.Cursor = page.Cursor.Next; q.Cursor == "" || len(page.Data) < q.Limit {
-				return
-			}
-		}
-	}
-}
-
 // FindMessage returns the message that name stands for: an id, the beginning of one with at least minBeginning bytes,
 // or the number of a prompt. The output of a command of the user has an id of its own in V1, and stands for the
 // command. If name stands for no message or several, the error suggests ids and has the exit code for usage.
@@ -48,7 +26,7 @@ func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 	const minBeginning = 8
 	var ids []string
 	var matches []session.MessageID
-	for m, err := range NewestMessages(ctx, c, s.ID) {
+	for m, err := range c.NewestMessages(ctx, s.ID) {
 		if err != nil {
 			return "", err
 		}
@@ -80,7 +58,7 @@ func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 // that a staged revert hides count.
 func FindPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (session.MessageID, error) {
 	var prompts []session.MessageID
-	for m, err := range NewestMessages(ctx, c, s.ID) {
+	for m, err := range c.NewestMessages(ctx, s.ID) {
 		if err != nil {
 			return "", err
 		}

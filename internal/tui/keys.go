@@ -24,7 +24,7 @@ func listCommands() []command {
 		{answerLater, "alt+a", "put requests off, or show them again", postponeAsks},
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
 		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},
-		{"redo", "alt+r", "bring back what undo took", redoRevert},
+		{"redo", "alt+r", "bring back the next prompt that undo took", redoNext},
 		{"timeline", "", "choose a prompt to take back, fork from or copy", pickPrompt},
 		{"fork", "alt+k", "continue in a copy of the session", forkSession},
 		{"tree", "alt+t", "show the session's forks and subagents, and open one", pickRelative},

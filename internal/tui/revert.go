@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/redo"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
@@ -76,15 +77,31 @@ func (m *model) takeUndone() bool {
 	return m.editor.IsEmpty()
 }
 
-// redoRevert brings back what undo took.
-func redoRevert(m *model) tea.Cmd {
+// redoNext brings back the next prompt that undo took back.
+func redoNext(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, id := m.api, m.session.ID
-	return m.callAPI("redo", func(ctx context.Context) error {
-		return api.Reverts{Client: c}.ClearRevert(ctx, id)
-	}, func() tea.Cmd { return openSession(m, id) })
+	c, s := m.api, m.session
+	if s.Revert == nil {
+		m.note = "there is no undo to take back"
+		return nil
+	}
+	var step redo.Step
+	return m.callAPI("redo", func(ctx context.Context) (err error) {
+		step, err = redo.StageNext(ctx, c, s)
+		return err
+	}, func() tea.Cmd {
+		m.takeUndone()
+		m.note = "redone"
+		if step.Revert != nil {
+			m.note += "; more was taken back"
+		}
+		if n := len(step.Kept); n > 0 {
+			m.note += "; " + terminal.FormatPlural(n, "file") + " stay as they are, beginning with " + string(step.Kept[0].Path)
+		}
+		return openSession(m, s.ID)
+	})
 }
 
 // forkSession continues in a copy of the session: before the selected message, or of all of it.

@@ -144,3 +144,31 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("called %q, want the preview of an undo", called)
 	}
 }
+
+// TestRedoOneStep: redo brings back the next prompt only, as cairn redo does.
+func TestRedoOneStep(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	var changed []string
+	answerCalls(t, m, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method != http.MethodGet {
+			changed = append(changed, r.URL.Path+" "+string(body))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/message"):
+			_, _ = io.WriteString(w, `{"data": [{"id": "msg_3", "type": "user", "text": "then two", "time": {"created": 2}},
+				{"id": "msg_1", "type": "user", "text": "first one", "time": {"created": 1}}], "cursor": {}}`)
+		case strings.HasSuffix(r.URL.Path, "/revert/stage"):
+			_, _ = io.WriteString(w, `{"data": {"messageID": "msg_3", "exclusive": true}}`)
+		default:
+			_, _ = io.WriteString(w, `{"data": {}}`)
+		}
+	})
+	openPrompts(m, &session.Revert{MessageID: "msg_1", Exclusive: true, Files: []session.RevertedFile{{Path: "a.txt"}}})
+	redoNext(m)
+	want := `/api/session/ses_1/revert/stage {"messageID":"msg_3","messages":true,"before":true}`
+	if len(changed) != 1 || changed[0] != want {
+		t.Errorf("changed %q, want %s", changed, want)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -36,8 +35,8 @@ func pressEscape(m *model) tea.Cmd {
 	return nil
 }
 
-// timelinePages bounds the pages of messages that are read for the timeline.
-const timelinePages = 20
+// timelineMessages bounds the messages that are read for the timeline.
+const timelineMessages = 2000
 
 // pickPrompt shows the timeline: the prompts of the session, each a point to go back to, with what its answers changed
 // in files. What a staged undo took back is not shown.
@@ -48,14 +47,11 @@ func pickPrompt(m *model) tea.Cmd {
 	c, s := m.api, m.session
 	var newest []session.Message
 	return m.callAPI("read the prompts", func(ctx context.Context) error {
-		q := api.MessageQuery{Limit: pageSize}
-		for range timelinePages {
-			page, err := c.Messages(ctx, s.ID, q)
+		for x, err := range c.NewestMessages(ctx, s.ID) {
 			if err != nil {
 				return err
 			}
-			newest = append(newest, page.Data...)
-			if q.Cursor = page.Cursor.Next; q.Cursor == "" || len(page.Data) < q.Limit {
+			if newest = append(newest, x); len(newest) == timelineMessages {
 				break
 			}
 		}

@@ -7,15 +7,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// isPrompt reports whether the message is a prompt, or a command that the user ran.
-func isPrompt(m session.Message) bool {
-	switch m.(type) {
-	case *session.User, *session.Shell:
-		return true
-	}
-	return false
-}
-
 // describeMessage returns the beginning of a message for people; "" if it has no text, command or call.
 func describeMessage(m session.Message) string {
 	const width = 70

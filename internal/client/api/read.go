@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,6 +45,28 @@ func (c *Client) Messages(ctx context.Context, id session.ID, q MessageQuery) (P
 	}
 	out, err := get[Page[message]](ctx, c, apiPath("session", string(id), "message"), v)
 	return Page[session.Message]{Data: unwrapMessages(out.Data), Cursor: out.Cursor}, err
+}
+
+// NewestMessages yields the messages of a session, newest first, those of a staged revert included.
+func (c *Client) NewestMessages(ctx context.Context, id session.ID) iter.Seq2[session.Message, error] {
+	return func(yield func(session.Message, error) bool) {
+		q := MessageQuery{Limit: 200}
+		for {
+			page, err := c.Messages(ctx, id, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range page.Data {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if q.Cursor = page.Cursor.Next; q.Cursor == "" || len(page.Data) < q.Limit {
+				return
+			}
+		}
+	}
 }
 
 // Message returns one message.

@@ -61,7 +61,9 @@ func TestUseOfKeys(t *testing.T) {
 		Answers:   {{Code: '1', Text: "1"}, {Code: tea.KeyKp1, Text: "1"}},
 		ForDialog: {{Code: tea.KeyEnter}, {Code: tea.KeyUp}},
 		ForPrompt: {
-			{Code: '9', Text: "9"}, {Code: 'x', Text: "x"}, {Code: '1', ShiftedCode: '!', Mod: tea.ModShift, Text: "!"},
+			{Code: '9', Text: "9"},
+			{Code: 'x', Text: "x"},
+			{Code: '1', ShiftedCode: '!', Mod: tea.ModShift, Text: "!"},
 			{Code: tea.KeySpace, Text: " "},
 		},
 	} {
