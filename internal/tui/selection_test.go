@@ -162,7 +162,7 @@ func TestRedoOneStep(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/revert/stage"):
 			_, _ = io.WriteString(w, `{"data": {"messageID": "msg_3", "exclusive": true}}`)
 		default:
-			_, _ = io.WriteString(w, `{"data": {}}`)
+			_, _ = io.WriteString(w, `{"data": []}`)
 		}
 	})
 	openPrompts(m, &session.Revert{MessageID: "msg_1", Exclusive: true, Files: []session.RevertedFile{{Path: "a.txt"}}})
