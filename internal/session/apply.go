@@ -22,7 +22,7 @@ var (
 // Apply applies the event to the session's row. It reports whether anything changed.
 func (s *Session) Apply(d EventData) bool {
 	at := d.Stamp().Timestamp
-	// Settings first, then usage and jobs, prompts, edits and imports.
+	// What is created, named and archived, then usage and jobs, prompts, edits and imports.
 	switch e := d.(type) {
 	// Cases that return true leave Time.Updated as it is.
 	case *Created:
@@ -39,20 +39,6 @@ func (s *Session) Apply(d EventData) bool {
 	case *Archived:
 		s.Time.Archived = e.At
 		return true
-	case *PermissionSet:
-		s.Permission = e.Rules
-	case *BudgetSet:
-		s.Budget = e.Budget
-	case *TodosSet:
-		s.Todos = e.Todos
-	case *MetadataSet:
-		s.Metadata = e.Metadata
-	case *AgentSwitched:
-		s.Agent = e.Agent
-	case *ModelSwitched:
-		s.selectModel(e.Model)
-	case *Moved:
-		s.Location, s.Subpath = e.Location, e.Subdirectory
 	case *StepEnded:
 		s.addCost(e.Cost, e.Tokens)
 	case *StepFailed:
@@ -90,11 +76,34 @@ func (s *Session) Apply(d EventData) bool {
 		}
 		s.Changes = &Changes{}
 	default:
-		if !s.applyContext(d) && !s.applyCompaction(d) && !s.applyRevert(d) {
+		if !s.applySetting(d) && !s.applyContext(d) && !s.applyCompaction(d) && !s.applyRevert(d) {
 			return false
 		}
 	}
 	s.Time.Updated = max(s.Time.Updated, at)
+	return true
+}
+
+// applySetting applies the event if it sets what a client or the model has chosen. It reports whether it does.
+func (s *Session) applySetting(d EventData) bool {
+	switch e := d.(type) {
+	case *PermissionSet:
+		s.Permission = e.Rules
+	case *BudgetSet:
+		s.Budget = e.Budget
+	case *TodosSet:
+		s.Todos = e.Todos
+	case *MetadataSet:
+		s.Metadata = e.Metadata
+	case *AgentSwitched:
+		s.Agent = e.Agent
+	case *ModelSwitched:
+		s.selectModel(e.Model)
+	case *Moved:
+		s.Location, s.Subpath = e.Location, e.Subdirectory
+	default:
+		return false
+	}
 	return true
 }
 

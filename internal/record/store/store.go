@@ -157,7 +157,8 @@ type EventWriter interface {
 }
 
 // SessionQuery selects sessions. The fields with names are its filters: the names are those of the query of a request
-// and of a cursor, which holds them. A new filter is a field here, and a condition in sqlstore.
+// and of a cursor, which holds them. A new filter is a field here, and a condition in
+// sqlstore, a case of storetest's exam and of sqlite's plans, and a field of api.SessionQuery with its value.
 type SessionQuery struct {
 	// Search is a substring of the title, case-insensitive, taken literally.
 	Search    string            `json:"search,omitzero" query:"search"`

@@ -24,20 +24,19 @@ type sessionHandlers struct{ *dependencies }
 // model without a variant has the variant "default".
 func publicSession(s *session.Session, all allFields) session.Session {
 	c := *s
+	if !all { // the members of OpenCode's document
+		c = session.Session{
+			ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost,
+			Tokens: s.Tokens, Time: s.Time, Title: s.Title, Location: s.Location, Subpath: s.Subpath,
+		}
+		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
+	}
 	if c.Model != nil && c.Model.Variant == "" {
 		m := *c.Model
 		m.Variant = "default"
 		c.Model = &m
 	}
 	c.Revert = publicRevert(s.Revert, all)
-	if !all {
-		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
-		c.Open, c.Contract = false, ""
-		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
-		c.Fork = nil
-		c.Nested, c.Entries, c.Timezone, c.Summary = nil, nil, "", nil
-		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
-	}
 	return c
 }
 

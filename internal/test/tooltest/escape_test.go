@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
@@ -89,6 +90,23 @@ func escapeInputs(path string) map[string]tooltest.Input {
 		"edit":        {"filePath": path, "oldString": "canary", "newString": "broken"},
 		"write":       {"filePath": path, "content": "planted"},
 		"apply_patch": patchInput("*** Add File: "+path, "+planted"),
+	}
+}
+
+// TestEscapeInputs: each tool with a path among its arguments is tried with paths that lead outside. Those of a shell are
+// tried in package exec.
+func TestEscapeInputs(t *testing.T) {
+	inputs := escapeInputs("x")
+	for _, d := range tooltest.New(t).Set.Definitions() {
+		var s shape
+		if err := json.Unmarshal(d.Schema, &s); err != nil {
+			t.Fatal(err)
+		}
+		for name := range s.Properties {
+			if _, ok := inputs[d.Name]; !ok && strings.Contains(strings.ToLower(name), "path") {
+				t.Errorf("%s takes %s and has no row in escapeInputs", d.Name, name)
+			}
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
 		// Describe the section: from what the file was before it.
 		diff := unifiedDiff(from.path.Abs, was, to.after)
 		f := patchedFile{FilePath: from.path.Abs, RelativePath: to.path.Title(), Type: changeTypes[letter], Patch: diff}
-		f.Additions, f.Deletions = countLines(diff)
+		f.Additions, f.Deletions = countChangedLines(diff)
 		// A move shows the difference to the old file, and what it overwrites at its new path.
 		if to != from {
 			f.Type, f.MovePath = "move", to.path.Abs

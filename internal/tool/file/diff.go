@@ -65,7 +65,7 @@ func changedLines(diff string) string {
 	return b.String()
 }
 
-func countLines(diff string) (added, removed int) {
+func countChangedLines(diff string) (added, removed int) {
 	for line := range strings.Lines(diffBody(diff)) {
 		switch line[0] {
 		case '+':
@@ -82,7 +82,7 @@ func truncateDiff(diff string) string {
 	if len(diff) <= maxDiff {
 		return diff
 	}
-	added, removed := countLines(diff)
+	added, removed := countChangedLines(diff)
 	return truncateLines(diff, maxDiff) + fmt.Sprintf(
 		"\\ The rest of this diff is not shown; in all %d lines are added and %d removed.\n", added, removed,
 	)

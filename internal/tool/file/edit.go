@@ -51,7 +51,7 @@ type fileDiff struct {
 // formatOutput returns the result of a change of one file.
 func (c change) formatOutput() tool.Output {
 	p := c.steps[0].path
-	added, removed := countLines(c.diff)
+	added, removed := countChangedLines(c.diff)
 	diff := truncateDiff(c.diff)
 	out := tool.TextOutput(p.Title(), c.message, changeInfo{
 		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: map[string][]string{},

@@ -42,7 +42,8 @@ const (
 		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
 )
 
-// Conditions that are tested row by row. A search tests the title in an index before it reads the row: in the list's
+// Conditions that are tested row by row. They read columns only: one that reads the JSON of a row fails the whole list
+// where a row is damaged. A search tests the title in an index before it reads the row: in the list's
 // own index (titled), or in one that first collects the matching rows.
 const (
 	belowPath = `(subpath = ? OR (subpath >= ? || '/' AND subpath < ? || '0')
