@@ -164,15 +164,16 @@ func (input *turnInput) isLastStep(number int) bool {
 	return input.agent.Steps > 0 && number >= input.agent.Steps
 }
 
-// setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
+// setPolicy sets how asks are answered. A policy that answers all of them overrides what an open session allows: it
 // decides where no rule does. No asks of restricted work are allowed in advance: people reply to them.
 func (input *turnInput) setPolicy(policy session.AskPolicy) (err error) {
-	if input.restricted && policy == session.AskPolicy(ask.PolicyAllow) {
+	if input.restricted && policy.Allows() {
 		policy = ""
 	}
 	input.asks = policy
 	input.policy, err = ask.ParsePolicy(policy)
-	if err != nil || input.policy.Kind == ask.PolicyInteractive || !input.session.Open {
+	isOwn := input.policy.Kind != ask.PolicyInteractive && input.policy.Kind != ask.PolicyEdits
+	if err != nil || !isOwn || !input.session.Open {
 		return err
 	}
 	asking := *input.session

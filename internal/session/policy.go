@@ -9,6 +9,9 @@ const (
 	RecoveryResume Recovery = "resume" // the next server resumes it
 )
 
-// AskPolicy answers the asks of the work on a prompt without a user: "" (wait for a reply), "deny", "allow", "fail", or
-// "wait:" and a duration after which it denies.
+// AskPolicy answers the asks of the work on a prompt without a user: "" (wait for a reply), "deny", "allow", "edits"
+// (allow changes of files, wait for all other replies), "fail", or "wait:" and a duration after which it denies.
 type AskPolicy string
+
+// Allows reports whether the policy allows anything without a person.
+func (p AskPolicy) Allows() bool { return p == "allow" || p == "edits" }

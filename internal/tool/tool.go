@@ -149,6 +149,7 @@ type Denial struct {
 	Resources []string
 	Feedback  string
 	Rule      *session.Rule // the rule that denied; nil if the user did
+	Agent     string        // to which the rule applied; may be ""
 	Stop      bool          // the user declined: no further turn follows
 	ByPolicy  bool          // an ask policy declined, not a person
 	Reason    string        // why a command asked although patterns could allow it, and how to write it; may be ""
@@ -173,6 +174,9 @@ func (d *Denial) formatRefusal() string {
 		return "the question was denied: no person is available to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "The user dismissed this question"
+	case d.Rule != nil && d.Agent == session.AgentPlan && d.Action == d.Rule.Action && d.Rule.Resource == "*":
+		return fmt.Sprintf("permission denied: the agent plan changes nothing but plans, so it may not %s %v; "+
+			"the user leaves it by choosing another agent, such as build", d.Action, d.Resources)
 	case d.Rule != nil:
 		return fmt.Sprintf(
 			"permission denied: the rule {action %q, resource %q, deny} forbids %s %v",

@@ -21,6 +21,7 @@ func listCommands() []command {
 		{"login", "", "log in at a provider of models", pickLogin},
 		{"agents", "ctrl+g", "choose the agent of the next prompts", pickAgent},
 		{"next agent", "tab", "take the next agent for the next prompts", switchAgent},
+		{"mode", "shift+tab", "take the next mode: ask, edits pass, plan", switchMode},
 		{answerLater, "alt+a", "put requests off, or show them again", postponeAsks},
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
 		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},

@@ -65,6 +65,7 @@ type model struct {
 	offeredLogin bool
 	offeredModel bool              // a model was named to a person whom the guide answers
 	agent        string            // of the next prompts; "" is the session's
+	policy       session.AskPolicy // of all prompts to this session: what is allowed without a question
 	model        *session.ModelRef // likewise
 	window       api.ContextRequest
 	changes      api.SessionDiff // of the session, for the side bar

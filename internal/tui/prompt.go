@@ -126,7 +126,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	// waits, unless it steers.
 	r := api.PromptRequest{
 		ID: session.MessageID(m.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
-		Recovery: session.RecoveryPause,
+		Recovery: session.RecoveryPause, Asks: m.policy,
 	}
 	if m.working && !steer {
 		r.Delivery = session.Queue

@@ -98,6 +98,7 @@ func closeSession(m *model) {
 	setInbox(m, nil)
 	m.olderCursor, m.window, m.changes = api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
+	m.policy = ""
 	m.transcript = transcript.New(m.theme)
 }
 

@@ -37,11 +37,14 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := c.checkPrompt(&r); err != nil {
 		return nil, err
 	}
-	if r.Asks == session.AskPolicy(ask.PolicyAllow) {
+	if r.Asks.Allows() {
 		if err := caller.Require(ctx, caller.Approve, "a prompt whose asks are allowed"); err != nil {
 			return nil, err
 		}
 		what := fmt.Sprintf("all asks of the prompt %s of %s", r.ID, r.SessionID)
+		if r.Asks == session.AskPolicy(ask.PolicyEdits) {
+			what = fmt.Sprintf("edits of the prompt %s of %s", r.ID, r.SessionID)
+		}
 		if err := c.journal.Audit.AddEntry(ctx, audit.KindApproval, what); err != nil {
 			return nil, err
 		}

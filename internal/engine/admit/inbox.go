@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
-	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -85,7 +84,7 @@ func (c *Commands) authorizeEdit(ctx context.Context, m session.MessageID) error
 		return nil
 	}
 	in, err := findInput(ctx, c.journal.Store, m)
-	if err != nil || in == nil || in.Asks != session.AskPolicy(ask.PolicyAllow) {
+	if err != nil || in == nil || !in.Asks.Allows() {
 		return err
 	}
 	return caller.Require(ctx, caller.Approve, "a change of a prompt whose asks are allowed")

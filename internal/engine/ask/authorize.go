@@ -56,7 +56,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	}
 	switch effect {
 	case session.Deny:
-		denial := &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason}
+		denial := &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason, Agent: by.Agent}
 		return cmp.Or[error](a.settleByRule(ctx, earlier, session.ReplyReject), denial)
 	case session.Allow:
 		if by.Call != nil && r.Action == permission.Outside {

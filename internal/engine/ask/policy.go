@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -16,6 +17,7 @@ const (
 	PolicyInteractive PolicyKind = ""           // people reply
 	PolicyDeny        PolicyKind = "deny"       // reject, and the work goes on
 	PolicyAllow       PolicyKind = "allow"      // allow once, but reject what only a person may allow
+	PolicyEdits       PolicyKind = "edits"      // allow changes of files once; people reply to all else
 	PolicyFail        PolicyKind = "fail"       // reject, and the work stops
 	PolicyWait        PolicyKind = "wait"       // people reply within a time, else reject
 	PolicyUnattended  PolicyKind = "unattended" // reject a question: the model decides for itself
@@ -30,7 +32,7 @@ type Policy struct {
 // ParsePolicy parses the ask policy of a prompt. An error is a *session.Error at the field asks.
 func ParsePolicy(p session.AskPolicy) (Policy, error) {
 	switch kind := PolicyKind(p); kind {
-	case PolicyInteractive, PolicyDeny, PolicyAllow, PolicyFail:
+	case PolicyInteractive, PolicyDeny, PolicyAllow, PolicyEdits, PolicyFail:
 		return Policy{Kind: kind}, nil
 	}
 	if wait, ok := strings.CutPrefix(string(p), "wait:"); ok {
@@ -42,7 +44,7 @@ func ParsePolicy(p session.AskPolicy) (Policy, error) {
 		}
 	}
 	return Policy{}, session.Errorf(session.CodeInvalid,
-		"the ask policy must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
+		"the ask policy must be deny, allow, edits, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
 }
 
 // reply returns the policy's own answer, "" if people must be asked. No policy allows what only a person may allow.
@@ -53,6 +55,11 @@ func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 			return session.ReplyReject, "only a person may allow this, so --ask=allow does not apply; continue without it"
 		}
 		return session.ReplyOnce, ""
+	case PolicyEdits:
+		if a.Action == permission.Edit && !a.Firm {
+			return session.ReplyOnce, ""
+		}
+		return "", ""
 	case PolicyDeny:
 		return session.ReplyReject,
 			"asks are denied in this run (--ask=deny); go on without it, or say what you would need"

@@ -26,3 +26,31 @@ func TestParsePolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyEdits: the policy edits allows changes of files, but not those that only a person may allow; people reply to
+// everything else, to budgets and to questions as well.
+func TestPolicyEdits(t *testing.T) {
+	p, err := ParsePolicy("edits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ask  session.PendingAsk
+		want session.Reply
+	}{
+		{session.PendingAsk{Action: "edit"}, session.ReplyOnce},
+		{session.PendingAsk{Action: "edit", Firm: true}, ""},
+		{session.PendingAsk{Action: "bash"}, ""},
+		{session.PendingAsk{Action: "external_directory"}, ""},
+		{session.PendingAsk{Action: "doom_loop"}, ""},
+	} {
+		if got, _ := p.reply(c.ask); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.ask, got, c.want)
+		}
+	}
+	for name, other := range map[string]Policy{"budget": p.forBudget(), "question": p.forQuestion(), "engine": p.forEngine()} {
+		if got, _ := other.reply(session.PendingAsk{Action: name}); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

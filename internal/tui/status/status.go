@@ -21,6 +21,7 @@ type SessionLine struct {
 	Lost    bool // the connection
 	Took    time.Duration
 	RetryIn time.Duration // until the next attempt at the model's answer; 0 or less: none waits
+	Mode    string        // beside asking for all changes; "" without one
 	Agent   string
 	Model   string
 	Effort  string  // of its reasoning; "" and "default" are the model's own
@@ -70,6 +71,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	if l.Queue > 0 {
 		add(fmt.Sprintf("%d queued", l.Queue))
 	}
+	add(l.Mode)
 	add(terminal.FirstLine(l.Agent, 30))
 	add(terminal.FirstLine(l.Model, 50))
 	if l.Effort != "" && l.Effort != "default" {
