@@ -185,7 +185,7 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
-			return completeWord(m)
+			return offerTypedFile(m)
 		}
 	}
 	return nil

@@ -45,6 +45,8 @@ type model struct {
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
+	media         localMedia      // what the text may name on this machine
+	warnedBlind   string          // the prompt of which the model cannot see a file, as the person knows
 	savedText     string          // the text that is stored
 	escaped       time.Time       // the last press of Escape while nothing worked
 	undone        string          // the prompt that the last undo put into the composer

@@ -28,7 +28,7 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
-	m.watch, m.offeredPaths, m.sidebarOn = unwatched(), map[string]bool{}, true
+	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
 	var draft string
 	draft, m.history.Prompts = o.Store.Load()
 	m.editor.Clear()

@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
-	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 )
@@ -120,8 +119,8 @@ func (m *model) aboveLines(room int) []string {
 		more := len(lines) - 4
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
-	if len(m.attached) > 0 {
-		text := "attached to the next prompt: " + terminal.FirstLine(mention.DescribeFiles(m.attached), 300)
+	if files := m.describeAttached(); files != "" {
+		text := "attached to the next prompt: " + terminal.FirstLine(files, 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
