@@ -37,6 +37,8 @@ func listCommands() []command {
 		{"rename", "alt+n", "rename the session", renameSession},
 		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
 		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
+		{"history", "alt+p", "search the earlier prompts of this place", pickEarlierPrompt},
+		{"stash", "alt+w", "put the typed text away, or bring it back", stashPrompt},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},
 		{
 			"copy message",
@@ -185,6 +187,7 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
+			m.noteTyped()
 			return offerTypedFile(m)
 		}
 	}

@@ -47,6 +47,8 @@ type model struct {
 	attached      []session.File  // to the next prompt, beside those that its text names
 	media         localMedia      // what the text may name on this machine
 	warnedBlind   string          // the prompt of which the model cannot see a file, as the person knows
+	isNote        bool            // the text begins with a typed noteMark
+	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
 	escaped       time.Time       // the last press of Escape while nothing worked
 	undone        string          // the prompt that the last undo put into the composer
@@ -213,7 +215,8 @@ func (m *model) draftText() string {
 
 func (m *model) saveDraft() {
 	m.savedText = m.draftText()
-	if err := m.options.Store.Save(m.savedText, m.history.Prompts); err != nil {
+	err := m.options.Store.Save(composer.Drafts{Draft: m.savedText, History: m.history.Prompts, Stash: m.stash})
+	if err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()
 	}
 }

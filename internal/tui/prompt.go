@@ -32,6 +32,9 @@ func submitText(m *model, steer bool) tea.Cmd {
 	if word, ok := strings.CutPrefix(name, "/"); ok && word != "" && !strings.Contains(word, "/") {
 		return runSlash(m, word, strings.TrimSpace(arguments))
 	}
+	if line, ok := strings.CutPrefix(text, noteMark); ok && m.isNote && !strings.Contains(line, "\n") {
+		return previewNote(m, strings.TrimSpace(line))
+	}
 	if line, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(line) != "" {
 		m.takeTyped(text)
 		return runShell(m, strings.TrimSpace(line))
@@ -52,7 +55,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 func (m *model) takeTyped(text string) {
 	m.history.Add(text)
 	m.editor.Clear()
-	m.warnedBlind = ""
+	m.warnedBlind, m.isNote = "", false
 }
 
 // runSlash runs a command of the interface, or one of the directory.
@@ -65,6 +68,8 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 				return setTitle(m, m.session.ID, arguments)
 			case c.name == "effort" && arguments != "":
 				return takeEffort(m, arguments)
+			case c.name == "stash" && arguments != "":
+				return putAway(m, arguments)
 			}
 			return c.do(m)
 		}

@@ -29,11 +29,11 @@ func newModel(o Options, th style.Theme) *model {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
-	var draft string
-	draft, m.history.Prompts = o.Store.Load()
+	kept := o.Store.Load()
+	m.history.Prompts, m.stash = kept.History, kept.Stash
 	m.editor.Clear()
-	m.editor.SetText(draft)
-	m.savedText = draft
+	m.editor.SetText(kept.Draft)
+	m.savedText = kept.Draft
 	m.session, m.model = o.Session, o.Model
 	return m
 }

@@ -123,6 +123,9 @@ func (m *model) aboveLines(room int) []string {
 		text := "attached to the next prompt: " + terminal.FirstLine(files, 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
+	if text := m.describeStash(); text != "" {
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
+	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
 		// With little room a dialog displaces the other lines.

@@ -46,7 +46,8 @@ func ReadFile(path string, lines Lines) (session.File, error) {
 	switch {
 	case mime == "":
 		return session.File{}, fmt.Errorf(
-			"%s is binary and neither an image nor a PDF; name it in the prompt instead", path)
+			"%s is binary and neither an image nor a PDF; name it in the prompt instead", path,
+		)
 	case lines.First == 0:
 	case mime != "text/plain":
 		return session.File{}, fmt.Errorf("%s has no lines: it is of type %s", path, mime)
@@ -79,7 +80,8 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf(
 			"%s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs",
-			path, limit>>20)
+			path, limit>>20,
+		)
 	}
 	return data, nil
 }
