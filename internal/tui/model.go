@@ -39,6 +39,8 @@ type model struct {
 	follow func(session.ID, int64) watched
 
 	width, height int
+	frame         []string // the lines of the last picture
+	drag          drag
 	now           time.Time
 	editor        composer.Editor
 	history       composer.PromptHistory

@@ -26,7 +26,7 @@ type Options struct {
 	In    io.Reader
 	Out   io.Writer
 	Notes <-chan string // of the process, to be shown; may be nil
-	Mouse bool          // the wheel scrolls the transcript
+	Mouse bool          // the wheel scrolls, a click opens, and a drag copies
 	Quiet bool          // no bell, notification or title
 }
 

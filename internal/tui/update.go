@@ -81,6 +81,12 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 		return pasteText(m, msg.Content)
 	case tea.MouseWheelMsg:
 		return scrollWheel(m, msg)
+	case tea.MouseClickMsg:
+		return pressMouse(m, msg)
+	case tea.MouseMotionMsg:
+		return moveMouse(m, msg)
+	case tea.MouseReleaseMsg:
+		return releaseMouse(m)
 	case tea.ResumeMsg:
 		m.screen.Open()
 	case tea.RawMsg:

@@ -31,7 +31,8 @@ func (m *model) View() tea.View {
 	if m.ascii {
 		content, title = style.ReplaceSigns(content), style.ReplaceSigns(title)
 	}
-	f := screen.Picture{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
+	m.frame = strings.Split(content, "\n")
+	f := screen.Picture{Lines: m.markSelected(slices.Clone(m.frame)), Cursor: cursor != nil}
 	if cursor != nil {
 		f.X, f.Y = cursor.X, cursor.Y
 	}
