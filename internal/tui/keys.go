@@ -83,6 +83,7 @@ func listCommands() []command {
 			func(m *model) tea.Cmd { m.transcript.ToggleAll(); return nil },
 		},
 		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
+		{"theme", "", "choose the colours, with a preview", pickTheme},
 		{"palette", "ctrl+p", "show all commands", showPalette},
 		{"help", "f1", "show the keys", showHelp},
 		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},

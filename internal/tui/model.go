@@ -28,7 +28,8 @@ import (
 type model struct {
 	options Options
 	api     *api.Client
-	theme   style.Theme
+	theme     style.Theme
+	themeName string
 	ascii   bool // the terminal has no UTF-8
 	keys    keyMap
 	screen  *screen.Screen

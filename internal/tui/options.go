@@ -20,6 +20,8 @@ type Options struct {
 	Store   composer.DraftFile  // of the typed text
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
+	// StoreSetting stores a setting in the user's configuration and returns its file; nil stores nothing.
+	StoreSetting func(ctx context.Context, key, value string) (file string, err error)
 	Env     func(string) string
 	// List reads as many pages of sessions as it takes.
 	List  func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error)

@@ -218,11 +218,19 @@ func (m *model) statusLine() string {
 	return l.Render(m.theme, m.width)
 }
 
+// besideHeight is the height of a dialog that leaves the session visible.
+const besideHeight = 8
+
 // dialogFrame shows a dialog on the whole screen.
 func (m *model) dialogFrame(d dialog.Dialog) string {
 	below := append(m.noteLines(), m.statusLine())
 	room := m.height - len(below)
-	lines := d.RenderLines(m.theme, m.width, room)
+	var lines []string
+	if p, ok := d.(*dialog.Picker); ok && p.Beside && room > besideHeight {
+		m.transcript.SetSize(m.width, room-besideHeight)
+		lines = strings.Split(m.transcript.View(), "\n")
+	}
+	lines = append(lines, d.RenderLines(m.theme, m.width, room-len(lines))...)
 	lines = lines[:min(len(lines), room)]
 	for len(lines) < room {
 		lines = append(lines, "")

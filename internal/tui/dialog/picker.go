@@ -33,6 +33,7 @@ type Picker struct {
 	Enter   string               // what Enter does; "" is "choose"
 	Closed  func(filter string)  // called when it is closed without a choice; may be nil
 	Preview func(Entry) []string // lines about the selected item; nil without
+	Beside  bool                 // the session stays visible above the list
 	Search  func(Entry) string   // the text of an item that the filter searches in; nil is what is shown of it
 	// Selected is called when another item is selected by a key; may be nil.
 	Selected func(Entry) tea.Cmd
