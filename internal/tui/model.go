@@ -26,14 +26,14 @@ import (
 
 // model is the state of the interface. The goroutine of the program owns it.
 type model struct {
-	options Options
-	api     *api.Client
+	options   Options
+	api       *api.Client
 	theme     style.Theme
 	themeName string
-	ascii   bool // the terminal has no UTF-8
-	keys    keyMap
-	screen  *screen.Screen
-	ids     session.IDs
+	ascii     bool // the terminal has no UTF-8
+	keys      keyMap
+	screen    *screen.Screen
+	ids       session.IDs
 
 	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
 	wait   func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
@@ -44,6 +44,7 @@ type model struct {
 	drag          drag
 	now           time.Time
 	editor        composer.Editor
+	vi            composer.Vi
 	history       composer.PromptHistory
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered

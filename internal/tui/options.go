@@ -22,12 +22,13 @@ type Options struct {
 	Keys    map[string]string   // the user's bindings: a command's name and its key
 	// StoreSetting stores a setting in the user's configuration and returns its file; nil stores nothing.
 	StoreSetting func(ctx context.Context, key, value string) (file string, err error)
-	Env     func(string) string
+	Env          func(string) string
 	// List reads as many pages of sessions as it takes.
 	List  func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error)
 	In    io.Reader
 	Out   io.Writer
 	Notes <-chan string // of the process, to be shown; may be nil
+	Vi    bool          // the composer has the keys of vi
 	Mouse bool          // the wheel scrolls, a click opens, and a drag copies
 	Quiet bool          // no bell, notification or title
 }

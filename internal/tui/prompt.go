@@ -55,6 +55,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 func (m *model) takeTyped(text string) {
 	m.history.Add(text)
 	m.editor.Clear()
+	m.vi.Insert()
 	m.warnedBlind, m.isNote = "", false
 }
 

@@ -203,7 +203,7 @@ func (m *model) statusLine() string {
 	l := status.SessionLine{
 		Working: m.working, Waiting: len(m.asks.pending) > 0, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
 		RetryIn: m.retryAt.Sub(m.now), Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(),
-		Effort: m.nextModel().Variant,
+		Effort: m.nextModel().Variant, Mode: m.vi.Mode(),
 	}
 	if m.window.Model.Equal(m.nextModel()) { // else it is that of another model's window
 		l.Fill = m.window.Window.Fill

@@ -100,7 +100,8 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
 			StoreSetting: g.inv.StoreSetting,
-			Mouse: user.Terminal.Mouse == nil || *user.Terminal.Mouse,
+			Vi:           user.Terminal.Vi,
+			Mouse:        user.Terminal.Mouse == nil || *user.Terminal.Mouse,
 		})
 		// The screen is given back: say what goes on without it.
 		notes.Close()

@@ -16,6 +16,7 @@ import (
 
 // SessionLine is the content of the status line.
 type SessionLine struct {
+	Mode    string // of the composer's keys; "" without modes
 	Working bool
 	Waiting bool // for the person
 	Lost    bool // the connection
@@ -67,6 +68,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 			parts = append(parts, s)
 		}
 	}
+	add(l.Mode)
 	if l.Queue > 0 {
 		add(fmt.Sprintf("%d queued", l.Queue))
 	}
