@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,8 +79,8 @@ func TestDragCopies(t *testing.T) {
 	x := strings.Index(ansi.Strip(m.frame[y]), "some")
 	m.Update(tea.MouseClickMsg{X: x + 5, Y: y, Button: tea.MouseLeft})
 	m.Update(tea.MouseMotionMsg{X: x + 7, Y: y, Button: tea.MouseLeft})
-	if marked := m.markSelected([]string{"", "", "", "", ""}); len(marked) != 5 {
-		t.Error(marked)
+	if marked := m.markSelected(slices.Clone(m.frame)); marked[y] == m.frame[y] || ansi.Strip(marked[y]) != ansi.Strip(m.frame[y]) {
+		t.Errorf("the selected text is shown as %q", marked[y])
 	}
 	_, cmd := m.Update(tea.MouseReleaseMsg{X: x + 7, Y: y, Button: tea.MouseLeft})
 	if got := fmt.Sprint(rawOf(cmd)); got != ansi.SetSystemClipboard("wor") || m.drag != (drag{}) {

@@ -127,6 +127,9 @@ func (m *model) aboveLines(room int) []string {
 	if text := m.describeStash(); text != "" {
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
+	if text := m.describeTodos(); text != "" {
+		lines = append(lines, m.theme.Accent.Render(dialog.Clip(text, m.width)))
+	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
 		// With little room a dialog displaces the other lines.
