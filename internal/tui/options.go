@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/modelfile"
 )
 
 // Options say what the interface works on.
@@ -18,6 +19,7 @@ type Options struct {
 	Where   string              // the directory or the server's URL, for the status line
 	Remote  bool                // the work goes on without this process
 	Store   composer.DraftFile  // of the typed text
+	Models  modelfile.File      // of favourite and recent models
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
 	// StoreSetting stores a setting in the user's configuration and returns its file; nil stores nothing.
