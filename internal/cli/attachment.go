@@ -2,24 +2,16 @@ package cli
 
 import (
 	"bufio"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/client/attach"
 	"github.com/cairn-dev/cairn/internal/session"
 )
-
-// maxAttachment bounds one attached file. Base64 and the prompt's other parts must fit into the engine's 16 MiB.
-const maxAttachment = 10 << 20
 
 // ReadAttachments reads the files of --file.
 func (a *Invocation) ReadAttachments(names []string) ([]session.File, error) {
@@ -34,43 +26,22 @@ func (a *Invocation) ReadAttachments(names []string) ([]session.File, error) {
 	return files, nil
 }
 
-// ReadAttachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
-// tools.
+// ReadAttachment carries the content of text, images and PDFs. A name may end with lines, such as #10-20, unless there is
+// a file of the whole name. A directory is only named: the model looks at it with tools.
 func (a *Invocation) ReadAttachment(name string) (session.File, error) {
-	// Find the file; what is no regular file is named or refused.
 	path, err := a.ResolvePath(name)
 	if err != nil {
 		return session.File{}, err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return session.File{}, UsageErrorf("--file: %s not found", path)
-	case err != nil:
-		return session.File{}, UsageErrorf("--file: %v", err)
-	case info.IsDir():
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path) + "/"}
-		return session.File{URI: u.String(), Mime: "application/x-directory", Name: filepath.Base(path)}, nil
-	case !info.Mode().IsRegular():
-		return session.File{}, UsageErrorf("--file: %s is not a regular file", path)
+	var lines attach.Lines
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		path, lines = attach.CutLines(path)
 	}
-	// Read it within the limit. Its content decides the type, not its name.
-	data, err := readAtMost(path, maxAttachment)
+	f, err := attach.ReadFile(path, lines)
 	if err != nil {
-		return session.File{}, err
+		return session.File{}, UsageErrorf("--file: %v", err)
 	}
-	mime := mimeOf(data)
-	if mime == "" {
-		return session.File{}, UsageErrorf(
-			"--file: %s is binary and neither an image nor a PDF; name it in the prompt instead",
-			path,
-		)
-	}
-	// The content travels in the prompt, since a server may run on another machine.
-	return session.File{
-		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
-		Mime: mime, Name: filepath.Base(path),
-	}, nil
+	return f, nil
 }
 
 // pipeTimeout bounds the wait for the first byte of standard input.
@@ -100,51 +71,17 @@ func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
 		return nil, nil
 	}
 	// Read one byte more than the limit, to detect input that is larger.
-	data, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
+	data, err := io.ReadAll(io.LimitReader(in, attach.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read standard input: %w", err)
 	}
-	if len(data) > maxAttachment {
-		return nil, UsageErrorf("standard input is larger than %d MiB, the limit of an attachment", maxAttachment>>20)
+	if len(data) > attach.MaxBytes {
+		return nil, UsageErrorf("standard input is larger than %d MiB, the limit of an attachment", attach.MaxBytes>>20)
 	}
 	// Attach only types that models accept.
-	mime := mimeOf(data)
+	mime := attach.MediaType(data)
 	if mime == "" {
 		return nil, UsageErrorf("standard input is binary and neither an image nor a PDF")
 	}
-	uri := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
-	return []session.File{{URI: uri, Mime: mime, Name: "standard input"}}, nil
-}
-
-func readAtMost(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, UsageErrorf("--file: %v", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, UsageErrorf(
-			"--file: %s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs",
-			path,
-			limit>>20,
-		)
-	}
-	return data, nil
-}
-
-// mimeOf returns the media type, judged by content, of a file that models can read; "" for any other file.
-func mimeOf(data []byte) string {
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
-		return kind
-	}
-	if utf8.Valid(data) && !strings.ContainsRune(string(data), 0) {
-		return "text/plain"
-	}
-	return ""
+	return []session.File{attach.DataFile(data, mime, "standard input")}, nil
 }

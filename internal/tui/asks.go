@@ -118,7 +118,7 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 		return deliverAnswer(m, ans)
 	}
 	m.asks.pending = append(m.asks.pending, a)
-	tell := m.notify.TellPerson("cairn asks", describe.AskSummary(a), m.blurred)
+	tell := m.notify.TellPerson("cairn asks in "+m.askerTitle(a), describe.AskSummary(a), m.blurred)
 	if len(m.asks.pending) > 1 {
 		if d, ok := m.asks.dialog.(*dialog.Ask); ok {
 			d.Waiting = len(m.asks.pending) - 1
@@ -126,6 +126,14 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 		return tell
 	}
 	return tea.Batch(tell, showAsk(m))
+}
+
+// askerTitle names the session of an ask. The title of another session is not known yet.
+func (m *model) askerTitle(a session.PendingAsk) string {
+	if m.session == nil || a.SessionID != m.session.ID {
+		return "another session"
+	}
+	return m.sessionTitle()
 }
 
 // readAsks reads the asks of all sessions of the directory that wait already.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/keymap"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
@@ -38,6 +39,8 @@ func listCommands() []command {
 		{"rename", "alt+n", "rename the session", renameSession},
 		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
 		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
+		{"history", "alt+p", "search the earlier prompts of this place", pickEarlierPrompt},
+		{"stash", "alt+w", "put the typed text away, or bring it back", stashPrompt},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},
 		{
 			"copy message",
@@ -82,6 +85,7 @@ func listCommands() []command {
 			func(m *model) tea.Cmd { m.transcript.ToggleAll(); return nil },
 		},
 		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
+		{"theme", "", "choose the colours, with a preview", pickTheme},
 		{"palette", "ctrl+p", "show all commands", showPalette},
 		{"help", "f1", "show the keys", showHelp},
 		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},
@@ -124,6 +128,11 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 			return tea.Batch(arm, cmd)
 		}
 	}
+	if rows, taken := m.vi.PressKey(&m.editor, k); taken {
+		m.completion = mention.List{}
+		moveRows(m, rows)
+		return arm
+	}
 	if i, ok := m.keys.byKey[k.String()]; ok && !isTypedKey(m, k) {
 		return tea.Batch(arm, m.keys.commands[i].do(m))
 	}
@@ -136,7 +145,6 @@ func isTypedKey(m *model, k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod
 // pressComposerKey handles a key for the prompt or the transcript, after the commands and dialogs. Keys that no case
 // names edit the text.
 func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
-	width := m.composerWidth()
 	switch k.String() {
 	// Send, or begin another line.
 	case "enter":
@@ -147,13 +155,9 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.Insert("\n")
 	// Move in the text; at its first or last line, recall another prompt of the history.
 	case "up":
-		if !m.editor.MoveRow(-1, width) {
-			recallPrompt(m, 1)
-		}
+		moveRows(m, -1)
 	case "down":
-		if !m.editor.MoveRow(1, width) {
-			recallPrompt(m, -1)
-		}
+		moveRows(m, 1)
 	// Scroll the transcript. Upwards, older messages are read once the first known one is on the screen.
 	case "pgup":
 		m.transcript.ScrollBy(-max(m.height/2, 1))
@@ -186,10 +190,18 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
-			return completeWord(m)
+			m.noteTyped()
+			return offerTypedFile(m)
 		}
 	}
 	return nil
+}
+
+// moveRows moves the cursor by rows, 0 does nothing; from the first or last row it recalls an earlier or later prompt.
+func moveRows(m *model, rows int) {
+	if rows != 0 && !m.editor.MoveRow(rows, m.composerWidth()) {
+		recallPrompt(m, -rows)
+	}
 }
 
 // recallPrompt puts an earlier prompt into the composer.

@@ -26,25 +26,33 @@ import (
 
 // model is the state of the interface. The goroutine of the program owns it.
 type model struct {
-	options Options
-	api     *api.Client
-	theme   style.Theme
-	ascii   bool // the terminal has no UTF-8
-	keys    keyMap
-	screen  *screen.Screen
-	ids     session.IDs
+	options   Options
+	api       *api.Client
+	theme     style.Theme
+	themeName string
+	ascii     bool // the terminal has no UTF-8
+	keys      keyMap
+	screen    *screen.Screen
+	ids       session.IDs
 
 	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
 	wait   func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
 	follow func(session.ID, int64) watched
 
 	width, height int
+	frame         []string // the lines of the last picture
+	drag          drag
 	now           time.Time
 	editor        composer.Editor
+	vi            composer.Vi
 	history       composer.PromptHistory
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
+	media         localMedia      // what the text may name on this machine
+	warnedBlind   string          // the prompt of which the model cannot see a file, as the person knows
+	isNote        bool            // the text begins with a typed noteMark
+	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
 	escaped       time.Time       // the last press of Escape while nothing worked
 	undone        string          // the prompt that the last undo put into the composer
@@ -212,7 +220,8 @@ func (m *model) draftText() string {
 
 func (m *model) saveDraft() {
 	m.savedText = m.draftText()
-	if err := m.options.Store.Save(m.savedText, m.history.Prompts); err != nil {
+	err := m.options.Store.Save(composer.Drafts{Draft: m.savedText, History: m.history.Prompts, Stash: m.stash})
+	if err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/modelfile"
 )
 
 // Options say what the interface works on.
@@ -18,15 +19,19 @@ type Options struct {
 	Where   string              // the directory or the server's URL, for the status line
 	Remote  bool                // the work goes on without this process
 	Store   composer.DraftFile  // of the typed text
+	Models  modelfile.File      // of favourite and recent models
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
-	Env     func(string) string
+	// StoreSetting stores a setting in the user's configuration and returns its file; nil stores nothing.
+	StoreSetting func(ctx context.Context, key, value string) (file string, err error)
+	Env          func(string) string
 	// List reads as many pages of sessions as it takes.
 	List  func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error)
 	In    io.Reader
 	Out   io.Writer
 	Notes <-chan string // of the process, to be shown; may be nil
-	Mouse bool          // the wheel scrolls the transcript
+	Vi    bool          // the composer has the keys of vi
+	Mouse bool          // the wheel scrolls, a click opens, and a drag copies
 	Quiet bool          // no bell, notification or title
 }
 

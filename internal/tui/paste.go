@@ -26,19 +26,15 @@ func pasteText(m *model, text string) tea.Cmd {
 	if m.takesAskKeys() {
 		m.asks.beginText(&m.editor)
 	}
-	if path, ok := clipboard.FindImagePath(text); ok && !m.options.Remote {
-		m.offeredPaths[path], text = true, "@"+path+" "
+	if mention, ok := m.media.offerPasted(m, text); ok {
+		text = mention
 	}
 	m.editor.PasteText(text)
 	return m.asks.holdOff()
 }
 
-// pasteImage writes the image in the clipboard to a file and mentions that in the prompt.
+// pasteImage writes the image in the clipboard to a file and mentions that in the prompt, whose content it becomes.
 func pasteImage(m *model) tea.Cmd {
-	if m.options.Remote {
-		m.note = "images of this machine cannot be attached: cairn runs on another one"
-		return nil
-	}
 	m.note = "reading the clipboard"
 	return m.run(func(ctx context.Context) tea.Msg {
 		path, err := clipboard.SaveImage(ctx, m.options.Env)

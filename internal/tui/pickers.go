@@ -169,32 +169,6 @@ func renameSession(m *model) tea.Cmd {
 	return renameItem(m, dialog.Entry{ID: string(m.session.ID)}, m.session.Title)
 }
 
-// pickModel shows the models that can be used.
-func pickModel(m *model) tea.Cmd {
-	pickModelOf(m, "")
-	return nil
-}
-
-// pickModelOf shows the models whose names have the filter.
-func pickModelOf(m *model, filter string) {
-	p := &dialog.Picker{Title: "Models"}
-	p.SetFilter(filter)
-	for _, x := range m.offers.Models {
-		p.Items = append(p.Items, dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()})
-	}
-	p.Pick = func(it dialog.Entry) tea.Cmd {
-		for _, x := range m.offers.Models {
-			if ref := x.Ref(); ref.String() == it.ID {
-				m.model = &ref
-			}
-		}
-		m.note = "from the next prompt on: " + it.ID
-		return nil
-	}
-	p.Select(m.modelName())
-	m.openDialog(p)
-}
-
 // switchEffort takes the next reasoning effort of the model for the next prompts; after the last one the model's own.
 func switchEffort(m *model) tea.Cmd {
 	ref := m.nextModel()

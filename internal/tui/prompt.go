@@ -32,19 +32,31 @@ func submitText(m *model, steer bool) tea.Cmd {
 	if word, ok := strings.CutPrefix(name, "/"); ok && word != "" && !strings.Contains(word, "/") {
 		return runSlash(m, word, strings.TrimSpace(arguments))
 	}
-	m.history.Add(text)
-	m.editor.Clear()
+	if line, ok := strings.CutPrefix(text, noteMark); ok && m.isNote && !strings.Contains(line, "\n") {
+		return previewNote(m, strings.TrimSpace(line))
+	}
 	if line, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(line) != "" {
+		m.takeTyped(text)
 		return runShell(m, strings.TrimSpace(line))
 	}
-	return sendPrompt(
-		m,
-		session.Prompt{
-			Text: text, Files: mention.FindFiles(text, m.offeredPaths, m.api.Directory),
-			Agents: mention.FindAgents(text, m.offers.Agents),
-		},
-		steer,
-	)
+	files, err := readPromptFiles(m, text)
+	if err != nil {
+		m.showError("the prompt was not sent", err)
+		return nil
+	}
+	if warnBlindModel(m, text, slices.Concat(files, m.attached)) {
+		return nil
+	}
+	m.takeTyped(text)
+	return sendPrompt(m, session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}, steer)
+}
+
+// takeTyped moves the typed text to the history.
+func (m *model) takeTyped(text string) {
+	m.history.Add(text)
+	m.editor.Clear()
+	m.vi.Insert()
+	m.warnedBlind, m.isNote = "", false
 }
 
 // runSlash runs a command of the interface, or one of the directory.
@@ -57,6 +69,8 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 				return setTitle(m, m.session.ID, arguments)
 			case c.name == "effort" && arguments != "":
 				return takeEffort(m, arguments)
+			case c.name == "stash" && arguments != "":
+				return putAway(m, arguments)
 			}
 			return c.do(m)
 		}
@@ -195,7 +209,7 @@ func (m *model) returnPrompt(p session.Prompt) {
 	m.attached = append(m.attached, mention.FindUnnamed(p.Text, p.Files)...)
 	for _, f := range p.Files {
 		if mention.IsNamed(p.Text, f) {
-			m.offeredPaths[f.Name] = true
+			m.offeredPaths[mention.NameOf(f)] = true
 		}
 	}
 	m.returnText(p.Text)

@@ -135,7 +135,7 @@ func TestAttachmentsComeBack(t *testing.T) {
 	m.closeDialog(m.dialogs[0])
 	m.returnPrompt(withdrawn)
 	frame, _ := m.renderFrame()
-	if !strings.Contains(ansi.Strip(frame), "attached to the next prompt: shot.png") {
+	if !strings.Contains(ansi.Strip(frame), "attached to the next prompt: image shot.png (1 byte)") {
 		t.Errorf("the attachment is not shown:\n%s", frame)
 	}
 	for range 2 { // the second time no server took it

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/tui/sidebar"
 )
 
@@ -38,6 +39,18 @@ func (m *model) joinSidebar(lines []string, height int) []string {
 		lines[i] += strings.Repeat(" ", pad) + right
 	}
 	return lines
+}
+
+// describeTodos says which todo is current where the side bar does not show them, "" if none is open.
+func (m *model) describeTodos() string {
+	if m.session == nil || m.hasSidebar() {
+		return ""
+	}
+	text := describe.FormatTodoProgress(m.session.Todos)
+	if key := m.keys.keyOf("todos"); text != "" && key != "" {
+		text += "  " + key + ": all"
+	}
+	return text
 }
 
 func toggleSidebar(m *model) tea.Cmd {

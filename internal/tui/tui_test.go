@@ -28,7 +28,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
-	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
@@ -555,22 +554,6 @@ func TestThemes(t *testing.T) {
 	}
 	if _, err := style.New("pink", func(string) string { return "" }); err == nil {
 		t.Error("an unknown theme is accepted")
-	}
-}
-
-// TestPastedImage: a pasted path of an image is attached to the prompt, other paths are text.
-func TestPastedImage(t *testing.T) {
-	m := newTestModel(t, composer.DraftFile{})
-	image := filepath.Join(t.TempDir(), "my shot.png")
-	if err := os.WriteFile(image, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m.Update(tea.PasteMsg{Content: "'" + image + "'"})
-	m.Update(tea.PasteMsg{Content: "/missing/b.png"})
-	files := mention.FindFiles(m.editor.Text(), m.offeredPaths, "")
-	uri := "file://" + strings.ReplaceAll(image, " ", "%20")
-	if len(files) != 1 || files[0].URI != uri || m.editor.Text() != "@"+image+" /missing/b.png" {
-		t.Errorf("%q attaches %v", m.editor.Text(), files)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ import (
 
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
-		options: o, api: o.Client, theme: th, ascii: terminal.NewMarks(o.Env).Dot == "-",
+		options: o, api: o.Client, theme: th, themeName: cmp.Or(o.Theme, style.ListNames()[0]), ascii: terminal.NewMarks(o.Env).Dot == "-",
 		screen: screen.New(o.Out, os.Environ(), o.Mouse),
 		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
@@ -28,12 +29,13 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
-	m.watch, m.offeredPaths, m.sidebarOn = unwatched(), map[string]bool{}, true
-	var draft string
-	draft, m.history.Prompts = o.Store.Load()
+	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
+	m.vi.On = o.Vi
+	kept := o.Store.Load()
+	m.history.Prompts, m.stash = kept.History, kept.Stash
 	m.editor.Clear()
-	m.editor.SetText(draft)
-	m.savedText = draft
+	m.editor.SetText(kept.Draft)
+	m.savedText = kept.Draft
 	m.session, m.model = o.Session, o.Model
 	return m
 }
@@ -81,6 +83,12 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 		return pasteText(m, msg.Content)
 	case tea.MouseWheelMsg:
 		return scrollWheel(m, msg)
+	case tea.MouseClickMsg:
+		return pressMouse(m, msg)
+	case tea.MouseMotionMsg:
+		return moveMouse(m, msg)
+	case tea.MouseReleaseMsg:
+		return releaseMouse(m)
 	case tea.ResumeMsg:
 		m.screen.Open()
 	case tea.RawMsg:

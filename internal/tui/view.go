@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
-	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 )
@@ -32,7 +31,8 @@ func (m *model) View() tea.View {
 	if m.ascii {
 		content, title = style.ReplaceSigns(content), style.ReplaceSigns(title)
 	}
-	f := screen.Picture{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
+	m.frame = strings.Split(content, "\n")
+	f := screen.Picture{Lines: m.markSelected(slices.Clone(m.frame)), Cursor: cursor != nil}
 	if cursor != nil {
 		f.X, f.Y = cursor.X, cursor.Y
 	}
@@ -120,9 +120,15 @@ func (m *model) aboveLines(room int) []string {
 		more := len(lines) - 4
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
-	if len(m.attached) > 0 {
-		text := "attached to the next prompt: " + terminal.FirstLine(mention.DescribeFiles(m.attached), 300)
+	if files := m.describeAttached(); files != "" {
+		text := "attached to the next prompt: " + terminal.FirstLine(files, 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
+	}
+	if text := m.describeStash(); text != "" {
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
+	}
+	if text := m.describeTodos(); text != "" {
+		lines = append(lines, m.theme.Accent.Render(dialog.Clip(text, m.width)))
 	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
@@ -200,7 +206,7 @@ func (m *model) statusLine() string {
 	l := status.SessionLine{
 		Working: m.working, Waiting: len(m.asks.pending) > 0, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
 		RetryIn: m.retryAt.Sub(m.now), Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(),
-		Effort: m.nextModel().Variant, Mode: m.describeMode(),
+		Effort: m.nextModel().Variant, Mode: m.describeMode(), Vi: m.vi.Mode(),
 	}
 	if m.window.Model.Equal(m.nextModel()) { // else it is that of another model's window
 		l.Fill = m.window.Window.Fill
@@ -215,11 +221,19 @@ func (m *model) statusLine() string {
 	return l.Render(m.theme, m.width)
 }
 
+// besideHeight is the height of a dialog that leaves the session visible.
+const besideHeight = 8
+
 // dialogFrame shows a dialog on the whole screen.
 func (m *model) dialogFrame(d dialog.Dialog) string {
 	below := append(m.noteLines(), m.statusLine())
 	room := m.height - len(below)
-	lines := d.RenderLines(m.theme, m.width, room)
+	var lines []string
+	if p, ok := d.(*dialog.Picker); ok && p.Beside && room > besideHeight {
+		m.transcript.SetSize(m.width, room-besideHeight)
+		lines = strings.Split(m.transcript.View(), "\n")
+	}
+	lines = append(lines, d.RenderLines(m.theme, m.width, room-len(lines))...)
 	lines = lines[:min(len(lines), room)]
 	for len(lines) < room {
 		lines = append(lines, "")

@@ -74,13 +74,9 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.User:
 		t.printHeading(terminal.Cyan, "user", "")
 		t.printBlock(m.DisplayText())
-		// Files are named, not shown. A file without a name is named by its URI, without the data in it.
+		// Files are named, not shown.
 		for _, f := range m.Files {
-			name := f.Name
-			if name == "" {
-				name, _, _ = strings.Cut(f.URI, ",")
-			}
-			t.out.Printf("[%s %s]\n", terminal.FirstLine(f.Mime, 40), terminal.FirstLine(name, 100))
+			t.out.Printf("[%s]\n", describe.FileLabel(f))
 		}
 	case *session.Assistant:
 		t.printAssistant(m)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/modelfile"
 	"github.com/spf13/cobra"
 )
 
@@ -96,10 +97,13 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		}
 		r, err := tui.Run(ctx, tui.Options{
 			Client: c, Session: s, Model: model, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
-			Store: draftStore(dirs, &f.server, c),
+			Store:  draftStore(dirs, &f.server, c),
+			Models: modelfile.New(filepath.Join(dirs.State, "tui", "models.json")),
 			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
-			Mouse: user.Terminal.Mouse,
+			StoreSetting: g.inv.StoreSetting,
+			Vi:           user.Terminal.Vi,
+			Mouse:        user.Terminal.Mouse == nil || *user.Terminal.Mouse,
 		})
 		// The screen is given back: say what goes on without it.
 		notes.Close()

@@ -80,7 +80,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 		"",
 		"run the command `NAME` with PROMPT as its arguments (see cairn command list)",
 	)
-	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
+	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`, or lines of it as FILE#10-20; can be repeated")
 	fs.StringVar(
 		&f.format,
 		"format",

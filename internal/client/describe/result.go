@@ -92,6 +92,23 @@ func FormatTodos(todos []session.Todo) []string {
 	return lines
 }
 
+// FormatTodoProgress says how many todos are done and which one is worked on, or comes next; "" if none is open.
+func FormatTodoProgress(todos []session.Todo) string {
+	done, current, working := 0, "", false
+	for _, todo := range todos {
+		switch {
+		case todo.Status == session.TodoCompleted || todo.Status == session.TodoCancelled:
+			done++
+		case todo.Status == session.TodoInProgress && !working, current == "":
+			current, working = todo.Content, todo.Status == session.TodoInProgress
+		}
+	}
+	if done == len(todos) {
+		return ""
+	}
+	return fmt.Sprintf("todos %d/%d: %s", done, len(todos), terminal.FirstLine(current, lineWidth))
+}
+
 // CallTodos returns the lines of the todos that a call of the tool todowrite sets, nil for other tools.
 func CallTodos(tool string, input jsontext.Value) []string {
 	var in struct {

@@ -59,3 +59,26 @@ func TestCallTodos(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestFormatTodoProgress: one line says how many todos are done and which one is current.
+func TestFormatTodoProgress(t *testing.T) {
+	t.Parallel()
+	todo := func(status session.TodoStatus, text string) session.Todo {
+		return session.Todo{Content: text, Status: status}
+	}
+	done, open, now := todo(session.TodoCompleted, "a"), todo("pending", "b"), todo(session.TodoInProgress, "c\nd")
+	for want, todos := range map[string][]session.Todo{
+		"":             nil,
+		"todos 0/1: b": {open},
+		"todos 1/3: c": {done, open, now},
+		"todos 1/2: b": {done, open},
+		"todos 2/4: c": {done, done, now, open},
+	} {
+		if got := describe.FormatTodoProgress(todos); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := describe.FormatTodoProgress([]session.Todo{done, done}); got != "" {
+		t.Errorf("all are done: %q", got)
+	}
+}

@@ -4,25 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
-	"strings"
 )
-
-// FindImagePath returns the path of an existing image or PDF if the pasted text is nothing else, as it is when a
-// terminal pastes a file that was dropped on it.
-func FindImagePath(text string) (path string, ok bool) {
-	path = strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "file://"), `'"`)
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf":
-	default:
-		return "", false
-	}
-	if !filepath.IsAbs(path) || strings.Contains(path, "\n") {
-		return "", false
-	}
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular()
-}
 
 // SaveImage returns the path of a temporary file with the image, which stays as long as the system keeps such
 // files: a prompt that waits may mention it.

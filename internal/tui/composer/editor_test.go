@@ -94,14 +94,14 @@ func TestDraftFile(t *testing.T) {
 		h.Add("a")
 		h.Add("b")
 	}
-	if err := f.Save("draft", h.Prompts); err != nil {
+	if err := f.Save(Drafts{Draft: "draft", History: h.Prompts, Stash: []string{"away"}}); err != nil {
 		t.Fatal(err)
 	}
-	draft, prompts := f.Load()
-	if draft != "draft" || len(prompts) != maxHistory {
-		t.Errorf("%q and %d prompts", draft, len(prompts))
+	kept := f.Load()
+	if kept.Draft != "draft" || len(kept.History) != maxHistory || len(kept.Stash) != 1 {
+		t.Errorf("%q, %d prompts, %q", kept.Draft, len(kept.History), kept.Stash)
 	}
-	h = PromptHistory{Prompts: prompts}
+	h = PromptHistory{Prompts: kept.History}
 	if text, ok := h.Move(1, "typed"); !ok || text != "b" {
 		t.Errorf("one step back: %q %v", text, ok)
 	}

@@ -20,32 +20,32 @@ const (
 // DraftFile keeps the typed text and the earlier prompts of one place in a file. The zero DraftFile keeps nothing.
 type DraftFile struct{ file string }
 
-// draftContent is the content of the file.
-type draftContent struct {
+// Drafts is the content of the file.
+type Drafts struct {
 	Draft   string   `json:"draft,omitzero"`
 	History []string `json:"history,omitempty"` // oldest first
+	Stash   []string `json:"stash,omitempty"`   // texts that are put away, oldest first
 }
 
 // NewDraftFile returns the store of the file.
 func NewDraftFile(file string) DraftFile { return DraftFile{file} }
 
 // Load returns what is kept. A file that is missing or damaged holds nothing.
-func (s DraftFile) Load() (draft string, history []string) {
-	var k draftContent
+func (s DraftFile) Load() (k Drafts) {
 	b, err := os.ReadFile(s.file)
 	if s.file == "" || err != nil || json.Unmarshal(b, &k, jsontext.AllowInvalidUTF8(true)) != nil {
-		return "", nil
+		return Drafts{}
 	}
-	return k.Draft, k.History
+	return k
 }
 
 // Save replaces what is kept. Long prompts are not part of the history.
-func (s DraftFile) Save(draft string, history []string) error {
+func (s DraftFile) Save(k Drafts) error {
 	if s.file == "" {
 		return nil
 	}
-	history = slices.DeleteFunc(slices.Clone(history), func(h string) bool { return len(h) > maxKept })
-	k := draftContent{draft, history[max(0, len(history)-maxHistory):]}
+	history := slices.DeleteFunc(slices.Clone(k.History), func(h string) bool { return len(h) > maxKept })
+	k.History = history[max(0, len(history)-maxHistory):]
 	b, err := json.Marshal(k, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err

@@ -33,6 +33,8 @@ type Picker struct {
 	Enter   string               // what Enter does; "" is "choose"
 	Closed  func(filter string)  // called when it is closed without a choice; may be nil
 	Preview func(Entry) []string // lines about the selected item; nil without
+	Beside  bool                 // the session stays visible above the list
+	Search  func(Entry) string   // the text of an item that the filter searches in; nil is what is shown of it
 	// Selected is called when another item is selected by a key; may be nil.
 	Selected func(Entry) tea.Cmd
 
@@ -51,7 +53,11 @@ func (p *Picker) filterItems() []Entry {
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var out []Entry
 	for _, it := range p.Items {
-		text, ok := strings.ToLower(it.Label+" "+it.Detail+" "+it.ID), true
+		text, ok := it.Label+" "+it.Detail+" "+it.ID, true
+		if p.Search != nil {
+			text = p.Search(it)
+		}
+		text = strings.ToLower(text)
 		for _, w := range words {
 			ok = ok && strings.Contains(text, w)
 		}

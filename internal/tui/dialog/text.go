@@ -17,6 +17,11 @@ type Text struct {
 	Title   string
 	Changes []FilePatch
 	Body    []string
+	// Enter is the act of the key Enter, EnterLabel names it; nil closes. Then text closes the dialog and is given to
+	// Type: it belongs to a prompt.
+	Enter      func() tea.Cmd
+	EnterLabel string
+	Type       func(text string)
 
 	scroll int
 	lines  []string // of changes and body, made for width
@@ -31,6 +36,15 @@ type FilePatch struct {
 
 // PressKey implements Dialog.
 func (t *Text) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	switch {
+	case t.Enter != nil && k.String() == "enter":
+		return t.Enter(), true
+	case t.Enter != nil && isText(k):
+		if t.Type != nil {
+			t.Type(k.Text)
+		}
+		return nil, true
+	}
 	switch k.String() {
 	case "up", "k":
 		t.scroll--
@@ -62,7 +76,11 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 	t.scroll = max(min(t.scroll, len(body)-room), 0)
 	lines := []string{th.Heading.Render(Clip(t.Title, width))}
 	lines = append(lines, body[t.scroll:min(t.scroll+room, len(body))]...)
-	return append(lines, th.Muted.Render(Clip("arrows and page keys: scroll  esc: close", width)))
+	hint := "arrows and page keys: scroll  esc: close"
+	if t.Enter != nil {
+		hint = "enter: " + t.EnterLabel + "  " + hint
+	}
+	return append(lines, th.Muted.Render(Clip(hint, width)))
 }
 
 // wrapLines returns all lines at the width.

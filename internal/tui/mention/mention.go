@@ -2,7 +2,6 @@
 package mention
 
 import (
-	"cmp"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/client/attach"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -81,7 +82,18 @@ func ListAgents(all []session.Agent, prefix string) (items []dialog.Entry) {
 // IsNamed reports whether FindFiles finds the file of a prompt again by its name in the text. One whose content is in
 // its address is not: there may be no file of that name, or another one.
 func IsNamed(text string, f session.File) bool {
-	return strings.HasPrefix(f.URI, "file:") && len(FindFiles(text, map[string]bool{f.Name: true}, "")) > 0
+	named := FindFiles(text, map[string]bool{NameOf(f): true}, "")
+	return strings.HasPrefix(f.URI, "file:") &&
+		slices.ContainsFunc(named, func(n session.File) bool { return n.Name == f.Name })
+}
+
+// NameOf returns the name of a file without the lines that a prompt wants of it.
+func NameOf(f session.File) string {
+	if !strings.Contains(f.URI, "?start=") {
+		return f.Name
+	}
+	name, _ := attach.CutLines(f.Name)
+	return name
 }
 
 // FindUnnamed returns the files of a prompt that its text does not name, for another prompt.
@@ -98,15 +110,13 @@ func FindUnnamed(text string, files []session.File) (out []session.File) {
 func DescribeFiles(files []session.File) string {
 	names := make([]string, len(files))
 	for i, f := range files {
-		if names[i] = cmp.Or(f.Name, f.URI); strings.HasPrefix(names[i], "data:") {
-			names[i] = cmp.Or(f.Mime, "a file")
-		}
+		names[i] = describe.FileLabel(f)
 	}
 	return strings.Join(names, ", ")
 }
 
-// FindFiles returns the files that a text names, of those in offered, whose names may have blanks. Relative names begin
-// in dir.
+// FindFiles returns the files that a text names, of those in offered, whose names may have blanks. Lines may follow a
+// name, such as #10-20. Relative names begin in dir.
 func FindFiles(text string, offered map[string]bool, dir string) []session.File {
 	var out []session.File
 	for i, r := range text {
@@ -114,7 +124,7 @@ func FindFiles(text string, offered map[string]bool, dir string) []session.File 
 		if r != '@' || i > 0 && !unicode.IsSpace(before) {
 			continue
 		}
-		name := findName(text[i+1:], offered)
+		name, lines := findName(text[i+1:], offered)
 		if name == "" {
 			continue
 		}
@@ -122,19 +132,40 @@ func FindFiles(text string, offered map[string]bool, dir string) []session.File 
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		out = append(out, session.File{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name})
+		u := url.URL{Scheme: "file", Path: path, RawQuery: lines.Query()}
+		f := session.File{URI: u.String(), Name: name + lines.String()}
+		if lines.First > 0 {
+			f.Mime = "text/plain" // only text has lines
+		}
+		out = append(out, f)
 	}
 	return out
 }
 
-// findName returns the longest offered name that the text begins with, before a blank or a sign of punctuation.
-func findName(text string, offered map[string]bool) string {
-	longest := ""
+// wordEnd has the characters that end a name.
+const wordEnd = " \t\n,;:?!)"
+
+// findName returns the longest offered name that the text begins with, before a blank or a sign of punctuation, and the
+// lines that follow it.
+func findName(text string, offered map[string]bool) (longest string, lines attach.Lines) {
 	for name := range offered {
 		rest, ok := strings.CutPrefix(text, name)
-		if ok && len(name) > len(longest) && (rest == "" || strings.ContainsRune(" \t\n,;:?!)", rune(rest[0]))) {
-			longest = name
+		if !ok || len(name) <= len(longest) {
+			continue
+		}
+		var of attach.Lines
+		if strings.HasPrefix(rest, "#") {
+			end := strings.IndexAny(rest, wordEnd)
+			if end < 0 {
+				end = len(rest)
+			}
+			if _, of = attach.CutLines(name + strings.TrimRight(rest[:end], ".")); of.First > 0 {
+				rest = ""
+			}
+		}
+		if rest == "" || strings.ContainsRune(wordEnd, rune(rest[0])) {
+			longest, lines = name, of
 		}
 	}
-	return longest
+	return longest, lines
 }

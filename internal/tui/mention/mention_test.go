@@ -18,6 +18,10 @@ func TestFindFiles(t *testing.T) {
 		"mail me@a.go, @b.go, @a.gox": "",
 		"@a.go @a.go":                 "file:///w/a.go file:///w/a.go",
 		"ä@a.go":                      "",
+		"see @a.go#10-20, please":     "file:///w/a.go?start=10&end=20",
+		"see @a.go#7.":                "file:///w/a.go?start=7&end=7",
+		"@my file.txt#3- on":          "file:///w/my%20file.txt?start=3",
+		"@a.go#x @a.go#0":             "",
 	} {
 		var got []string
 		for _, f := range FindFiles(text, offered, "/w") {

@@ -56,8 +56,8 @@ const (
 	// terminals that have this mode, but xterm's.
 	noWheelKeys = "\x1b[?1007l"
 	wheelKeys   = "\x1b[?1007h"
-	openMouse   = ansi.SetModeMouseNormal + ansi.SetModeMouseExtSgr
-	closeMouse  = ansi.ResetModeMouseExtSgr + ansi.ResetModeMouseNormal
+	openMouse   = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
+	closeMouse  = ansi.ResetModeMouseExtSgr + ansi.ResetModeMouseButtonEvent
 )
 
 // Open switches the terminal to the interface's modes. The next frame is drawn completely.

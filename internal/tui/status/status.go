@@ -16,6 +16,7 @@ import (
 
 // SessionLine is the content of the status line.
 type SessionLine struct {
+	Vi      string // the mode of vi's keys in the composer; "" without them
 	Working bool
 	Waiting bool // for the person
 	Lost    bool // the connection
@@ -68,6 +69,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 			parts = append(parts, s)
 		}
 	}
+	add(l.Vi)
 	if l.Queue > 0 {
 		add(fmt.Sprintf("%d queued", l.Queue))
 	}

@@ -64,8 +64,7 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 		return p.cutLines(p.styleLines(p.theme.Text, strings.Join(todos, "\n")), openLines)
 	}
 	for _, f := range t.State.Attachments {
-		name := terminal.FirstLine(cmp.Or(f.Name, f.Mime), 200)
-		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, fileKind(f.Mime)+" "+name), 1)...)
+		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, describe.FileLabel(f)), 1)...)
 	}
 	switch {
 	case r.Diff != "":

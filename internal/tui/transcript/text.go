@@ -1,12 +1,11 @@
 package transcript
 
 import (
-	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -17,22 +16,9 @@ func (p painter) renderPrompt(u *session.User) (lines []string) {
 		lines = append(lines, p.theme.Accent.Render(l))
 	}
 	for _, f := range u.Files {
-		about := cmp.Or(f.Name, f.URI)
-		if strings.HasPrefix(about, "data:") {
-			about = "pasted"
-		}
-		about = fmt.Sprintf("  %s %s", fileKind(f.Mime), terminal.FirstLine(about, 200))
-		lines = append(lines, p.theme.Muted.Render(ansi.Truncate(about, p.width, "…")))
+		lines = append(lines, p.theme.Muted.Render(ansi.Truncate("  "+describe.FileLabel(f), p.width, "…")))
 	}
 	return lines
-}
-
-func fileKind(mime string) string {
-	kind, _, _ := strings.Cut(mime, "/")
-	if kind == "image" {
-		return "image"
-	}
-	return "file"
 }
 
 // renderText renders the text of an answer. Of a live text, only the last line is rendered again.

@@ -58,6 +58,14 @@ func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, max(height, 0)
 }
 
+// SetTheme draws all sections again in a theme.
+func (m *Model) SetTheme(th style.Theme) {
+	m.theme = th
+	for _, b := range m.sections {
+		b.lines, b.arrived = nil, arrivedLines{}
+	}
+}
+
 // SetMessages replaces everything by messages, oldest first, without what the revert takes back; nil without one.
 func (m *Model) SetMessages(ms []session.Message, taken *session.Revert) {
 	open := m.opened

@@ -306,7 +306,7 @@ func TestSelection(t *testing.T) {
 	if got := m.SelectedMessage(); got != "msg_a" {
 		t.Errorf("selected: %q", got)
 	}
-	m.Select(0)
+	m.EndSelection()
 	if got := m.SelectedMessage(); got != "" {
 		t.Errorf("still selected: %q", got)
 	}

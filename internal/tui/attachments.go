@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/attach"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
+)
+
+// localMedia are the images and PDFs of this machine that the person named, by the name that follows the @ in the text.
+// Only a pasted path as a whole, or a typed @PATH, names one: the content of a file never leaves the machine because
+// pasted text mentions it.
+type localMedia map[string]attach.Media
+
+// offerPasted returns @PATH for a pasted path of an image or a PDF; false for other text.
+func (l localMedia) offerPasted(m *model, text string) (string, bool) {
+	path, ok := attach.FindPastedPath(text)
+	if !ok {
+		return "", false
+	}
+	media, ok := attach.InspectMedia(path)
+	switch {
+	case !ok:
+		return "", false
+	case media.Size > attach.MaxBytes:
+		m.note = filepath.Base(path) + " is not attached: it has " + describe.FormatBytes(media.Size) +
+			", the limit is " + describe.FormatBytes(attach.MaxBytes)
+		return "", false
+	}
+	l[path] = media
+	return "@" + path + " ", true
+}
+
+// offerTyped notes the file of a typed @PATH. On another machine's server, relative names are its files.
+func (l localMedia) offerTyped(m *model, word string) {
+	name, ok := strings.CutPrefix(word, "@")
+	if !ok || name == "" || m.options.Remote && !filepath.IsAbs(name) {
+		return
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(m.api.Directory, path)
+	}
+	if media, ok := attach.InspectMedia(path); ok && media.Size <= attach.MaxBytes {
+		l[name] = media
+	}
+}
+
+// findIn returns the names in the text, without files that are attached already.
+func (l localMedia) findIn(text string, attached []session.File) (names []string) {
+	offered := map[string]bool{}
+	for name := range l {
+		offered[name] = true
+	}
+	for _, f := range mention.FindFiles(text, offered, "") {
+		isAttached := slices.ContainsFunc(attached, func(a session.File) bool { return a.Name == filepath.Base(f.Name) })
+		if !isAttached && !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// readPromptFiles returns the files that a text names: the content of images and PDFs of this machine, the names of
+// others.
+func readPromptFiles(m *model, text string) ([]session.File, error) {
+	local, offered := m.media.findIn(text, m.attached), map[string]bool{}
+	for name := range m.offeredPaths {
+		if _, isLocal := m.media[name]; !isLocal {
+			offered[name] = true
+		}
+	}
+	files := mention.FindFiles(text, offered, m.api.Directory)
+	for _, name := range local {
+		f, err := attach.ReadFile(m.media[name].Path, attach.Lines{})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// describeAttached names what goes with the next prompt, "" without files.
+func (m *model) describeAttached() string {
+	files := mention.DescribeFiles(m.attached)
+	if len(m.media) == 0 {
+		return files
+	}
+	list := []string{}
+	if files != "" {
+		list = append(list, files)
+	}
+	for _, name := range m.media.findIn(m.editor.Text(), m.attached) {
+		media := m.media[name]
+		label := describe.FileLabel(session.File{Mime: media.Mime, Name: filepath.Base(media.Path)})
+		list = append(list, label+" ("+describe.FormatBytes(media.Size)+")")
+	}
+	return strings.Join(list, ", ")
+}
+
+// warnBlindModel reports whether the prompt must not be sent yet, because its model cannot see a file of it. The person
+// sees why, and Enter again sends the same prompt.
+func warnBlindModel(m *model, text string, files []session.File) bool {
+	ref := m.nextModel()
+	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool { return x.ID == ref.ID && x.ProviderID == ref.ProviderID })
+	if i < 0 || len(m.offers.Models[i].Capabilities.Input) == 0 || m.warnedBlind == text+ref.String() {
+		return false
+	}
+	for _, f := range files {
+		kind := ""
+		switch {
+		case strings.HasPrefix(f.Mime, "image/"):
+			kind = "image"
+		case f.Mime == "application/pdf":
+			kind = "pdf"
+		}
+		if kind == "" || slices.Contains(m.offers.Models[i].Capabilities.Input, kind) {
+			continue
+		}
+		m.warnedBlind = text + ref.String()
+		m.note = ref.String() + " cannot see " + describe.FileLabel(f) + ": enter again sends the prompt anyway; /models " +
+			"chooses another model"
+		return true
+	}
+	return false
+}
+
+// offerTypedFile notes the image that the word at the cursor names, after a typed key.
+func offerTypedFile(m *model) tea.Cmd {
+	m.media.offerTyped(m, m.editor.Word())
+	return completeWord(m)
+}
