@@ -139,19 +139,20 @@ func TestWork(t *testing.T) {
 	m.SetTime(time.UnixMilli(60_000))
 	calls := `
 ✓ read a.go (1s)
-✓ edit a.go (1s)
+✓ edit a.go +1 -1 (1s)
   1 - old
   1 + new
 ✗ bash make (1s), exit code 2
-    one
-    two
+  one
+  two
 ✗ write b (1s)
   the directory is read-only
 ✓ todowrite 2 steps, 1 open (1s)
   [x] first
   [ ] then
 → bash sleep 9 (37s)
-  … 2 more lines above
+  1
+  2
   3
   4
   5
@@ -164,6 +165,14 @@ func TestWork(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	two := 2
+	f.show(&session.ToolSuccess{
+		TurnFact: session.OfTurn("msg_a"), CallID: "prt_6", PartID: "prt_6",
+		Structured: jsontext.Value(`{"output":"0\n1\n2\n3\n4\n5\n6\n7\ndone\n","exit":0}`),
+	})
+	const done = "✓ bash sleep 9 (2s)\n  … 1 more line above\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n  done\n"
+	if got := view(m); !strings.Contains(got, done) {
+		t.Errorf("the output of a command that succeeded is not shown:\n%s", got)
+	}
 	f.show(&session.ShellEnded{CallID: "sh", Output: "a.go\n", ShellEnd: session.ShellEnd{Exit: &two}})
 	m.ToggleAll()
 	got := view(m)
@@ -306,7 +315,7 @@ func TestSelection(t *testing.T) {
 	if got := m.SelectedMessage(); got != "msg_a" {
 		t.Errorf("selected: %q", got)
 	}
-	m.Select(0)
+	m.EndSelection()
 	if got := m.SelectedMessage(); got != "" {
 		t.Errorf("still selected: %q", got)
 	}
