@@ -162,19 +162,24 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 // same, such as a command with an exit code.
 func (t *transcript) printCall(c *session.Tool) {
 	what := describe.DescribeCall(c.Name, c.State.Input)
-	failure, lines := describe.DescribeFailure(c.Name, c.State.Structured)
-	// One line with the outcome.
+	done := describe.Outcome{}
+	if c.State.Status == session.ToolCompleted {
+		done = describe.DescribeOutcome(c.Name, c.State.Input, c.State.Structured)
+	}
+	what += done.Counts
+	// One line with the outcome, and what it has to show. With --full, the whole result follows.
 	switch {
-	case c.State.Status == session.ToolCompleted && failure != "":
-		t.out.Printf("%s %s: %s\n", t.out.PaintText(terminal.Red, t.marks.Bad), what, failure)
-		if t.full {
-			break // the whole output follows
-		}
-		for _, l := range lines {
-			t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, l))
-		}
 	case c.State.Status == session.ToolCompleted:
-		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Green, t.marks.Good), what)
+		style, mark := terminal.Green, t.marks.Good
+		if done.Failure != "" {
+			style, mark, what = terminal.Red, t.marks.Bad, what+": "+done.Failure
+		}
+		t.out.Printf("%s %s\n", t.out.PaintText(style, mark), what)
+		for _, l := range done.Lines {
+			if !t.full {
+				t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "    "+l))
+			}
+		}
 	case c.State.Status == session.ToolError:
 		why := ""
 		if c.State.Error != nil {

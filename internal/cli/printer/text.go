@@ -46,8 +46,8 @@ type Text struct {
 // pendingCall is a tool call that has not settled.
 type pendingCall struct {
 	tool, what string
-	at         int64    // milliseconds
-	todos      []string // lines of the todos that the call sets
+	at         int64 // milliseconds
+	input      jsontext.Value
 }
 
 func NewText(a *cli.Invocation, thinking bool) *Text {
@@ -206,7 +206,7 @@ func (t *Text) showEvent(e session.Event) {
 	case *session.ToolCalled:
 		t.flush()
 		what := describe.DescribeCall(d.Tool, d.Input)
-		t.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, describe.CallTodos(d.Tool, d.Input)}
+		t.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, d.Input}
 		if t.Live == nil {
 			t.ShowLine(terminal.Cyan, t.marks.Call, what)
 		}
@@ -233,27 +233,25 @@ func (t *Text) showEvent(e session.Event) {
 // maxDiff bounds the lines of a diff that are shown.
 const maxDiff = 20
 
-// showResult shows the end of a call with a result: the todos that it set; the end of the output of a command that
-// failed; what it changed in files.
+// showResult shows the end of a call with a result, and what it changed in files.
 func (t *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
 	var result struct {
 		Diff string `json:"diff"`
 	}
 	_ = json.Unmarshal(structured, &result, jsontext.AllowInvalidUTF8(true)) // other tools have other members
 	c, ok := t.started[part]
-	if ok && result.Diff != "" {
-		if added, removed := diffview.CountLines(result.Diff); added+removed > 0 {
-			c.what += fmt.Sprintf(" +%d -%d", added, removed)
-			t.started[part] = c
-		}
+	if !ok {
+		return
 	}
-	why, lines := describe.DescribeFailure(c.tool, structured)
-	t.showSettled(part, at, why)
-	if ok && result.Diff != "" && t.isRich() {
+	done := describe.DescribeOutcome(c.tool, c.input, structured)
+	c.what += done.Counts
+	t.started[part] = c
+	t.showSettled(part, at, done.Failure)
+	if result.Diff != "" && t.isRich() {
 		t.showDiff(terminal.ReplaceControls(result.Diff))
 	}
-	for _, l := range append(c.todos, lines...) {
-		t.err.Printf("%s\n", t.err.PaintText(terminal.Dim, l))
+	for _, l := range done.Lines {
+		t.err.Printf("%s\n", t.err.PaintText(terminal.Dim, "    "+l))
 	}
 }
 
@@ -330,7 +328,7 @@ func (t *Text) replayCall(c *session.Tool) {
 		return
 	}
 	what := describe.DescribeCall(c.Name, c.State.Input)
-	t.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, describe.CallTodos(c.Name, c.State.Input)}
+	t.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, c.State.Input}
 	switch c.State.Status {
 	case session.ToolCompleted:
 		t.showResult(c.PartID, c.Time.Completed, c.State.Structured)

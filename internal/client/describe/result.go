@@ -3,45 +3,10 @@ package describe
 import (
 	"fmt"
 	"strconv"
-	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
-
-// outputTail is the number of the last lines of a failed command's output that are shown.
-const outputTail = 10
-
-// DescribeFailure returns why a command whose call has a result failed nevertheless, "" if it did not: the call of a
-// command that ends with an exit code other than 0, or is stopped, settles with a result like any other. The lines are
-// the last of its output, ready to be printed.
-func DescribeFailure(tool string, structured jsontext.Value) (why string, lines []string) {
-	if tool != "bash" {
-		return "", nil
-	}
-	var result struct {
-		Output  string         `json:"output"`
-		Exit    jsontext.Value `json:"exit"`
-		Timeout bool           `json:"timeout"`
-	}
-	if json.Unmarshal(structured, &result, jsontext.AllowInvalidUTF8(true)) != nil {
-		return "", nil
-	}
-	switch exit := string(result.Exit); {
-	case exit == "" || exit == "0":
-		return "", nil
-	case exit != "null":
-		why = "exit code " + exit
-	case result.Timeout:
-		why = "stopped by its time limit"
-	default:
-		why = "stopped"
-	}
-	return why, lastLines(result.Output)
-}
 
 // DescribeShellEnd returns why a user's command failed, "" if it did not, still runs, or its end is not recorded.
 func DescribeShellEnd(e session.ShellEnd) string {
@@ -53,24 +18,6 @@ func DescribeShellEnd(e session.ShellEnd) string {
 	default:
 		return ""
 	}
-}
-
-// lastLines returns the last lines of an output without control characters, after a note of how many precede them.
-func lastLines(output string) []string {
-	text := strings.TrimRight(terminal.CleanOutput(output), "\n")
-	if text == "" || text == "(no output)" { // the tool's text for the model
-		return nil
-	}
-	all := strings.Split(text, "\n")
-	lines := make([]string, 0, outputTail+1)
-	if hidden := len(all) - outputTail; hidden > 0 {
-		all = all[hidden:]
-		lines = append(lines, fmt.Sprintf("    … %d more lines above", hidden))
-	}
-	for _, l := range all {
-		lines = append(lines, "    "+terminal.FirstLine(l, lineWidth))
-	}
-	return lines
 }
 
 // lineWidth bounds the length of a line of output.
@@ -107,15 +54,4 @@ func FormatTodoProgress(todos []session.Todo) string {
 		return ""
 	}
 	return fmt.Sprintf("todos %d/%d: %s", done, len(todos), terminal.FirstLine(current, lineWidth))
-}
-
-// CallTodos returns the lines of the todos that a call of the tool todowrite sets, nil for other tools.
-func CallTodos(tool string, input jsontext.Value) []string {
-	var in struct {
-		Todos []session.Todo `json:"todos"`
-	}
-	if tool != "todowrite" || json.Unmarshal(input, &in) != nil {
-		return nil
-	}
-	return FormatTodos(in.Todos)
 }

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -16,7 +15,6 @@ import (
 
 // The lines that are shown of a call that is not open, and of one that is.
 const (
-	liveLines = 6 // of the output of a running command
 	diffLines = 12
 	openLines = 2000
 )
@@ -25,24 +23,23 @@ const (
 func (p painter) renderTool(t *session.Tool, open bool) []string {
 	// The mark and the color of the state. A call that succeeded may have had a command that failed.
 	head, st := describe.DescribeCall(t.Name, t.State.Input), p.theme.Success
-	mark, why := "✓ ", ""
-	var failed []string
+	mark, done := "✓ ", describe.Outcome{}
 	switch {
 	case t.State.Error != nil:
 		mark, st = "✗ ", p.theme.Error
 	case !t.State.Status.IsSettled():
 		mark, st = "→ ", p.theme.Accent
 	default:
-		if why, failed = describe.DescribeFailure(t.Name, t.State.Structured); why != "" {
+		if done = describe.DescribeOutcome(t.Name, t.State.Input, t.State.Structured); done.Failure != "" {
 			mark, st = "✗ ", p.theme.Error
 		}
 	}
-	// The line: the call, how long it took, and how it failed.
-	r := resultOf(t)
+	// The line: the call, its counts, how long it took, and how it failed.
+	r, why := resultOf(t), done.Failure
 	if why == "" && string(r.Exit) == "0" && open {
 		why = "exit code 0"
 	}
-	about := p.describeTook(cmp.Or(t.Time.Ran, t.Time.Created), t.Time.Completed)
+	about := done.Counts + p.describeTook(cmp.Or(t.Time.Ran, t.Time.Created), t.Time.Completed)
 	if why != "" {
 		about += ", " + why
 	}
@@ -55,14 +52,11 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 	if t.State.Error != nil {
 		lines = append(lines, p.cutLines(p.foldLines(p.theme.Error, t.State.Error.Message), openLines)...)
 	}
-	return append(lines, p.renderDetails(t, r, failed, open)...)
+	return append(lines, p.renderDetails(t, r, done.Lines, open)...)
 }
 
-// renderDetails returns what is shown below the line of a call.
-func (p painter) renderDetails(t *session.Tool, r result, failed []string, open bool) (lines []string) {
-	if todos := describe.CallTodos(t.Name, t.State.Input); len(todos) > 0 {
-		return p.cutLines(p.styleLines(p.theme.Text, strings.Join(todos, "\n")), openLines)
-	}
+// renderDetails returns what is shown below the line of a call. about are the lines of its outcome.
+func (p painter) renderDetails(t *session.Tool, r result, about []string, open bool) (lines []string) {
 	for _, f := range t.State.Attachments {
 		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, describe.FileLabel(f)), 1)...)
 	}
@@ -74,16 +68,14 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 		}
 		diff := diffview.Render(p.theme, terminal.ReplaceControls(r.Diff), max(p.width-2, 2), open)
 		return append(lines, p.cutLines(diff, limit)...)
-	case open:
+	case open && t.Name != "todowrite":
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, outputOf(t)), openLines)...)
+	case t.Name == "question": // an answer must not be cut off
+		return append(lines, p.cutLines(p.foldLines(p.theme.Text, strings.Join(about, "\n")), openLines)...)
 	case t.State.Status == session.ToolRunning:
-		return append(lines, p.lastLines(outputOf(t))...)
-	case len(failed) > 0:
-		for _, l := range failed {
-			lines = append(lines, p.theme.Muted.Render(ansi.Truncate(l, p.width, "…")))
-		}
+		about = describe.TailOutput(outputOf(t))
 	}
-	return lines
+	return append(lines, p.clipLines(p.theme.Muted, about)...)
 }
 
 // renderShell returns the lines of a command of the user: all of its output, or the last lines.
@@ -98,7 +90,7 @@ func (p painter) renderShell(x *session.Shell, open bool) []string {
 	if open {
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, x.Output), openLines)...)
 	}
-	return append(lines, p.lastLines(x.Output)...)
+	return append(lines, p.clipLines(p.theme.Muted, describe.TailOutput(x.Output))...)
 }
 
 // renderHead returns the line of a call: of its text as much as fits beside the words about it.
@@ -108,11 +100,11 @@ func (p painter) renderHead(st lipgloss.Style, mark, text, about string) string 
 	return st.Render(mark) + ansi.Truncate(text+about, max(room, 1), "…")
 }
 
-// lastLines returns the last lines of an output, and how many precede them.
-func (p painter) lastLines(text string) []string {
-	lines := p.styleLines(p.theme.Muted, text)
-	if hidden := len(lines) - liveLines; hidden > 0 {
-		lines = append([]string{p.theme.Muted.Render(fmt.Sprintf("… %d more lines above", hidden))}, lines[hidden:]...)
+// clipLines indents lines without control characters and cuts each at the width.
+func (p painter) clipLines(st lipgloss.Style, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = "  " + st.Render(ansi.Truncate(l, max(p.width-2, 1), "…"))
 	}
-	return p.cutLines(lines, len(lines))
+	return out
 }

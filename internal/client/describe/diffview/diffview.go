@@ -54,6 +54,9 @@ func CountLines(patch string) (added, removed int) {
 	return added, removed
 }
 
+// HasRows reports whether a patch changes something that can be shown.
+func HasRows(patch string) bool { return len(parsePatch(patch)) > 0 }
+
 // row is a line of a patch: of a hunk with its numbers in the files, or a heading.
 type row struct {
 	kind          byte // ' ', '+', '-', or '@' for a heading
