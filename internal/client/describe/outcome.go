@@ -30,6 +30,8 @@ func DescribeOutcome(tool string, input, structured jsontext.Value) (o Outcome) 
 		return describeCommand(structured)
 	case "todowrite":
 		o.Lines = callTodos(input)
+	case "question":
+		o.Lines = describeAnswers(input, structured)
 	case "read":
 		o.Counts = countRead(structured)
 	case "edit", "write", "apply_patch":
@@ -226,4 +228,26 @@ func callTodos(input jsontext.Value) []string {
 		return nil
 	}
 	return FormatTodos(in.Todos)
+}
+
+// describeAnswers returns a line for each question with its answer, or that there is none.
+func describeAnswers(input, structured jsontext.Value) (lines []string) {
+	var asked struct {
+		Questions []session.Question `json:"questions"`
+	}
+	var r struct {
+		Answers [][]string `json:"answers"`
+	}
+	if !parse(input, &asked) || !parse(structured, &r) || r.Answers == nil {
+		return nil
+	}
+	for i, q := range asked.Questions {
+		answer := "no answer"
+		if i < len(r.Answers) && len(r.Answers[i]) > 0 {
+			answer = strings.Join(r.Answers[i], ", ")
+		}
+		inLine := func(text string) string { return terminal.FirstLine(strings.Join(strings.Fields(text), " "), lineWidth) }
+		lines = append(lines, inLine(q.Question)+" -> "+inLine(answer))
+	}
+	return lines
 }

@@ -92,3 +92,16 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswers: the answers of the person are below the call that asked.
+func TestAnswers(t *testing.T) {
+	input := `{"questions":[{"question":"Which database?"},{"question":"Which\nports?"},{"question":"Why?"}]}`
+	o := DescribeOutcome("question", jsontext.Value(input), jsontext.Value(`{"answers":[["Postgres"],["80","443"],[]]}`))
+	want := "Which database? -> Postgres|Which ports? -> 80, 443|Why? -> no answer"
+	if got := strings.Join(o.Lines, "|"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if o := DescribeOutcome("question", jsontext.Value(input), jsontext.Value(`{}`)); o.Lines != nil {
+		t.Errorf("without answers: %+v", o)
+	}
+}

@@ -71,6 +71,8 @@ func (p painter) renderDetails(t *session.Tool, r result, about []string, open b
 		return append(lines, p.cutLines(diff, limit)...)
 	case open && t.Name != "todowrite":
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, outputOf(t)), openLines)...)
+	case t.Name == "question": // an answer must not be cut off
+		return append(lines, p.cutLines(p.foldLines(p.theme.Text, strings.Join(about, "\n")), openLines)...)
 	case t.State.Status == session.ToolRunning:
 		about = describe.TailOutput(outputOf(t))
 	}

@@ -169,7 +169,7 @@ func TestWork(t *testing.T) {
 		TurnFact: session.OfTurn("msg_a"), CallID: "prt_6", PartID: "prt_6",
 		Structured: jsontext.Value(`{"output":"0\n1\n2\n3\n4\n5\n6\n7\ndone\n","exit":0}`),
 	})
-	const done = "✓ bash sleep 9 (2s)\n  … 1 more line above\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n  done\n"
+	const done = "✓ bash sleep 9 (3s)\n  … 1 more line above\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n  done\n"
 	if got := view(m); !strings.Contains(got, done) {
 		t.Errorf("the output of a command that succeeded is not shown:\n%s", got)
 	}
@@ -177,11 +177,25 @@ func TestWork(t *testing.T) {
 	m.ToggleAll()
 	got := view(m)
 	for _, want := range []string{
-		"thought:\n  I think\n  that", "read a.go (1s)\n  1: package a\n", "✗ ! ls (1s), exit code 2\n  a.go",
+		"thought:\n  I think\n  that", "read a.go (1s)\n  1: package a\n", "✗ ! ls (2s), exit code 2\n  a.go",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
+	}
+}
+
+// TestAnswersAreShown: a question has its answers below it, whole, and still once it is opened.
+func TestAnswersAreShown(t *testing.T) {
+	m := newTestModel(t, 40, 20)
+	m.SetMessages([]session.Message{&session.Assistant{Content: []session.Content{&session.Tool{
+		Name: "question", State: session.ToolState{
+			Status: session.ToolCompleted, Input: jsontext.Value(`{"questions":[{"question":"Which database should we use?"}]}`),
+			Structured: jsontext.Value(`{"answers":[["Postgres"]]}`), Content: session.TextContent("User has answered"),
+		},
+	}}}}, nil)
+	if got := strings.Join(strings.Fields(view(m)), " "); !strings.HasSuffix(got, "we use? -> Postgres") {
+		t.Error(got)
 	}
 }
 
