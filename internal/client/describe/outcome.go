@@ -161,7 +161,7 @@ func countChanges(structured jsontext.Value) string {
 		sum.Added, sum.Removed = sum.Added+c.Added, sum.Removed+c.Removed
 	}
 	// Without counted lines it may still have made, moved or replaced a file, one that is empty or binary.
-	same := r.File != nil && r.Exists != nil && *r.Exists && !diffview.HasRows(r.Diff)
+	same := r.File != nil && r.Exists != nil && *r.Exists && diffview.IsEmpty(r.Diff)
 	if sum == (counts{}) && !same {
 		return ""
 	}
