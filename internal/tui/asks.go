@@ -206,6 +206,7 @@ func newAskDialog(m *model) {
 	}
 	d := dialog.NewAsk(a, func(x follow.Answer) tea.Cmd { return deliverAnswer(m, x) })
 	d.From, d.Waiting = from, len(m.asks.pending)-1
+	d.View = func(t *dialog.Text) { m.openDialog(t) }
 	m.asks.dialog = d
 }
 

@@ -52,7 +52,7 @@ func showOlder(m *model, o olderMsg) tea.Cmd {
 
 // searchTranscript finds text in the transcript.
 func searchTranscript(m *model) tea.Cmd {
-	m.openDialog(dialog.NewLineInput("Search in the transcript", m.lastSearch, func(text string) tea.Cmd {
+	m.openDialog(dialog.NewSearchInput("Search in the transcript", m.lastSearch, func(text string) tea.Cmd {
 		m.lastSearch = text
 		return findText(m, text)
 	}))

@@ -116,6 +116,10 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		cmd, closed := top.PressKey(k)
 		if closed {
 			m.closeDialog(top)
+			if len(m.dialogs) == 0 && m.asks.dialog != nil { // the key must not answer the ask below
+				m.asks.disarm()
+				return tea.Batch(cmd, m.asks.holdOff())
+			}
 		}
 		return cmd
 	}

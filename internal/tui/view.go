@@ -153,6 +153,9 @@ func (m *model) describeAskKeys() string {
 	if key := m.keys.keyOf(answerLater); key != "" {
 		later = key + ": later"
 	}
+	if _, ok := m.asks.dialog.(*dialog.Ask); ok {
+		later = strings.TrimSpace("ctrl+f: full screen  " + later)
+	}
 	switch {
 	case !m.asks.armed:
 		return "keys answer this after a short pause"

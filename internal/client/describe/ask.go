@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
@@ -52,10 +53,24 @@ func AskTitle(a session.PendingAsk) string {
 	case 0:
 		return title
 	case 1:
-		return title + ": " + what[0]
+		return title + ": " + what[0] + askSize(a)
 	default:
-		return title + ":\n    " + strings.Join(what, "\n    ")
+		return title + askSize(a) + ":\n    " + strings.Join(what, "\n    ")
 	}
+}
+
+// askSize says how many lines the change that is asked for adds and removes, "" if nothing is to be changed.
+func askSize(a session.PendingAsk) string {
+	d := readAskDetails(a.Metadata)
+	switch added, removed := diffview.CountLines(d.diff); {
+	case d.added+d.removed > 0: // the diff is cut
+		return formatSize(d.added, d.removed)
+	case added+removed > 0:
+		return formatSize(added, removed)
+	case d.diff != "" && len(a.Resources) == 1 && diffview.IsEmpty(d.diff): // the same text, or an empty new file
+		return ", changes no line"
+	}
+	return ""
 }
 
 // AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
@@ -117,6 +132,8 @@ func AskDiff(a session.PendingAsk) string {
 type askDetails struct {
 	diff         string
 	limit, spent jsontext.Value // nil unless a budget asks
+
+	added, removed int // lines, if the diff is cut
 }
 
 func readAskDetails(metadata jsontext.Value) (d askDetails) {
@@ -129,6 +146,9 @@ func readAskDetails(metadata jsontext.Value) (d askDetails) {
 	if json.Unmarshal(m["diff"], &d.diff) != nil {
 		d.diff = ""
 	}
+	if json.Unmarshal(m["additions"], &d.added) != nil || json.Unmarshal(m["deletions"], &d.removed) != nil {
+		d.added, d.removed = 0, 0
+	}
 	return d
 }
 
@@ -136,6 +156,9 @@ func readAskDetails(metadata jsontext.Value) (d askDetails) {
 func askPreview(metadata jsontext.Value) []string {
 	d := readAskDetails(metadata)
 	text := d.diff
+	if text != "" && diffview.IsEmpty(text) {
+		return nil
+	}
 	if text == "" {
 		if d.limit == nil || d.spent == nil {
 			return nil

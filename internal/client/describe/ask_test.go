@@ -42,3 +42,22 @@ func TestDetails(t *testing.T) {
 		}
 	}
 }
+
+// TestAskSize: what is asked for has the number of lines that it changes, also if its diff is cut, or that it changes none.
+func TestAskSize(t *testing.T) {
+	for metadata, want := range map[string]string{
+		`{"diff":"--- a\n+++ a\n@@ -1,2 +1 @@\n-b\n-c\n+d\n"}`:                                   "edit: a +1 -2",
+		`{"diff":"--- a\n+++ a\n@@ -1,2 +1 @@\n-b\n\\ cut\n","additions":9000,"deletions":8000}`: "edit: a +9000 -8000",
+		`{"diff":"Index: a\n=====\n--- a\n+++ a\n"}`:                                             "edit: a, changes no line",
+		`{}`: "edit: a",
+	} {
+		a := session.PendingAsk{Action: "edit", Resources: []string{"a"}, Metadata: jsontext.Value(metadata)}
+		if got := AskTitle(a); got != want {
+			t.Errorf("%s: %q, want %q", metadata, got, want)
+		}
+	}
+	a := session.PendingAsk{Metadata: jsontext.Value(`{"diff":"--- a\n+++ a\n"}`)}
+	if got := AskDetails(a); len(got) != 0 {
+		t.Errorf("the head of an empty diff is shown: %q", got)
+	}
+}

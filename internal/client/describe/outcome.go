@@ -161,7 +161,7 @@ func countChanges(structured jsontext.Value) string {
 		sum.Added, sum.Removed = sum.Added+c.Added, sum.Removed+c.Removed
 	}
 	// Without counted lines it may still have made, moved or replaced a file, one that is empty or binary.
-	same := r.File != nil && r.Exists != nil && *r.Exists && !diffview.HasRows(r.Diff)
+	same := r.File != nil && r.Exists != nil && *r.Exists && diffview.IsEmpty(r.Diff)
 	if sum == (counts{}) && !same {
 		return ""
 	}
@@ -246,7 +246,10 @@ func describeAnswers(input, structured jsontext.Value) (lines []string) {
 		if i < len(r.Answers) && len(r.Answers[i]) > 0 {
 			answer = strings.Join(r.Answers[i], ", ")
 		}
-		lines = append(lines, terminal.FirstLine(q.Question, lineWidth)+" -> "+terminal.FirstLine(answer, lineWidth))
+		inLine := func(text string) string {
+			return terminal.FirstLine(strings.Join(strings.Fields(text), " "), lineWidth)
+		}
+		lines = append(lines, inLine(q.Question)+" -> "+inLine(answer))
 	}
 	return lines
 }

@@ -97,7 +97,7 @@ func TestCounts(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	input := `{"questions":[{"question":"Which database?"},{"question":"Which\nports?"},{"question":"Why?"}]}`
 	o := DescribeOutcome("question", jsontext.Value(input), jsontext.Value(`{"answers":[["Postgres"],["80","443"],[]]}`))
-	want := "Which database? -> Postgres|Which… -> 80, 443|Why? -> no answer"
+	want := "Which database? -> Postgres|Which ports? -> 80, 443|Why? -> no answer"
 	if got := strings.Join(o.Lines, "|"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -114,10 +114,10 @@ func TestFormatTodoProgress(t *testing.T) {
 	}
 	done, open, now := todo(session.TodoCompleted, "a"), todo("pending", "b"), todo(session.TodoInProgress, "c\nd")
 	for want, todos := range map[string][]session.Todo{
-		"":             nil,
-		"todos 0/1: b": {open},
+		"":              nil,
+		"todos 0/1: b":  {open},
 		"todos 1/3: c…": {done, open, now},
-		"todos 1/2: b": {done, open},
+		"todos 1/2: b":  {done, open},
 		"todos 2/4: c…": {done, done, now, open},
 	} {
 		if got := FormatTodoProgress(todos); got != want {

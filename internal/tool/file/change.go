@@ -134,6 +134,9 @@ func (c change) permissionRequest() tool.Request {
 	if c.files != nil {
 		meta["files"] = c.files
 	}
+	if meta["diff"] != c.diff { // a part of it
+		meta["additions"], meta["deletions"] = countChangedLines(c.diff)
+	}
 	r.Metadata = tool.EncodeObject(meta)
 	return r
 }

@@ -24,6 +24,7 @@ type Ask struct {
 	From    string // another session that asks; "" is the one on the screen
 	Waiting int    // asks behind this one
 	Send    func(follow.Answer) tea.Cmd
+	View    func(*Text) // shows a text on the whole screen
 
 	options []Reply
 	at      int
@@ -136,6 +137,8 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		d.scroll += max(d.page, 1)
 	case "pgup", "ctrl+u":
 		d.scroll = max(d.scroll-max(d.page, 1), 0)
+	case "ctrl+f":
+		d.View(d.wholeText())
 	case "enter":
 		return d.chooseAnswer(d.at, "")
 	default:
@@ -146,6 +149,19 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		}
 	}
 	return nil, false
+}
+
+// wholeText returns what is asked for as a text for the whole screen.
+func (d *Ask) wholeText() *Text {
+	title := strings.Split(describe.AskTitle(d.Pending), "\n")
+	t := &Text{Title: title[0]}
+	if diff := describe.AskDiff(d.Pending); !diffview.IsEmpty(diff) {
+		t.Changes = []FilePatch{{Path: strings.TrimSpace(strings.Join(title[1:], " ")), Patch: diff}}
+		t.Body = describe.AskCommand(d.Pending)
+		return t
+	}
+	t.Body = append(title, describe.AskDetails(d.Pending)...)
+	return t
 }
 
 // chooseAnswer gives the answer of an option, or opens what it needs. typed is the text of the key that chose it.
@@ -250,7 +266,8 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 	d.scroll = min(d.scroll, len(all)-d.page)
 	shown := slices.Clone(all[d.scroll : d.scroll+d.page])
 	if room > 1 {
-		shown = append(shown, th.Muted.Render(Clip("… more: page keys", width)))
+		about := describePosition(d.scroll, d.page, len(all)) + "; page keys: scroll"
+		shown = append(shown, th.Muted.Render(Clip(about, width)))
 	}
 	return append(shown, tail...)
 }

@@ -2,6 +2,7 @@
 package dialog
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -59,4 +60,9 @@ func windowOf[T any](lines []T, at, height int) (part []T, first int) {
 	}
 	first = min(max(at-height/2, 0), len(lines)-height)
 	return lines[first : first+height], first
+}
+
+// describePosition says which lines of a longer text are shown: shown ones after the first above.
+func describePosition(above, shown, all int) string {
+	return fmt.Sprintf("lines %d-%d of %s", above+1, above+shown, terminal.FormatCount(int64(all)))
 }

@@ -76,18 +76,23 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 	t.scroll = max(min(t.scroll, len(body)-room), 0)
 	lines := []string{th.Heading.Render(Clip(t.Title, width))}
 	lines = append(lines, body[t.scroll:min(t.scroll+room, len(body))]...)
-	hint := "arrows and page keys: scroll  esc: close"
-	if t.Enter != nil {
-		hint = "enter: " + t.EnterLabel + "  " + hint
+	help := "esc: close"
+	if len(body) > room {
+		help = describePosition(t.scroll, room, len(body)) + "  arrows and page keys: scroll  " + help
 	}
-	return append(lines, th.Muted.Render(Clip(hint, width)))
+	if t.Enter != nil {
+		help = "enter: " + t.EnterLabel + "  " + help
+	}
+	return append(lines, th.Muted.Render(Clip(help, width)))
 }
 
 // wrapLines returns all lines at the width.
 func (t *Text) wrapLines(th style.Theme, width int) []string {
 	lines := []string{}
 	for _, c := range t.Changes {
-		lines = append(lines, th.Heading.Render(Clip(terminal.FirstLine(c.Path, 500), width)))
+		if c.Path != "" {
+			lines = append(lines, th.Heading.Render(Clip(terminal.FirstLine(c.Path, 500), width)))
+		}
 		lines = append(lines, diffview.Render(th, terminal.ReplaceControls(c.Patch), width, true)...)
 		lines = append(lines, "")
 	}
@@ -105,6 +110,7 @@ type LineInput struct {
 	Secret bool // the text is not shown
 	Done   func(text string) tea.Cmd
 	text   composer.Editor
+	old    bool // the text is an earlier one, which typing replaces
 }
 
 // NewLineInput returns a dialog that asks for a line, which begins as text.
@@ -112,6 +118,21 @@ func NewLineInput(title, text string, done func(string) tea.Cmd) *LineInput {
 	in := &LineInput{Title: title, Done: done}
 	in.text.SetText(text)
 	return in
+}
+
+// NewSearchInput returns a dialog that asks for a line; the first typed character replaces the earlier text.
+func NewSearchInput(title, earlier string, done func(string) tea.Cmd) *LineInput {
+	in := NewLineInput(title, earlier, done)
+	in.old = earlier != ""
+	return in
+}
+
+// replaceOld removes the earlier text, because text is typed or pasted.
+func (in *LineInput) replaceOld() {
+	if in.old {
+		in.old = false
+		in.text.Clear()
+	}
 }
 
 // PressKey implements Dialog.
@@ -122,19 +143,29 @@ func (in *LineInput) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "enter":
 		return in.Done(strings.TrimSpace(in.text.Text())), true
 	default:
+		if isText(k) {
+			in.replaceOld()
+		}
+		in.old = false
 		composer.EditLine(&in.text, k)
 	}
 	return nil, false
 }
 
 // PasteText implements Dialog.
-func (in *LineInput) PasteText(text string) { in.text.Insert(strings.ReplaceAll(text, "\n", " ")) }
+func (in *LineInput) PasteText(text string) {
+	in.replaceOld()
+	in.text.Insert(strings.ReplaceAll(text, "\n", " "))
+}
 
 // RenderLines implements Dialog.
 func (in *LineInput) RenderLines(th style.Theme, width, _ int) []string {
 	text := in.text.RenderLine(width - 2)
 	if in.Secret {
 		text = in.text.RenderSecret(width - 2)
+	}
+	if in.old {
+		text = th.Selected.Render(terminal.FirstLine(in.text.Text(), 1000))
 	}
 	return []string{
 		th.Heading.Render(Clip(in.Title, width)),

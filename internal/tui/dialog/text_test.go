@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/go-json-experiment/json"
 
@@ -42,6 +43,28 @@ func TestAskedChange(t *testing.T) {
 		d := NewAsk(session.PendingAsk{Action: "edit", Resources: []string{"a.txt"}, Metadata: metadata}, nil)
 		if got := strings.Join(d.RenderLines(style.Theme{}, 40, 300), "\n"); !strings.Contains(ansi.Strip(got), want) {
 			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestSearchInput: typed and pasted text replaces the earlier one; a key that moves keeps it.
+func TestSearchInput(t *testing.T) {
+	key := func(text string) tea.KeyPressMsg { return tea.KeyPressMsg{Code: []rune(text)[0], Text: text} }
+	for name, c := range map[string]struct {
+		change func(*LineInput)
+		want   string
+	}{
+		"enter": {func(*LineInput) {}, "inside"},
+		"typed": {func(in *LineInput) { in.PressKey(key("d")); in.PressKey(key("e")) }, "de"},
+		"paste": {func(in *LineInput) { in.PasteText("delegate") }, "delegate"},
+		"moved": {func(in *LineInput) { in.PressKey(tea.KeyPressMsg{Code: tea.KeyEnd}); in.PressKey(key("d")) }, "insided"},
+	} {
+		got := ""
+		in := NewSearchInput("Search", "inside", func(text string) tea.Cmd { got = text; return nil })
+		c.change(in)
+		in.PressKey(tea.KeyPressMsg{Code: tea.KeyEnter})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (p painter) renderSection(b *section, open bool) (lines []string) {
 	case *session.Shell:
 		return append(lines, p.renderShell(x, open)...)
 	case *session.User:
-		lines = append(lines, p.renderPrompt(x)...)
+		lines = append(lines, p.renderPrompt(x, open)...)
 	case *session.Text:
 		lines = append(lines, p.renderText(b)...)
 	case *session.Reasoning:

@@ -20,6 +20,7 @@ func (m *Model) Select(delta int) {
 		from = m.findBottom().section + 1
 		delta = -1
 	}
+	m.sought = ""
 	m.selectSection(min(max(from+delta, 0), len(m.sections)-1))
 }
 
@@ -45,7 +46,7 @@ func (m *Model) Toggle() {
 	b := m.selected
 	if b == nil {
 		for _, b = range slices.Backward(m.sections) {
-			if b.isCall() {
+			if b.isCall() || m.isFolded(b) {
 				break
 			}
 		}
@@ -55,42 +56,24 @@ func (m *Model) Toggle() {
 	}
 }
 
+// isFolded reports whether the section is a long prompt or a summary, which open like a call.
+func (m *Model) isFolded(b *section) bool {
+	switch x := b.item.(type) {
+	case *session.Compaction:
+		return x.Summary != ""
+	case *session.User:
+		_, more := painter{width: m.width}.foldText(x.DisplayText())
+		return more > 0
+	}
+	return false
+}
+
 // ToggleAll opens all sections, or closes all.
 func (m *Model) ToggleAll() {
 	m.opened = !m.opened
 	for _, b := range m.sections {
 		b.toggled, b.lines = false, nil
 	}
-}
-
-// Search returns how many sections contain the text, in any case of letters.
-func (m *Model) Search(text string) (hits int) {
-	for _, b := range m.sections {
-		if b.contains(text) {
-			hits++
-		}
-	}
-	return hits
-}
-
-// SelectHit selects the next section above the selection that contains the text; with wrap, after the first one the
-// last. It reports whether there is one.
-func (m *Model) SelectHit(text string, wrap bool) bool {
-	from := slices.Index(m.sections, m.selected)
-	if from < 0 {
-		from = len(m.sections)
-	}
-	until := from
-	if wrap {
-		until = len(m.sections)
-	}
-	for n := range until {
-		if i := (from - 1 - n + 2*len(m.sections)) % len(m.sections); m.sections[i].contains(text) {
-			m.selectSection(i)
-			return true
-		}
-	}
-	return false
 }
 
 // SelectedMessage returns the message of the selected section, "" without one.

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -11,14 +12,52 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-func (p painter) renderPrompt(u *session.User) (lines []string) {
-	for _, l := range p.wrapPlain("> ", "  ", u.DisplayText()) {
+// foldedLines is the number of lines that are shown of a long prompt.
+const foldedLines = 10
+
+func (p painter) renderPrompt(u *session.User, open bool) (lines []string) {
+	text, more := u.DisplayText(), 0
+	if !open {
+		text, more = p.foldText(text)
+	}
+	for _, l := range p.wrapPlain("> ", "  ", text) {
 		lines = append(lines, p.theme.Accent.Render(l))
+	}
+	if more > 0 {
+		about := "  … " + terminal.FormatPlural(more, "more line") + " (alt+enter opens)"
+		lines = append(lines, p.theme.Muted.Render(ansi.Truncate(about, p.width, "…")))
 	}
 	for _, f := range u.Files {
 		lines = append(lines, p.theme.Muted.Render(ansi.Truncate("  "+describe.FileLabel(f), p.width, "…")))
 	}
 	return lines
+}
+
+// foldText returns the beginning of a text that has about foldedLines lines at the width, and how many lines of the text
+// are not whole in it. A text that is hardly longer is returned whole. The work does not grow with the text.
+func (p painter) foldText(text string) (head string, more int) {
+	text = strings.TrimSpace(text)
+	width := max(p.width-2, 2)
+	rows, at := 0, 0
+	for line := range strings.Lines(text) {
+		room := (foldedLines - rows) * width
+		if len(line) > room { // in cells it may be shorter, and still be cut
+			runes := []rune(line[:min(len(line), utf8.UTFMax*room)])
+			if len(runes) > room {
+				at += len(string(runes[:room]))
+				break
+			}
+		}
+		rows += max((ansi.StringWidth(line)+width-1)/width, 1)
+		at += len(line)
+		if rows >= foldedLines {
+			break
+		}
+	}
+	if more = strings.Count(text[at:], "\n") + 1; at == len(text) || more == 1 && len(text)-at <= width {
+		return text, 0
+	}
+	return text[:at], more
 }
 
 // renderText renders the text of an answer. Of a live text, only the last line is rendered again.
@@ -55,7 +94,11 @@ func (p painter) renderReasoning(b *section, open bool) (lines []string) {
 }
 
 func (p painter) renderCompaction(c *session.Compaction, open bool) []string {
-	lines := []string{p.theme.Muted.Render(ansi.Truncate("── the model reads a summary of this ──", p.width, "…"))}
+	head := "── the model reads a summary of this (alt+enter opens it) ──"
+	if open {
+		head = "── the model reads this summary of what is above ──"
+	}
+	lines := []string{p.theme.Muted.Render(ansi.Truncate(head, p.width, "…"))}
 	if open {
 		lines = append(lines, markdown.Render(p.theme, strings.TrimSpace(terminal.ReplaceControls(c.Summary)), p.width)...)
 	}

@@ -28,6 +28,7 @@ type Model struct {
 	bottom   linePosition
 	follow   bool
 	selected *section // nil without a selection
+	sought   string   // is marked in the selected section
 	opened   bool     // sections are open unless they were closed
 }
 
@@ -197,14 +198,26 @@ func (m *Model) linesOf(i int) []string {
 	if b.lines == nil {
 		b.lines = painter{m.theme, m.width, m.now}.renderSection(b, m.isOpen(b))
 		if b.selected && len(b.lines) > 0 {
-			first := 0
-			for first < len(b.lines)-1 && b.lines[first] == "" {
-				first++
-			}
-			b.lines[first] = m.theme.Selected.Render(ansi.Strip(b.lines[first]))
+			m.markSelected(b.lines)
 		}
 	}
 	return b.lines
+}
+
+// markSelected marks the first line of the selected section, and what is sought in it.
+func (m *Model) markSelected(lines []string) {
+	first := 0
+	for first < len(lines)-1 && lines[first] == "" {
+		first++
+	}
+	for i, line := range lines {
+		marked, hit := m.markHits(line)
+		if hit {
+			lines[i] = marked
+		} else if i == first {
+			lines[i] = m.theme.Selected.Render(ansi.Strip(line))
+		}
+	}
 }
 
 // isOpen reports whether all of a section is shown.

@@ -322,7 +322,6 @@ func TestSelection(t *testing.T) {
 		t.Errorf("%d hits", n)
 	}
 	m.SelectHit("package A", true)
-	m.Toggle()
 	if got := view(m); !strings.Contains(got, "read a.go") || !strings.Contains(got, "1: package a") {
 		t.Errorf("the hit is not on the screen:\n%s", got)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 )
 
-// sideBySide is the width from which on the sides are beside each other.
-const sideBySide = 140
+// sideBySide is the width from which on the sides are beside each other: that of a screen with 120 columns, less the
+// indentation below a call.
+const sideBySide = 118
 
 // painter renders the rows of a patch.
 type painter struct {
@@ -54,8 +55,15 @@ func CountLines(patch string) (added, removed int) {
 	return added, removed
 }
 
-// HasRows reports whether a patch changes something that can be shown.
-func HasRows(patch string) bool { return len(parsePatch(patch)) > 0 }
+// IsEmpty reports whether a patch has the head of a file at most.
+func IsEmpty(patch string) bool {
+	for line := range strings.Lines(patch) {
+		if !isFileHead(line) && !strings.HasPrefix(line, "=====") && !strings.HasPrefix(line, "+++ ") {
+			return false
+		}
+	}
+	return true
+}
 
 // row is a line of a patch: of a hunk with its numbers in the files, or a heading.
 type row struct {
