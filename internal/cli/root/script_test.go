@@ -76,7 +76,6 @@ func TestScripts(t *testing.T) {
 			}
 			return sandbox.Check() == nil, nil
 		},
-		Deadline: time.Now().Add(4 * time.Minute),
 	}
 	if p.Dir = "testdata"; raceEnabled && os.Getenv("CAIRN_SOAK") == "" {
 		p.Dir, p.Files = "", []string{"testdata/jobs.txtar", "testdata/owner.txtar", "testdata/waits.txtar"}
