@@ -52,6 +52,9 @@ func newProgram(t *testing.T) *program {
 		return nil
 	}
 	m.wait = m.run
+	m.options.List = func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error) {
+		return nil, nil
+	}
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
 	return p
@@ -107,7 +110,74 @@ func sentence(rng *rand.Rand) string {
 // TestSentenceInDialogs: a sentence that is typed into whatever is on the screen, at the speed of a person, gives no
 // lasting answer and takes nothing back; the text is kept.
 func TestSentenceInDialogs(t *testing.T) {
-	open := map[string]func(*program){
+	const sentences = 10_000
+	dialogs := openDialogs()
+	for name, show := range dialogs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := range sentences / len(dialogs) {
+				synctest.Test(t, func(t *testing.T) { typeSentence(t, uint64(n), show) })
+			}
+		})
+	}
+}
+
+// TestRandomKeys: no sequence of keys, pastes, sizes and answers from elsewhere has a lasting effect without Enter or a
+// repeated key, panics, or draws what does not fit.
+func TestRandomKeys(t *testing.T) {
+	const seeds = 10_000
+	dialogs := openDialogs()
+	for name, show := range dialogs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := range seeds / len(dialogs) {
+				synctest.Test(t, func(t *testing.T) { pressRandomKeys(t, uint64(n), show) })
+			}
+		})
+	}
+}
+
+func pressRandomKeys(t *testing.T, seed uint64, show func(*program)) {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	p := newProgram(t)
+	show(p)
+	special := []rune{
+		tea.KeyUp, tea.KeyDown, tea.KeyLeft, tea.KeyRight, tea.KeyTab, tea.KeyEscape, tea.KeyBackspace, tea.KeyPgDown,
+		tea.KeyHome, tea.KeyEnd, tea.KeyDelete, tea.KeyF1,
+	}
+	for range 12 {
+		switch rng.IntN(8) {
+		case 0:
+			mod := []tea.KeyMod{0, tea.ModShift, tea.ModAlt}[rng.IntN(3)]
+			p.press(tea.KeyPressMsg{Code: special[rng.IntN(len(special))], Mod: mod})
+		case 1: // not ctrl+d, which deletes if it is repeated, and no key that ends the program or opens an editor
+			r := []rune("abefgklnpqrstuwxy")[rng.IntN(17)]
+			p.press(tea.KeyPressMsg{Code: r, Mod: []tea.KeyMod{tea.ModCtrl, tea.ModAlt}[rng.IntN(2)]})
+		case 2:
+			p.press(tea.PasteMsg{Content: sentence(rng)})
+		case 3:
+			p.press(tea.WindowSizeMsg{Width: 1 + rng.IntN(200), Height: 1 + rng.IntN(60)})
+		case 4:
+			p.start(removeAsk(p.model, "per_1")) // answered at another terminal
+		default:
+			r := rune(' ' + rng.IntN(95))
+			p.press(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+		p.pass(time.Duration(rng.IntN(900)) * time.Millisecond)
+		frame, _ := p.renderFrame()
+		if n := strings.Count(frame, "\n") + 1; n > max(p.height, 1) {
+			t.Fatalf("seed %d: %d lines on a screen of %dx%d:\n%s", seed, n, p.width, p.height, frame)
+		}
+	}
+	p.pass(2 * time.Second)
+	if len(p.asked) > 0 {
+		t.Errorf("seed %d: %v", seed, p.asked)
+	}
+}
+
+// openDialogs returns what opens each dialog whose answer may last.
+func openDialogs() map[string]func(*program) {
+	return map[string]func(*program){
 		"permission": func(p *program) { p.start(addAsk(p.model, editAsk("per_1"))) },
 		"command": func(p *program) {
 			p.start(addAsk(p.model, session.PendingAsk{
@@ -125,15 +195,6 @@ func TestSentenceInDialogs(t *testing.T) {
 			p.press(tea.KeyPressMsg{Code: 'd', Mod: tea.ModCtrl})
 		},
 		"undo": func(p *program) { p.start(previewUndo(p.model)) },
-	}
-	const sentences = 10_000
-	for name, show := range open {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for n := range sentences / len(open) {
-				synctest.Test(t, func(t *testing.T) { typeSentence(t, uint64(n), show) })
-			}
-		})
 	}
 }
 

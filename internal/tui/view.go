@@ -89,12 +89,12 @@ func (m *model) transcriptView() string {
 	if m.offers.HasOnlyGuide() {
 		lines = append(lines, "", "The built-in guide answers, which is not a language model. /login connects one.")
 	}
-	height := m.height - len(m.editor.WrapRows(m.composerWidth()).Lines) - 2
 	for i := range lines {
 		lines[i] = dialog.Clip(lines[i], m.width)
 	}
-	lines = lines[:min(len(lines), max(height, 0))]
-	return strings.Join(lines, "\n") + strings.Repeat("\n", max(m.transcriptHeight()-len(lines), 0))
+	height := max(m.transcriptHeight(), 0)
+	lines = lines[:min(len(lines), height)]
+	return strings.Join(lines, "\n") + strings.Repeat("\n", height-len(lines))
 }
 
 // transcriptHeight returns the number of lines that the composer, the status line and the lines above them leave.
