@@ -56,7 +56,9 @@ func TestClickOpens(t *testing.T) {
 		m.Update(tea.MouseReleaseMsg{X: 3, Y: y, Button: tea.MouseLeft})
 	}
 	for i, c := range []struct{ line, shown, hidden string }{
-		{"read.go", "first result", "second result"}, {"grep", "second result", ""}, {"read.go", "second result", "first result"},
+		{"read.go", "first result", "second result"},
+		{"grep", "second result", ""},
+		{"read.go", "second result", "first result"},
 		{"some words", "second result", "first result"},
 	} {
 		click(findLine(t, m, c.line))

@@ -68,17 +68,17 @@ func TestFormatTodoProgress(t *testing.T) {
 	}
 	done, open, now := todo(session.TodoCompleted, "a"), todo("pending", "b"), todo(session.TodoInProgress, "c\nd")
 	for want, todos := range map[string][]session.Todo{
-		"":             nil,
-		"todos 0/1: b": {open},
-		"todos 1/3: c": {done, open, now},
-		"todos 1/2: b": {done, open},
-		"todos 2/4: c": {done, done, now, open},
+		"":              nil,
+		"todos 0/1: b":  {open},
+		"todos 1/3: c…": {done, open, now},
+		"todos 1/2: b":  {done, open},
+		"todos 2/4: c…": {done, done, now, open},
 	} {
-		if got := describe.FormatTodoProgress(todos); got != want {
+		if got := FormatTodoProgress(todos); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := describe.FormatTodoProgress([]session.Todo{done, done}); got != "" {
+	if got := FormatTodoProgress([]session.Todo{done, done}); got != "" {
 		t.Errorf("all are done: %q", got)
 	}
 }
