@@ -116,6 +116,36 @@ func UnrunNote(names []string) string {
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 
+// maxUnused bounds the settings that a note names.
+const maxUnused = 8
+
+// WithoutEffectNote says in one line what of the configuration has no effect, and what of the project waits for trust,
+// with the commands of the full-screen interface that show more; "" if there is nothing.
+func WithoutEffectNote(cfg *config.Config) string {
+	var unused, parts []string
+	for _, w := range cfg.Warnings {
+		name, _, _ := strings.Cut(w.Key, ".")
+		if w.Kind == config.WarnUnused && name != "" && !slices.Contains(unused, name) {
+			unused = append(unused, name)
+		}
+	}
+	if n := len(unused); n > maxUnused {
+		unused = append(unused[:maxUnused], fmt.Sprintf("%d more", n-maxUnused))
+	}
+	if len(unused) > 0 {
+		text := "without effect in cairn: " + terminal.FirstLine(strings.Join(unused, ", "), 200) + " (/doctor)"
+		parts = append(parts, text)
+	}
+	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
+		text := "settings of this project in " + terminal.FormatPlural(len(c.Files), "file") + " wait for trust (/trust)"
+		parts = append(parts, text)
+	}
+	if len(cfg.Unrun) > 0 {
+		parts = append(parts, UnrunNote(cfg.Unrun))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // warningsNote reports, on one line, unreadable files, unknown settings and agents, options that are not sent, and
 // rules that match nothing; "" if there are no such warnings.
 func warningsNote(warnings []config.Warning) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/attach"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 )
 
@@ -38,10 +39,14 @@ func (l localMedia) offerPasted(m *model, text string) (string, bool) {
 	return "@" + path + " ", true
 }
 
+// mediaEndings are the ends of the names of images and PDFs.
+func mediaEndings() []string { return []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"} }
+
 // offerTyped notes the file of a typed @PATH. On another machine's server, relative names are its files.
 func (l localMedia) offerTyped(m *model, word string) {
 	name, ok := strings.CutPrefix(word, "@")
-	if !ok || name == "" || m.options.Remote && !filepath.IsAbs(name) {
+	isMedia := slices.Contains(mediaEndings(), strings.ToLower(filepath.Ext(name))) // else no key is worth a look at the disk
+	if !ok || !isMedia || m.options.Remote && !filepath.IsAbs(name) {
 		return
 	}
 	path := name
@@ -88,22 +93,21 @@ func readPromptFiles(m *model, text string) ([]session.File, error) {
 	return files, nil
 }
 
-// describeAttached names what goes with the next prompt, "" without files.
+// describeAttached says what goes with the next prompt, "" without files.
 func (m *model) describeAttached() string {
-	files := mention.DescribeFiles(m.attached)
-	if len(m.media) == 0 {
-		return files
-	}
-	list := []string{}
-	if files != "" {
-		list = append(list, files)
+	var list []string
+	if len(m.attached) > 0 {
+		list = append(list, mention.DescribeFiles(m.attached))
 	}
 	for _, name := range m.media.findIn(m.editor.Text(), m.attached) {
 		media := m.media[name]
 		label := describe.FileLabel(session.File{Mime: media.Mime, Name: filepath.Base(media.Path)})
 		list = append(list, label+" ("+describe.FormatBytes(media.Size)+")")
 	}
-	return strings.Join(list, ", ")
+	if len(list) == 0 {
+		return ""
+	}
+	return "attached to the next prompt: " + terminal.FirstLine(strings.Join(list, ", "), 300)
 }
 
 // warnBlindModel reports whether the prompt must not be sent yet, because its model cannot see a file of it. The person

@@ -88,6 +88,18 @@ func TestImageFromAnywhere(t *testing.T) {
 	}
 }
 
+// TestImageOfDraft: the image of a prompt that was typed before a restart is sent.
+func TestImageOfDraft(t *testing.T) {
+	file := composer.NewDraftFile(filepath.Join(t.TempDir(), "tui", "draft.json"))
+	m := newTestModel(t, file)
+	m.Update(tea.PasteMsg{Content: writeTestImage(t)})
+	m.Update(saveMsg{})
+	m = newTestModel(t, file)
+	if files, sent := sentFiles(m); !sent || len(files) != 1 || files[0].Mime != "image/png" {
+		t.Errorf("sent %v: %v", sent, files)
+	}
+}
+
 // TestImageOnce: a prompt with an image that comes back into the composer does not carry it twice.
 func TestImageOnce(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})

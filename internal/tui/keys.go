@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,7 +14,11 @@ import (
 
 // listCommands returns all commands, in the order of the palette.
 func listCommands() []command {
-	// Sessions and models first, then prompts, changes and views, then copying, items and the program.
+	return slices.Concat(sessionCommands(), itemCommands(), factCommands(), programCommands())
+}
+
+// sessionCommands are about sessions and models, then prompts, changes and views.
+func sessionCommands() []command {
 	return []command{
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
@@ -42,6 +47,12 @@ func listCommands() []command {
 		{"history", "alt+p", "search the earlier prompts of this place", pickEarlierPrompt},
 		{"stash", "alt+w", "put the typed text away, or bring it back", stashPrompt},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},
+	}
+}
+
+// itemCommands copy and open parts of the transcript.
+func itemCommands() []command {
+	return []command{
 		{
 			"copy message",
 			"alt+c",
@@ -84,8 +95,28 @@ func listCommands() []command {
 			"open or close all items",
 			func(m *model) tea.Cmd { m.transcript.ToggleAll(); return nil },
 		},
-		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
+	}
+}
+
+// factCommands show what commands of cairn of the same names know.
+func factCommands() []command {
+	return []command{
+		{"status", "", "show the session, the model and the cairn at work", showStatus},
+		{"stats", "", "show the usage and costs of all sessions", showStats},
+		{"cost", "", "show what the session has cost", showCost},
+		{"permissions", "", "list the saved permissions, and revoke one", pickApproval},
+		{"trust", "", "show what of the project waits for trust", showTrust},
+		{"export", "", "write the session as Markdown or JSON", askExport},
+		{"mcp", "", "show which MCP servers are configured", showMCP},
+		{"doctor", "", "check the installation", showDoctor},
 		{"theme", "", "choose the colours, with a preview", pickTheme},
+	}
+}
+
+// programCommands are about the program itself.
+func programCommands() []command {
+	return []command{
+		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
 		{"palette", "ctrl+p", "show all commands", showPalette},
 		{"help", "f1", "show the keys", showHelp},
 		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},

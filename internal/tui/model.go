@@ -220,7 +220,10 @@ func (m *model) draftText() string {
 
 func (m *model) saveDraft() {
 	m.savedText = m.draftText()
-	err := m.options.Store.Save(composer.Drafts{Draft: m.savedText, History: m.history.Prompts, Stash: m.stash})
+	err := m.options.Store.Save(composer.Drafts{
+		Draft: m.savedText, History: m.history.Prompts, Stash: m.stash,
+		Media: m.media.findIn(strings.Join(append(slices.Clone(m.stash), m.savedText), "\n"), nil),
+	})
 	if err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()
 	}

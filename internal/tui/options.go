@@ -22,6 +22,10 @@ type Options struct {
 	Models  modelfile.File      // of favourite and recent models
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
+	// ReadTrust reads what of the project's files waits for trust; nil on another machine.
+	ReadTrust func(ctx context.Context) (Trust, error)
+	// Secrets are what an export must not contain.
+	Secrets func(ctx context.Context) ([]string, error)
 	// StoreSetting stores a setting in the user's configuration and returns its file; nil stores nothing.
 	StoreSetting func(ctx context.Context, key, value string) (file string, err error)
 	Env          func(string) string
@@ -33,6 +37,12 @@ type Options struct {
 	Vi    bool          // the composer has the keys of vi
 	Mouse bool          // the wheel scrolls, a click opens, and a drag copies
 	Quiet bool          // no bell, notification or title
+}
+
+// Trust is what of a project's files waits for trust.
+type Trust struct {
+	Body   []string                    // the content, with the reasons
+	Accept func(context.Context) error // trusts what Body shows; nil if nothing waits, or it cannot be trusted
 }
 
 // Result says how the interface was left.

@@ -69,6 +69,8 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 				return setTitle(m, m.session.ID, arguments)
 			case c.name == "effort" && arguments != "":
 				return takeEffort(m, arguments)
+			case c.name == "export" && arguments != "":
+				return exportSession(m, arguments)
 			case c.name == "stash" && arguments != "":
 				return putAway(m, arguments)
 			}
@@ -124,6 +126,7 @@ func slashAliases(name string) string {
 	return map[string]string{
 		"new": "new session", "clear": "new session", "exit": "quit", "q": "quit", "model": "models", "agent": "agents",
 		"resume": "sessions", "session": "sessions", "diff": "changes",
+		"usage": "stats", "permission": "permissions", "approvals": "permissions", "themes": "theme",
 	}[name]
 }
 

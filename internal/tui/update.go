@@ -36,6 +36,9 @@ func newModel(o Options, th style.Theme) *model {
 	m.editor.Clear()
 	m.editor.SetText(kept.Draft)
 	m.savedText = kept.Draft
+	for _, name := range kept.Media {
+		m.media.offerTyped(m, "@"+name)
+	}
 	m.session, m.model = o.Session, o.Model
 	return m
 }

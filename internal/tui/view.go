@@ -120,15 +120,10 @@ func (m *model) aboveLines(room int) []string {
 		more := len(lines) - 4
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
-	if files := m.describeAttached(); files != "" {
-		text := "attached to the next prompt: " + terminal.FirstLine(files, 300)
-		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
-	}
-	if text := m.describeStash(); text != "" {
-		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
-	}
-	if text := m.describeTodos(); text != "" {
-		lines = append(lines, m.theme.Accent.Render(dialog.Clip(text, m.width)))
+	for _, text := range []string{m.describeAttached(), m.describeStash(), m.describeTodos()} {
+		if text != "" {
+			lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
+		}
 	}
 	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
@@ -205,7 +200,10 @@ func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
 }
 
 // statusLine is the last line of the screen.
-func (m *model) statusLine() string {
+func (m *model) statusLine() string { return m.statusOf().Render(m.theme, m.width) }
+
+// statusOf is the content of the last line.
+func (m *model) statusOf() status.SessionLine {
 	l := status.SessionLine{
 		Working: m.working, Waiting: len(m.asks.pending) > 0, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
 		RetryIn: m.retryAt.Sub(m.now), Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(),
@@ -221,7 +219,7 @@ func (m *model) statusLine() string {
 	if s := m.session; s != nil {
 		l.Tokens, l.Cost, l.Where = s.Tokens, s.Cost, m.sessionTitle()
 	}
-	return l.Render(m.theme, m.width)
+	return l
 }
 
 // besideHeight is the height of a dialog that leaves the session visible.

@@ -1,14 +1,12 @@
 package root
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
 // personCommands are the commands, without the program's name, that change who may do what: they write tokens, trust,
@@ -25,7 +23,11 @@ var personCommands = []string{
 // refuseTool refuses the command if a tool started this process and only a person may run the command.
 func refuseTool(inv *cli.Invocation, cmd *cobra.Command) error {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
-	if !slices.Contains(personCommands, path) || !proctable.HasCallMark() {
+	if !slices.Contains(personCommands, path) {
+		return nil
+	}
+	err := cli.RefuseTool(cmd.CommandPath())
+	if err == nil {
 		return nil
 	}
 	inv.Started = true // the command line is valid
@@ -35,8 +37,7 @@ func refuseTool(inv *cli.Invocation, cmd *cobra.Command) error {
 	}
 	return cli.NewExitError(
 		code,
-		fmt.Errorf("%s is refused: a command of a tool started this process, and only a person may do this",
-			cmd.CommandPath()),
+		err,
 		"Run it in a terminal of your own. Outside of tools, a limit of the process (ulimit -R) has the same effect.",
 	)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/access"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -92,18 +93,24 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		where := c.Directory
 		if f.server.url != "" {
 			where = f.server.publicURL()
-		} else if cfg, err := here.LoadConfig(ctx); err == nil && len(cfg.Unrun) > 0 {
-			here.Note(cli.UnrunNote(cfg.Unrun))
+		} else if cfg, err := here.LoadConfig(ctx); err == nil {
+			if text := cli.WithoutEffectNote(cfg); text != "" {
+				here.Note(text)
+			}
+		}
+		var readTrust func(context.Context) (tui.Trust, error)
+		if f.server.url == "" {
+			readTrust = func(ctx context.Context) (tui.Trust, error) { return access.ReadTrust(ctx, &here) }
 		}
 		r, err := tui.Run(ctx, tui.Options{
 			Client: c, Session: s, Model: model, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
 			Store:  draftStore(dirs, &f.server, c),
 			Models: modelfile.New(filepath.Join(dirs.State, "tui", "models.json")),
-			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
+			Env:    g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
-			StoreSetting: g.inv.StoreSetting,
-			Vi:           user.Terminal.Vi,
-			Mouse:        user.Terminal.Mouse == nil || *user.Terminal.Mouse,
+			StoreSetting: g.inv.StoreSetting, ReadTrust: readTrust, Secrets: here.CollectSecrets,
+			Vi:    user.Terminal.Vi,
+			Mouse: user.Terminal.Mouse == nil || *user.Terminal.Mouse,
 		})
 		// The screen is given back: say what goes on without it.
 		notes.Close()

@@ -164,9 +164,9 @@ func (g runCommand) attachLines(p *session.Prompt, args []string) error {
 		if info, err := os.Stat(filepath.Join(g.inv.Dir, path)); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		f, err := g.inv.ReadAttachment(name)
+		f, err := attach.ReadFile(filepath.Join(g.inv.Dir, path), lines)
 		if err != nil {
-			return err
+			return cli.UsageErrorf("@%s: %v", name, err)
 		}
 		p.Files = append(p.Files, f)
 	}

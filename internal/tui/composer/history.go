@@ -25,6 +25,7 @@ type Drafts struct {
 	Draft   string   `json:"draft,omitzero"`
 	History []string `json:"history,omitempty"` // oldest first
 	Stash   []string `json:"stash,omitempty"`   // texts that are put away, oldest first
+	Media   []string `json:"media,omitempty"`   // names of images and PDFs that the texts name
 }
 
 // NewDraftFile returns the store of the file.

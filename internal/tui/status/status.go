@@ -34,8 +34,8 @@ type SessionLine struct {
 	Where   string
 }
 
-// state says in a word what the session does.
-func (l SessionLine) state() string {
+// State says in a word what the session does.
+func (l SessionLine) State() string {
 	switch {
 	case l.Lost:
 		return "reconnecting"
@@ -89,7 +89,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	add(terminal.FirstLine(l.Branch, 40))
 	add(terminal.FirstLine(l.Where, 200))
 	// Add them while they fit, then fill the line.
-	text, used := st.Render(l.state()), ansi.StringWidth(l.state())
+	text, used := st.Render(l.State()), ansi.StringWidth(l.State())
 	for _, p := range parts {
 		w := ansi.StringWidth(p) + 3
 		if used+w > width {

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/location/config"
+)
+
+// TestWithoutEffectNote: one line names the settings without effect once each, and what waits for trust.
+func TestWithoutEffectNote(t *testing.T) {
+	t.Parallel()
+	unused := func(key string) config.Warning { return config.Warning{Kind: config.WarnUnused, Key: key} }
+	claim := &trust.Claim{Files: []trust.File{{Path: "a"}, {Path: "b"}}}
+	for name, c := range map[string]struct {
+		cfg  config.Config
+		want string
+	}{
+		"nothing": {config.Config{Claim: &trust.Claim{}}, ""},
+		"unused": {
+			config.Config{Warnings: []config.Warning{
+				unused("mcp.a"), unused("mcp.b"), unused("lsp"), {Kind: config.WarnUnknown, Key: "x"},
+			}},
+			"without effect in cairn: mcp, lsp (/doctor)",
+		},
+		"untrusted": {config.Config{Claim: claim}, "settings of this project in 2 files wait for trust (/trust)"},
+		"trusted":   {config.Config{Claim: claim, Trusted: true}, ""},
+		"both": {
+			config.Config{Claim: claim, Warnings: []config.Warning{unused("theme")}},
+			"without effect in cairn: theme (/doctor); settings of this project in 2 files wait for trust (/trust)",
+		},
+	} {
+		if got := WithoutEffectNote(&c.cfg); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// WriteMarkdown writes the session for people: prompts, answers and a line for each call. It reports from how many
+// texts secrets were left out.
+func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
+	c := &secretFilter{export: e}
+	clean := func(text string) string {
+		if e.Secrets {
+			return text
+		}
+		return c.filterText("", text)
+	}
+	if _, err := fmt.Fprintf(w, "# %s\n", clean(describe.SessionTitle(s))); err != nil {
+		return 0, err
+	}
+	q := api.MessageQuery{Oldest: true, Limit: pageSize}
+	for {
+		page, err := e.API.Messages(ctx, s.ID, q)
+		if err != nil {
+			return c.left, err
+		}
+		for _, m := range page.Data {
+			if _, err := io.WriteString(w, clean(formatMarkdown(m))); err != nil {
+				return c.left, err
+			}
+		}
+		if len(page.Data) < q.Limit || page.Cursor.Next == "" {
+			return c.left, nil
+		}
+		q.Cursor = page.Cursor.Next
+	}
+}
+
+// formatMarkdown returns a message as a section, "" for messages that people do not see.
+func formatMarkdown(m session.Message) string {
+	var b strings.Builder
+	switch m := m.(type) {
+	case *session.User:
+		fmt.Fprintf(&b, "\n## Prompt\n\n%s\n", m.DisplayText())
+		for _, f := range m.Files {
+			fmt.Fprintf(&b, "\n*%s*\n", describe.FileLabel(f))
+		}
+	case *session.Assistant:
+		fmt.Fprintf(&b, "\n## %s\n", terminal.FirstLine(m.Model.String(), 80))
+		for _, c := range m.Content {
+			switch c := c.(type) {
+			case *session.Text:
+				fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.Text))
+			case *session.Tool:
+				fmt.Fprintf(&b, "\n- %s%s\n", describe.DescribeCall(c.Name, c.State.Input), describeOutcome(c))
+			}
+		}
+		if m.Error != nil {
+			fmt.Fprintf(&b, "\n*%s*\n", terminal.FirstLine(m.Error.Message, 400))
+		}
+	case *session.Shell:
+		fmt.Fprintf(&b, "\n## Command\n\n%s\n", fence("$ "+m.Command+"\n"+m.Output))
+	case *session.Compaction:
+		fmt.Fprintf(&b, "\n## Summary for the model\n\n%s\n", m.Summary)
+	}
+	return b.String()
+}
+
+// describeOutcome says how a call failed, "" if it did not.
+func describeOutcome(c *session.Tool) string {
+	if c.State.Error != nil {
+		return ": " + terminal.FirstLine(c.State.Error.Message, 300)
+	}
+	if why, _ := describe.DescribeFailure(c.Name, c.State.Structured); why != "" {
+		return ": " + why
+	}
+	return ""
+}
+
+// fence returns a block of code whose fences are longer than any in the text.
+func fence(text string) string {
+	mark := "```"
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	return mark + "\n" + strings.TrimRight(text, "\n") + "\n" + mark
+}

@@ -1,0 +1,254 @@
+package tui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/finding"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// showText reads the lines of a dialog and shows them.
+func showText(m *model, title string, read func(context.Context) ([]string, error)) tea.Cmd {
+	var body []string
+	return m.callAPI("show "+strings.ToLower(title), func(ctx context.Context) (err error) {
+		body, err = read(ctx)
+		return err
+	}, func() tea.Cmd {
+		m.openDialog(&dialog.Text{Title: title, Body: body})
+		return nil
+	})
+}
+
+// showStatus shows the session, what answers its next prompt, and the cairn that does the work.
+func showStatus(m *model) tea.Cmd {
+	c, s := m.api, m.session
+	facts := [][2]string{
+		{"session", m.sessionTitle()},
+		{"state", m.statusOf().State()},
+		{"agent", m.agentName()},
+		{"model", cmp.Or(m.modelName(), "unknown")},
+		{"effort", cmp.Or(m.nextModel().Variant, "default")},
+		{"branch", m.branch},
+		{"where", m.options.Where},
+		{"theme", m.themeName},
+	}
+	if s != nil {
+		facts = append(facts, [][2]string{
+			{"id", string(s.ID)},
+			{"directory", s.Location.Directory},
+			{"sandbox", string(s.Sandbox)},
+			{"tokens", terminal.FormatCount(s.Tokens.Sum())},
+			{"cost", describe.FormatCost(s.Cost, s.Tokens)},
+		}...)
+	}
+	return showText(m, "Status", func(ctx context.Context) ([]string, error) {
+		h, err := c.Health(ctx)
+		if err != nil {
+			return nil, err
+		}
+		version := h.Version
+		if h.PID != 0 {
+			version = fmt.Sprintf("%s, process %d", version, h.PID)
+		}
+		return formatFacts(append(facts, [][2]string{{"cairn", version}, {"store", h.Problem}}...)), nil
+	})
+}
+
+// formatFacts returns a line for each fact that is known.
+func formatFacts(facts [][2]string) (lines []string) {
+	for _, f := range facts {
+		if f[1] != "" {
+			lines = append(lines, fmt.Sprintf("%-10s %s", f[0], terminal.FirstLine(f[1], 300)))
+		}
+	}
+	return lines
+}
+
+// showStats shows the token usage and the costs of all sessions.
+func showStats(m *model) tea.Cmd {
+	c, env := m.api, m.options.Env
+	return showText(m, "Usage and costs of all sessions", func(ctx context.Context) ([]string, error) {
+		s, err := c.Stats(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		var text bytes.Buffer
+		describe.WriteStats(terminal.NewStream(&text, env), s)
+		return strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), nil
+	})
+}
+
+// showCost shows what the session has cost.
+func showCost(m *model) tea.Cmd {
+	if !m.hasSession() {
+		return nil
+	}
+	s, t := m.session, m.session.Tokens
+	facts := [][2]string{
+		{"cost", describe.FormatCost(s.Cost, t)},
+		{"tokens", terminal.FormatCount(t.Sum())},
+		{"input", terminal.FormatCount(t.Input + t.Cache.Write)},
+		{"from cache", terminal.FormatCount(t.Cache.Read)},
+		{"cache hit", describe.FormatCacheHit(t)},
+		{"output", terminal.FormatCount(t.Output)},
+		{"reasoning", terminal.FormatCount(t.Reasoning)},
+	}
+	body := append(formatFacts(facts), "", "Subagents have costs of their own: /tree. All sessions: /stats.")
+	m.openDialog(&dialog.Text{Title: "Cost of this session", Body: body})
+	return nil
+}
+
+// showDoctor shows what the cairn that does the work finds out about its installation.
+func showDoctor(m *model) tea.Cmd {
+	c := m.api
+	return showText(m, "Installation", func(ctx context.Context) ([]string, error) {
+		raw, err := c.Doctor(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var found []finding.Finding
+		if err := json.Unmarshal(raw, &found); err != nil {
+			return nil, err
+		}
+		return formatFindings(found), nil
+	})
+}
+
+func formatFindings(found []finding.Finding) (lines []string) {
+	marks := map[finding.Level]string{finding.OK: "✓", finding.Warning: "!", finding.Error: "✗"}
+	for _, f := range found {
+		line := cmp.Or(marks[f.Level], "·") + " " + terminal.FirstLine(f.What, 100)
+		if f.Detail != "" {
+			line += ": " + terminal.FirstLine(f.Detail, 800)
+		}
+		if lines = append(lines, line); f.Fix != "" {
+			lines = append(lines, "    "+terminal.FirstLine(f.Fix, 400))
+		}
+	}
+	return lines
+}
+
+// showMCP says that MCP servers are not started, and which ones are configured.
+func showMCP(m *model) tea.Cmd {
+	c := m.api
+	return showText(m, "MCP servers", func(ctx context.Context) ([]string, error) {
+		raw, err := c.Explain(ctx, "mcp")
+		if err != nil {
+			return nil, err
+		}
+		return describeMCP(raw)
+	})
+}
+
+// describeMCP returns the lines about the configured servers, from the origins of their settings.
+func describeMCP(raw []byte) ([]string, error) {
+	var origins []struct {
+		Key    string `json:"key"`
+		Source struct {
+			File string `json:"file"`
+			Line int    `json:"line"`
+		} `json:"source"`
+	}
+	if err := json.Unmarshal(raw, &origins); err != nil {
+		return nil, err
+	}
+	lines := []string{"cairn does not implement MCP: it starts no servers, and their tools are not offered to the model.", ""}
+	seen := map[string]bool{}
+	for _, o := range origins {
+		parts := strings.Split(o.Key, ".")
+		if len(parts) < 2 || seen[parts[1]] {
+			continue
+		}
+		seen[parts[1]] = true
+		lines = append(lines, fmt.Sprintf("%-20s %s:%d", terminal.FirstLine(parts[1], 60), o.Source.File, o.Source.Line))
+	}
+	if len(seen) == 0 {
+		return append(lines, "None is configured."), nil
+	}
+	return lines, nil
+}
+
+// pickApproval shows the saved permissions of the project, and revokes one after a question.
+func pickApproval(m *model) tea.Cmd {
+	c := m.api
+	var list []api.Approval
+	return m.callAPI("list the permissions", func(ctx context.Context) error {
+		at, err := c.Location(ctx)
+		if err == nil {
+			list, err = c.Approvals(ctx, at.Project.ID)
+		}
+		return err
+	}, func() tea.Cmd {
+		p := &dialog.Picker{Title: "Saved permissions of this project", Enter: "revoke"}
+		for _, a := range list {
+			lifetime := "until revoked"
+			switch a.Lifetime {
+			case session.LifetimeSession:
+				lifetime = "for a session"
+			case session.LifetimeProcess:
+				lifetime = "until restart"
+			case session.LifetimeProject:
+			}
+			p.Items = append(p.Items, dialog.Entry{
+				ID: a.ID, Label: a.Action + "  " + a.Resource, Detail: lifetime + "  " + terminal.FormatAge(a.Time),
+			})
+		}
+		p.Pick = func(e dialog.Entry) tea.Cmd { return confirmRevoke(m, e) }
+		m.openDialog(p)
+		return nil
+	})
+}
+
+func confirmRevoke(m *model, e dialog.Entry) tea.Cmd {
+	c := m.api
+	revoke := func() tea.Cmd {
+		return m.callAPI("revoke the permission", func(ctx context.Context) error { return c.Revoke(ctx, e.ID) },
+			func() tea.Cmd {
+				m.note = "revoked: " + e.Label
+				return pickApproval(m)
+			})
+	}
+	m.openDialog(&dialog.Choice{
+		Title: "Revoke " + e.Label + "?", Text: []string{"cairn asks again before such calls."},
+		Options: []dialog.Reply{{Key: "y", Label: "revoke it", Do: revoke}, {Key: "n", Label: "keep it"}},
+		At:      1, Type: m.typeText,
+	})
+	return nil
+}
+
+// showTrust shows what of the project's files waits for trust; Enter trusts it as it is shown.
+func showTrust(m *model) tea.Cmd {
+	if m.options.ReadTrust == nil {
+		m.note = "trust is decided on the server's machine: run cairn trust there"
+		return nil
+	}
+	var t Trust
+	return m.callAPI("read what needs trust", func(ctx context.Context) (err error) {
+		t, err = m.options.ReadTrust(ctx)
+		return err
+	}, func() tea.Cmd {
+		d := &dialog.Text{Title: "Trust of this project's files", Body: t.Body}
+		if t.Accept != nil {
+			d.EnterLabel, d.Type = "trust this content until it changes", m.typeText
+			d.Enter = func() tea.Cmd {
+				return m.callAPI("trust the project", t.Accept, func() tea.Cmd {
+					m.note = "trusted until it changes; cairn trust --revoke takes it back"
+					return readOffers(m)
+				})
+			}
+		}
+		m.openDialog(d)
+		return nil
+	})
+}
