@@ -73,15 +73,16 @@ func formatMarkdown(m session.Message) string {
 	return b.String()
 }
 
-// describeOutcome says how a call failed, "" if it did not.
+// describeOutcome says what a call counted, or how it failed; "" if there is nothing to say.
 func describeOutcome(c *session.Tool) string {
 	if c.State.Error != nil {
 		return ": " + terminal.FirstLine(c.State.Error.Message, 300)
 	}
-	if why, _ := describe.DescribeFailure(c.Name, c.State.Structured); why != "" {
-		return ": " + why
+	o := describe.DescribeOutcome(c.Name, c.State.Input, c.State.Structured)
+	if o.Failure != "" {
+		return o.Counts + ": " + o.Failure
 	}
-	return ""
+	return o.Counts
 }
 
 // fence returns a block of code whose fences are longer than any in the text.
