@@ -30,8 +30,22 @@ func TestModes(t *testing.T) {
 			t.Errorf("press %d: %q, policy %q, agent %q", i, line, m.policy, m.agent)
 		}
 	}
+	// It lasts as long as its session, which begins with the first prompt and is read again after an undo.
+	m = newTestModel(t, composer.DraftFile{})
 	pressKeys(m, key)
-	if closeSession(m); m.policy != "" {
-		t.Error("the mode outlives its session")
+	m.Update(promptedMsg{session: &session.Session{ID: "ses_1"}, prompt: session.Prompt{Text: "go"}})
+	openTestSession(m)
+	if m.policy != "edits" {
+		t.Error("the mode ends within its session")
+	}
+	for name, leave := range map[string]func(){
+		"new session":     func() { beginSession(m) },
+		"another session": func() { m.Update(openedMsg{session: &session.Session{ID: "ses_2"}}) },
+	} {
+		openTestSession(m)
+		m.policy = "edits"
+		if leave(); m.policy != "" {
+			t.Errorf("%s: the mode outlives its session", name)
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // beginSession leaves the session; the next prompt begins another one.
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
+	m.policy = ""
 	return readAsks(m)
 }
 

@@ -48,6 +48,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
+	if m.session != nil && m.session.ID != o.session.ID {
+		m.policy = ""
+	}
 	closeSession(m)
 	m.session, m.watch = o.session, m.follow(o.session.ID, o.head)
 	setInbox(m, o.inbox)
@@ -98,7 +101,6 @@ func closeSession(m *model) {
 	setInbox(m, nil)
 	m.olderCursor, m.window, m.changes = api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
-	m.policy = ""
 	m.transcript = transcript.New(m.theme)
 }
 
@@ -192,6 +194,7 @@ func applyUpdate(m *model, u follow.Update) tea.Cmd {
 		return openSession(m, m.session.ID)
 	case errors.Is(u.End, &session.Error{Code: session.CodeNotFound}):
 		closeSession(m)
+		m.policy = ""
 		m.note = "this session was deleted; the next prompt begins another one"
 	case u.End != nil:
 		m.showError("the session cannot be followed", u.End)

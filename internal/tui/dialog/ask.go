@@ -113,7 +113,10 @@ func (d *Ask) UseOf(k tea.KeyPressMsg) KeyUse {
 
 // TakeBack implements KeyUser: it closes an open lasting answer.
 func (d *Ask) TakeBack() (typed string) {
-	typed, d.lasting, d.opener = d.opener, nil, ""
+	if typed = d.opener; typed != "" {
+		d.at = 0
+	}
+	d.lasting, d.opener = nil, ""
 	return typed
 }
 
