@@ -60,6 +60,7 @@ type model struct {
 	inbox         []*session.Input
 	inboxPicker   *dialog.Picker   // the newest list of them
 	unsentPrompts []session.Prompt // on their way to the inbox
+	first         firstPrompt
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool

@@ -34,7 +34,8 @@ func newModel(o Options, th style.Theme) *model {
 	m.editor.Clear()
 	m.editor.SetText(draft)
 	m.savedText = draft
-	m.session, m.model = o.Session, o.Model
+	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
+	m.first = firstPrompt{text: o.Prompt, effort: o.Effort, opened: o.Session == nil}
 	return m
 }
 
@@ -124,7 +125,8 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case offers.PromptOffers:
 		m.offers = msg
 		offerModel(m)
-		return offerLogin(m)
+		m.first.offered = true
+		return tea.Batch(m.sendFirst(), offerLogin(m))
 	case windowMsg:
 		m.window = msg.window
 		offerModel(m)
