@@ -131,7 +131,15 @@ func readInbox(m *model) tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return inboxMsg{id, list}
+		// Prompts wait for the person only if the session is idle and they are still there then.
+		msg := inboxMsg{id: id, inbox: list}
+		if len(list) > 0 {
+			if status, err := c.Status(ctx, id); err == nil && status.Type == api.StatusIdle {
+				msg.inbox, err = c.Inbox().List(ctx, id)
+				msg.waits = err == nil
+			}
+		}
+		return msg
 	})
 }
 

@@ -139,8 +139,8 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case inboxMsg:
 		if m.session != nil && msg.id == m.session.ID {
 			setInbox(m, msg.inbox)
-			if n := len(m.inbox); n > 0 && !m.working {
-				m.note = terminal.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
+			if n := len(m.inbox); n > 0 && msg.waits && !m.working {
+				m.note = describeWaiting(n)
 			}
 		}
 	case feed.CallOutput:

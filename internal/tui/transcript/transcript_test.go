@@ -187,6 +187,14 @@ func TestFailures(t *testing.T) {
 	if got := strings.TrimSpace(view(m)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// Another stored key does not help where the configuration has one.
+	placed := newTestModel(t, 60, 20)
+	f = &feeder{model: placed}
+	f.show(&session.StepStarted{TurnFact: turn})
+	f.show(&session.StepFailed{TurnFact: turn, Error: *session.Fail(session.ReasonAuth, "invalid"+session.KeyPlaceMark+"a:1")})
+	if got := strings.TrimSpace(view(placed)); got != "✗ invalid; change the key in a:1" {
+		t.Errorf("got %q", got)
+	}
 	// An answer that broke off has its failure and the reason of the next attempt in one line.
 	broken := newTestModel(t, 60, 20)
 	f = &feeder{model: broken}
@@ -306,7 +314,7 @@ func TestSelection(t *testing.T) {
 	if got := m.SelectedMessage(); got != "msg_a" {
 		t.Errorf("selected: %q", got)
 	}
-	m.Select(0)
+	m.EndSelection()
 	if got := m.SelectedMessage(); got != "" {
 		t.Errorf("still selected: %q", got)
 	}
