@@ -86,14 +86,14 @@ func (a *Invocation) CompleteFirst(cmd *cobra.Command) cobra.CompletionFunc {
 		return FirstOnly(FixedCompletions(config.ListKeys()...))
 	}
 	list := map[string]func(context.Context, *api.Client) ([]cobra.Completion, error){
-		"PROVIDER":                             providerCompletions, // auth logout
-		"[PROVIDER]":                           providerCompletions, // models
-		"[NAME]":                               providerCompletions, // doctor provider
-		"PROVIDER/MODEL[#VARIANT]":             ModelCompletions,
-		"NAME":                                 AgentCompletions, // agent show
-		"REQUEST once|always|reject [REASON…]": askCompletions,
-		"QUESTION ANSWER…":                     questionCompletions,
-		"QUESTION":                             questionCompletions,
+		"PROVIDER":                 providerCompletions, // auth logout
+		"[PROVIDER]":               providerCompletions, // models
+		"[NAME]":                   providerCompletions, // doctor provider
+		"PROVIDER/MODEL[#VARIANT]": ModelCompletions,
+		"NAME":                     AgentCompletions, // agent show
+		"REQUEST ANSWER [REASON…]": askCompletions,
+		"QUESTION ANSWER…":         questionCompletions,
+		"QUESTION":                 questionCompletions,
 	}[arguments]
 	if list == nil || cmd.Name() == "create" { // the name of a new agent
 		return cobra.NoFileCompletions
@@ -105,9 +105,13 @@ func completeFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// SessionCompletions returns the newest sessions of the directory, by id and as last.
+// SessionCompletions returns the newest sessions of the repository, by id and as last.
 func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
-	list, _, err := listSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
+	q, err := c.RepositorySessions(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := listSessions(ctx, c, q, 50)
 	for i, s := range list {
 		if i == 0 {
 			all = append(all, cobra.CompletionWithDesc("last", describe.SessionTitle(s)))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 	return NewExitError(ExitUsage, &better, hint)
 }
 
-// NewestSession returns the newest session of the directory. The hint goes with the error if there is no session.
+// NewestSession returns the newest session of exactly the directory. The hint goes with the error if there is no session.
 func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
 	root := session.ID("")
 	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
@@ -43,6 +44,40 @@ func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*sessi
 		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", dir), hint)
 	}
 	return page.Data[0], nil
+}
+
+// FindNewest returns the newest session of the client's repository, or of exactly its directory if here is set. note
+// gets the session with its directory if that is another one, behind the verb.
+func FindNewest(
+	ctx context.Context, c *api.Client, n Newest, note func(string),
+) (*session.Session, error) {
+	q, err := c.RepositorySessions(ctx, n.Here)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = 1
+	page, err := c.Sessions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Data) == 0 && q.Project != "" {
+		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in the repository of %s", c.Directory), n.Hint)
+	}
+	if len(page.Data) == 0 {
+		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", c.Directory), n.Hint)
+	}
+	s := page.Data[0]
+	if s.Location.Directory != c.Directory {
+		note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
+	}
+	return s, nil
+}
+
+// Newest says which newest session is meant, and how it is spoken of.
+type Newest struct {
+	Here bool   // of exactly this directory
+	Verb string // before the session's name in the note about another directory
+	Hint string // of the error without a session
 }
 
 // Kind is a kind of thing that commands name by id, and the hint that goes with the error about an unknown id.
@@ -121,23 +156,21 @@ func CheckSessionName(field, name string) error {
 	if name == "last" || err == nil {
 		return nil
 	}
-	hint := "cairn session list shows the sessions; last is the newest one of this directory"
+	hint := "cairn session list shows the sessions; last is the newest one"
 	if len(spelling.FindNearest(name, []string{"last"}, 1)) > 0 {
-		hint = "Did you mean last, the newest session of this directory?"
+		hint = "Did you mean last, the newest session?"
 	}
 	return NewExitError(ExitUsage, err, hint)
 }
 
 // FindSession returns the session with this id, with this beginning of an id, or the newest one for "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
-	// "last" is the newest session of the directory.
+	// "last" is the newest session of the repository, for some commands of exactly this directory.
 	if name == "last" {
-		return NewestSession(
-			ctx,
-			c,
-			a.Dir,
-			"cairn session list --all shows those of other directories; cairn run \"…\" starts one",
-		)
+		return FindNewest(ctx, c, Newest{
+			Here: a.OnlyHere, Verb: "last is ",
+			Hint: "cairn session list --all shows those of other directories; cairn run \"…\" starts one",
+		}, a.Note)
 	}
 	// An id is complete: ask for it.
 	if err := CheckSessionName("the session's id", name); err != nil {

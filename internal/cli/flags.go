@@ -10,6 +10,7 @@ import (
 )
 
 // GroupCommand adds the subcommands to a command that only holds others, and makes it report a missing or unknown one.
+// A group of one subcommand that needs no arguments runs it.
 func GroupCommand(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subcommands...)
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -19,7 +20,22 @@ func GroupCommand(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Comm
 		return UnknownSubcommand(c, args[0])
 	}
 	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it come here
+	if len(subcommands) == 1 && (subcommands[0].Args == nil || subcommands[0].Args(subcommands[0], nil) == nil) {
+		runOnlySubcommand(cmd, subcommands[0])
+	}
 	return cmd
+}
+
+// runOnlySubcommand makes a group without arguments run its subcommand, with the same flags.
+func runOnlySubcommand(group, only *cobra.Command) {
+	group.Flags().AddFlagSet(only.Flags())
+	group.RunE = only.RunE
+	group.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return UnknownSubcommand(c, args[0])
+	}
 }
 
 // UnknownSubcommand returns the error for a word that names no command below c. It suggests the nearest.

@@ -24,6 +24,7 @@ type Invocation struct {
 	Started  bool            // the command line was understood and the command itself began
 	Logs     LogFlags
 	JSON     bool   // --json is given: the output is for programs
+	OnlyHere bool   // "last" is the newest session of exactly the working directory
 	Owner    string // the other process that does the work, since WithClient connected; "" is this one
 
 	OnInterrupt *atomic.Pointer[func()] // what Ctrl-C does instead of ending the command
@@ -55,6 +56,14 @@ func (a *Invocation) Note(text string) {
 	a.Out.EndLine()
 	a.Err.EndLine()
 	a.Err.Printf("%s %s\n", a.Err.PaintText(terminal.Yellow, "!"), terminal.FirstLine(text, 600))
+}
+
+// TakeOnlyHere makes commands take "last" as the newest session of exactly the working directory: those that change
+// files, which would be another worktree's, or delete.
+func (a *Invocation) TakeOnlyHere(cmds ...*cobra.Command) {
+	for _, c := range cmds {
+		c.PreRun = func(*cobra.Command, []string) { a.OnlyHere = true }
+	}
 }
 
 // PrintJSON prints one indented JSON document. A list without elements is [], even if v is nil.

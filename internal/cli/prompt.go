@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // ResolvePath resolves a path against the working directory of the command; "" stays "".
@@ -69,6 +71,29 @@ func ParseModel(s string) (*session.ModelRef, error) {
 		ref.ID, ref.Variant = CutVariant(ref.ID, "@")
 	}
 	return ref, nil
+}
+
+// ParseModelFlag is ParseModel for the flag of a command that works on this machine: its error about a name without a
+// provider names the usable models of that name.
+func (a *Invocation) ParseModelFlag(ctx context.Context, s string) (*session.ModelRef, error) {
+	ref, err := ParseModel(s)
+	if err == nil || s == "" {
+		return ref, err
+	}
+	o, oerr := a.HostOptions("")
+	if oerr != nil {
+		return nil, err
+	}
+	models, _ := a.Host.UsableModels(ctx, o) // without a list there is no suggestion
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.Ref().String()
+	}
+	// An exact name first: it is near to itself.
+	if near := spelling.FindNearest(s, names, 1); len(near) > 0 {
+		return nil, UsageErrorf("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; did you mean %s?", s, near[0])
+	}
+	return nil, err
 }
 
 // datedVersion matches a model's name that ends with the date of its version.

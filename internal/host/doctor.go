@@ -84,7 +84,16 @@ func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o
 // examineData opens the store for reading, beside its owner.
 func examineData(ctx context.Context, dirs config.Directories) []finding.Finding {
 	found := []finding.Finding{{Level: finding.OK, What: "data", Detail: dirs.Data}}
+	unusable := func(err error) []finding.Finding {
+		return []finding.Finding{{
+			Level: finding.Error, What: "data", Detail: err.Error(),
+			Fix: "make the folder writable for you, or set CAIRN_HOME",
+		}}
+	}
 	if _, err := os.Stat(dirs.Data); errors.Is(err, os.ErrNotExist) { // AcquireLease would make the folder
+		if err := checkCreatable(dirs.Data); err != nil {
+			return unusable(err)
+		}
 		return append(found, noStore)
 	}
 	// A held lease names the owner; any other failure shows that the folder cannot be used.
@@ -92,10 +101,7 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 	if held, ok := errors.AsType[*sqlite.HeldError](err); ok {
 		found = append(found, finding.Finding{Level: finding.OK, What: "owner", Detail: held.Error()})
 	} else if err != nil {
-		return append(found, finding.Finding{
-			Level: finding.Error, What: "data", Detail: err.Error(),
-			Fix: "make the folder writable for you, or set CAIRN_HOME",
-		})
+		return unusable(err)
 	} else {
 		defer func() { _ = lease.Release() }()
 	}
@@ -116,6 +122,22 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 		return append(found, check.DamageFinding(err.Error()))
 	}
 	return append(append(found, check.UncheckedFindings(s.DescribeUnchecked())...), check.Examine(ctx, s)...)
+}
+
+// checkCreatable returns why a missing folder cannot be created: its nearest existing parent cannot be written to.
+func checkCreatable(dir string) error {
+	parent := filepath.Dir(dir)
+	for parent != filepath.Dir(parent) {
+		if _, err := os.Stat(parent); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		parent = filepath.Dir(parent)
+	}
+	probe, err := os.MkdirTemp(parent, ".cairn-*")
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be created: %w", dir, err)
+	}
+	return os.Remove(probe)
 }
 
 var noStore = finding.Finding{

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/go-json-experiment/json"
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -54,6 +56,29 @@ func TestDoctorOfNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(home, "data")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("looking made a data folder: %v", err)
+	}
+}
+
+// TestDoctorOfUnusableHome: a data folder that cannot be created is an error, and nothing else is said of it.
+func TestDoctorOfUnusableHome(t *testing.T) {
+	home := t.TempDir()
+	o := optionsOf(filepath.Join(home, "file", "home"))
+	if err := os.WriteFile(filepath.Join(home, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = home
+	found, err := Host{}.Doctor(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []finding.Level
+	for _, f := range found {
+		if f.What == "data" {
+			data = append(data, f.Level)
+		}
+	}
+	if diff := cmp.Diff([]finding.Level{finding.Error}, data); diff != "" {
+		t.Errorf("findings about the data folder (-want +got):\n%s", diff)
 	}
 }
 

@@ -71,9 +71,9 @@ func (t *Pool) FactsFile() string { return config.Getenv(t.getenv, "MODELS_PATH"
 func (t *Pool) FetchDisabledReason() string {
 	switch {
 	case config.IsSwitchOn(t.getenv, "DISABLE_MODELS_FETCH"):
-		return "CAIRN_DISABLE_MODELS_FETCH is set"
+		return config.VariableName(t.getenv, "DISABLE_MODELS_FETCH") + " is set"
 	case t.FactsFile() != "":
-		return "CAIRN_MODELS_PATH names a file to use instead"
+		return config.VariableName(t.getenv, "MODELS_PATH") + " names a file to use instead"
 	default:
 		return ""
 	}

@@ -101,6 +101,24 @@ func variantNames(m catalog.Model) []string {
 	return names
 }
 
+// keyAdvice names the place of a provider's key in the configuration, which is used before a stored one; "" without
+// one.
+func (m *Set) keyAdvice(provider string) string {
+	key := "provider." + provider + ".options.apiKey"
+	if found := m.Config.Explain(key); len(found) > 0 && !m.Config.Provider[provider].Options.APIKey.IsZero() {
+		return session.KeyPlaceMark + found[0].Source.String() + " (" + key + ")"
+	}
+	return ""
+}
+
+// placeOf says behind a message where the configuration has a key; "" if it has not.
+func (m *Set) placeOf(key string) string {
+	if found := m.Config.Explain(key); len(found) > 0 {
+		return "; see " + key + " in " + found[0].Source.String()
+	}
+	return ""
+}
+
 // newClient returns a client for the model, and the definitions of the tools that the vendor runs itself. Clients share
 // connections.
 func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinition, error) {
@@ -134,11 +152,14 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 		return nil, nil, err
 	}
 	client, err := provider.New(provider.Config{
-		Vendor: vendor, Key: key, Credential: credential, Transport: m.pool.Transport,
+		Vendor: vendor, Key: key, KeyAdvice: m.keyAdvice(p.ID), Credential: credential, Transport: m.pool.Transport,
 		Headers: m.Config.Provider[p.ID].Options.Headers, Facts: wireFacts(model, m.settingsFor(p.ID)),
 		Cures: &m.pool.cures,
 	})
 	// The message names the next step, and the stored entry if that is the reason.
+	if errors.Is(err, provider.ErrBaseURL) {
+		return nil, nil, invalidModel("%v%s", err, m.placeOf("provider."+p.ID+".options.baseURL"))
+	}
 	if err != nil {
 		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)
 		if invalid := m.pool.Auth.CheckEntry(p.ID); invalid != nil {

@@ -40,6 +40,10 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// KeyPlaceMark is in the message about a rejected key before the place of the key in the configuration. Storing another
+// key does not help then.
+const KeyPlaceMark = "; change the key in "
+
 // NotFound returns the error that there is no thing of the kind with the id.
 func NotFound(kind, id string, nearest ...string) *Error {
 	e := Errorf(CodeNotFound, "%s %q not found", kind, ClipText(id, 80))

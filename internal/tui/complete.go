@@ -52,6 +52,10 @@ func pressCompletionKey(m *model, key string) (done bool, cmd tea.Cmd) {
 		l.Move(1)
 	case key == "esc":
 		*l = mention.List{}
+	case key == "enter" && strings.HasPrefix(l.Word, "/") && len(l.Items) == 1: // the only one is meant: run it
+		m.editor.ReplaceWord(l.SelectedID())
+		*l = mention.List{}
+		return true, submitText(m, false)
 	case key == "tab", key == "enter" && strings.TrimSpace(l.SelectedID()) != l.Word:
 		m.editor.ReplaceWord(l.SelectedID())
 		*l = mention.List{}

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -42,7 +43,7 @@ func showInbox(m *model, selected string) {
 	p.Actions = map[string]dialog.Action{
 		"ctrl+r":    closing(func(in *session.Input) tea.Cmd { return editInput(m, in) }),
 		"ctrl+t":    closing(func(in *session.Input) tea.Cmd { return redirectInput(m, in) }),
-		"ctrl+d":    closing(func(in *session.Input) tea.Cmd { return withdrawPrompt(m, in, false) }),
+		"ctrl+d":    {Do: with(func(in *session.Input) tea.Cmd { return withdrawPrompt(m, in, false) })},
 		"ctrl+up":   closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, -1) }),
 		"ctrl+down": closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, 1) }),
 	}
@@ -51,17 +52,25 @@ func showInbox(m *model, selected string) {
 	m.openDialog(p)
 }
 
-// withdrawPrompt takes a pending prompt back, into the composer if edit is set.
+// withdrawPrompt takes a pending prompt back: into the composer if edit is set, else into the history, from which Up
+// recalls it. The list closes with its last prompt.
 func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	c, id := m.api, m.session.ID
 	return m.callAPI("withdraw the prompt", func(ctx context.Context) error {
 		return c.Inbox().Withdraw(ctx, id, in.ID)
 	}, func() tea.Cmd {
 		dropInput(m, in.ID)
-		if edit {
+		if len(m.inbox) == 0 && m.inboxPicker != nil {
+			m.closeDialog(m.inboxPicker)
+		}
+		switch {
+		case edit:
 			p := in.Prompt
 			p.Text = in.Text()
 			m.returnPrompt(p)
+		case in.Compaction == nil:
+			m.history.Add(in.Text())
+			m.note = "withdrawn; up recalls it"
 		}
 		return nil
 	})
@@ -116,4 +125,30 @@ func moveInput(m *model, in *session.Input, by int) tea.Cmd {
 		showInbox(m, string(in.ID))
 		return readInbox(m)
 	})
+}
+
+// sendWaiting sends the prompts that wait in an idle session, as the note about them says.
+func sendWaiting(m *model) tea.Cmd {
+	if m.session == nil || m.working || len(m.inbox) == 0 {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	m.watch.expectIdle()
+	return tea.Batch(beginWork(m), m.wait(func(ctx context.Context) tea.Msg { // answered when the work is done
+		err := c.Resume(ctx, id)
+		return func() tea.Cmd {
+			if err != nil {
+				m.showError("send the waiting prompts", err)
+			}
+			return readInbox(m)
+		}
+	}))
+}
+
+// describeWaiting says that prompts wait in an idle session.
+func describeWaiting(n int) string {
+	if n == 1 {
+		return "1 prompt waits; Enter sends it, /inbox changes it"
+	}
+	return strconv.Itoa(n) + " prompts wait; Enter sends them, /inbox changes them"
 }

@@ -68,6 +68,7 @@ type model struct {
 	inbox         []*session.Input
 	inboxPicker   *dialog.Picker   // the newest list of them
 	unsentPrompts []session.Prompt // on their way to the inbox
+	first         firstPrompt
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
@@ -132,6 +133,7 @@ type (
 	inboxMsg struct {
 		id    session.ID
 		inbox []*session.Input
+		waits bool // the session is idle, so that they wait for the person
 	}
 )
 
@@ -340,6 +342,9 @@ func inboxItems(m *model) (items []dialog.Entry) {
 
 // setInbox sets the prompts that wait, also in their list if it is open.
 func setInbox(m *model, list []*session.Input) {
+	if n := len(m.inbox); n != len(list) && m.note == describeWaiting(n) { // another client may have sent them
+		m.note = ""
+	}
 	m.inbox = list
 	if p := m.inboxPicker; p != nil {
 		p.Items = inboxItems(m)

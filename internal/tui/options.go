@@ -15,6 +15,9 @@ type Options struct {
 	Client  *api.Client
 	Session *session.Session    // to continue; nil begins one with the first prompt
 	Model   *session.ModelRef   // of the next prompt; nil is the session's
+	Agent   string              // of the next prompt; "" is the session's
+	Effort  string              // of the model, for the next prompt; "" is the model's own
+	Prompt  string              // sent at once; "" sends nothing
 	Sandbox session.SandboxMode // of sessions that begin here
 	Where   string              // the directory or the server's URL, for the status line
 	Remote  bool                // the work goes on without this process

@@ -30,14 +30,16 @@ func beginSession(m *model) tea.Cmd {
 // maxSessions bounds the list of sessions.
 const maxSessions = 500
 
-// pickSession shows the sessions of the directory.
+// pickSession shows the sessions of the repository.
 func pickSession(m *model) tea.Cmd {
 	c := m.api
 	var list []*session.Session
 	var active map[session.ID]api.Active
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
-		root := session.ID("")
-		q := api.SessionQuery{Directory: c.Directory, Parent: &root}
+		q, err := c.RepositorySessions(ctx, false)
+		if err != nil {
+			return err
+		}
 		if list, err = m.options.List(ctx, c, q, maxSessions); err == nil {
 			active, err = c.Active(ctx)
 		}
@@ -59,6 +61,9 @@ func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.
 		byID[string(s.ID)] = s
 		state := active[s.ID].Type
 		detail := strings.TrimSpace(state + " " + terminal.FormatAge(s.Time.Updated))
+		if dir := s.Location.Directory; dir != m.api.Directory && m.api.Directory != "" {
+			detail = describe.FormatDirectory(dir, m.api.Directory) + "  " + detail
+		}
 		p.Items = append(p.Items, dialog.Entry{ID: string(s.ID), Label: describe.SessionTitle(s), Detail: detail})
 	}
 	ends := map[string][]string{} // of sessions that were selected

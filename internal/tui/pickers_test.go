@@ -111,7 +111,7 @@ func TestInboxStaysOpen(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
 	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	m.Update(inboxMsg{"ses_1", []*session.Input{
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{
 		{ID: "msg_1", Prompt: session.Prompt{Text: "one"}}, {ID: "msg_2", Prompt: session.Prompt{Text: "two"}},
 	}})
 	pickInbox(m)
@@ -128,7 +128,7 @@ func TestInboxFollows(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
-	m.Update(inboxMsg{"ses_1", []*session.Input{
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{
 		{ID: "msg_1", Prompt: session.Prompt{Text: "one"}}, {ID: "msg_2", Prompt: session.Prompt{Text: "two"}},
 	}})
 	pickInbox(m)
@@ -163,7 +163,7 @@ func TestInboxOfReopenedSession(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
-	waiting := inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "first"}}}}
+	waiting := inboxMsg{id: "ses_1", inbox: []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "first"}}}}
 	m.Update(waiting)
 	pickInbox(m)
 	openTestSession(m)
@@ -189,7 +189,7 @@ func TestCompactionComesBack(t *testing.T) {
 	openTestSession(m)
 	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	in := &session.Input{ID: "msg_1", Compaction: &session.CompactionRequest{Instructions: "keep names"}}
-	m.Update(inboxMsg{"ses_1", []*session.Input{in}})
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{in}})
 	withdrawPrompt(m, in, true)
 	if got := m.editor.Text(); got != "/compact keep names" {
 		t.Errorf("the composer has %q", got)

@@ -25,7 +25,7 @@ import (
 func submitText(m *model, steer bool) tea.Cmd {
 	text := strings.TrimSpace(m.editor.Text())
 	if text == "" {
-		return nil
+		return sendWaiting(m)
 	}
 	m.completion = mention.List{}
 	name, arguments, _ := strings.Cut(text, " ")
@@ -139,13 +139,13 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 		p.Model = m.model
 	}
 	m.agent, m.model = "", nil
-	// Build the request. Its id is made here, so that repeating it is harmless. While the model works a prompt
-	// waits, unless it steers.
+	// Build the request. Its id is made here, so that repeating it is harmless. While the model works, or others wait
+	// that were typed before, a prompt waits, unless it steers.
 	r := api.PromptRequest{
 		ID: session.MessageID(m.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
 		Recovery: session.RecoveryPause, Asks: m.policy,
 	}
-	if m.working && !steer {
+	if (m.working || len(m.inbox) > 0) && !steer {
 		r.Delivery = session.Queue
 	}
 	// Keep the prompt until the server has it: a failure puts it back into the composer.
@@ -155,6 +155,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	// The first prompt creates the session, whose id is made here as well.
 	create := m.session == nil
 	fresh := describeNewSession(m)
+	fresh.RequireModel = p.Model == nil && p.Agent == "" // an invalid setting leaves no empty session behind
 	id := fresh.ID
 	if !create {
 		id = m.session.ID

@@ -128,7 +128,7 @@ func TestAttachmentsComeBack(t *testing.T) {
 	image := session.File{URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "shot.png", Text: "read before"}
 	named := session.File{URI: "file:///src/project/a b.txt", Name: "a b.txt"}
 	prompt := session.Prompt{Text: "look at @a b.txt", Files: []session.File{named, image}}
-	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: prompt}}})
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{{ID: "msg_1", Prompt: prompt}}})
 	pickInbox(m)
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
 	withdrawn := m.inbox[0].Prompt

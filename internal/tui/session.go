@@ -45,6 +45,7 @@ func openSession(m *model, id session.ID) tea.Cmd {
 func showOpened(m *model, o openedMsg) tea.Cmd {
 	if o.err != nil {
 		m.showError("open the session", o.err)
+		m.keepFirst()
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
@@ -67,6 +68,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
+	if dir := o.session.Location.Directory; dir != m.api.Directory && m.api.Directory != "" {
+		m.note = "this session works in " + describe.FormatDirectory(dir, m.api.Directory)
+	}
 	if o.session.Open {
 		m.note = describe.OpenNote
 	}
@@ -79,7 +83,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	for _, a := range o.asks {
 		cmds = append(cmds, addAsk(m, a))
 	}
-	return tea.Batch(cmds...)
+	m.first.opened = true
+	return tea.Batch(append(cmds, m.sendFirst())...)
 }
 
 // workStart returns when the work on the last of the messages began, in milliseconds: when a person last gave work.
@@ -129,7 +134,15 @@ func readInbox(m *model) tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return inboxMsg{id, list}
+		// Prompts wait for the person only if the session is idle and they are still there then.
+		msg := inboxMsg{id: id, inbox: list}
+		if len(list) > 0 {
+			if status, err := c.Status(ctx, id); err == nil && status.Type == api.StatusIdle {
+				msg.inbox, err = c.Inbox().List(ctx, id)
+				msg.waits = err == nil
+			}
+		}
+		return msg
 	})
 }
 

@@ -273,7 +273,7 @@ func TestAskOnSmallScreen(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	m.Update(tea.WindowSizeMsg{Width: 20, Height: 6})
 	openTestSession(m)
-	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
 	typeText(m, strings.Repeat("typed ", 20))
 	addAsk(m, editAsk("per_1"))
 	frame, _ := m.renderFrame()
@@ -668,17 +668,6 @@ func TestLossWithoutSession(t *testing.T) {
 	}
 }
 
-// TestQueueAfterInterrupt: prompts that still wait when the work has ended are named, with what sends them.
-func TestQueueAfterInterrupt(t *testing.T) {
-	m := newTestModel(t, composer.DraftFile{})
-	openTestSession(m)
-	m.working = false
-	m.Update(inboxMsg{m.session.ID, []*session.Input{{ID: "msg_1"}, {ID: "msg_2"}}})
-	if !strings.HasPrefix(m.note, "2 prompts wait for your next one") {
-		t.Errorf("%q", m.note)
-	}
-}
-
 // TestTree: the tree has the session's forks and children, and begins at the session on the screen.
 func TestTree(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
@@ -784,7 +773,7 @@ func TestPromptsThatWait(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
-	m.Update(inboxMsg{"ses_1", []*session.Input{
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{
 		{ID: "msg_1", Delivery: session.Steer, Prompt: session.Prompt{Text: "one"}},
 		{ID: "msg_2", Delivery: session.Queue, Prompt: session.Prompt{Text: "two"}},
 	}})
@@ -853,7 +842,7 @@ func TestTakePromptBack(t *testing.T) {
 	openTestSession(m)
 	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	typeText(m, "typed")
-	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
+	m.Update(inboxMsg{id: "ses_1", inbox: []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
 	pickInbox(m)
 	frame, _ := m.renderFrame()
 	for _, want := range []string{"take back", "ctrl+d: withdraw", "esc: close"} {

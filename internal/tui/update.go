@@ -39,7 +39,8 @@ func newModel(o Options, th style.Theme) *model {
 	for _, name := range kept.Media {
 		m.media.offerTyped(m, "@"+name)
 	}
-	m.session, m.model = o.Session, o.Model
+	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
+	m.first = firstPrompt{text: o.Prompt, effort: o.Effort, opened: o.Session == nil}
 	return m
 }
 
@@ -135,7 +136,8 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case offers.PromptOffers:
 		m.offers = msg
 		offerModel(m)
-		return offerLogin(m)
+		m.first.offered = true
+		return tea.Batch(m.sendFirst(), offerLogin(m))
 	case windowMsg:
 		m.window = msg.window
 		offerModel(m)
@@ -148,8 +150,8 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case inboxMsg:
 		if m.session != nil && msg.id == m.session.ID {
 			setInbox(m, msg.inbox)
-			if n := len(m.inbox); n > 0 && !m.working {
-				m.note = terminal.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
+			if n := len(m.inbox); n > 0 && msg.waits && !m.working {
+				m.note = describeWaiting(n)
 			}
 		}
 	case feed.CallOutput:

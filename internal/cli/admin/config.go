@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,7 @@ func (g configCommands) configCommand() *cobra.Command {
 
 func (g configCommands) configExplainCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides",
+		Use: "explain [KEY]", Aliases: []string{"get"}, Short: "Show each value with its file and line, and the values it overrides",
 		Args: cobra.MaximumNArgs(1),
 		Long: "Show where each value comes from, and every error in any configuration file. Exit with 2 if there are\n" +
 			"errors.",
@@ -58,6 +59,7 @@ func (g configCommands) configSchemaCommand() *cobra.Command {
 // configEdit is one change of a configuration file.
 type configEdit struct {
 	key     string
+	text    string           // the value as it was typed
 	values  []jsontext.Value // tried in order; nil removes the key
 	project bool
 }
@@ -83,7 +85,7 @@ func (g configCommands) configSetCommand() *cobra.Command {
 		Example: "  cairn config set model openai/gpt-5.2\n  cairn config set compaction.auto false\n" +
 			"  cairn config set 'permission.bash.\"git push *\"' deny --project",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			e.key = args[0]
+			e.key, e.text = args[0], args[1]
 			text, err := jsontext.AppendQuote(nil, args[1])
 			if err != nil {
 				return cli.UsageErrorf("VALUE is not valid UTF-8")
@@ -122,7 +124,11 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 		return err
 	}
 	if e.values[0] != nil {
-		if err := config.CheckKey(e.key); err != nil {
+		err := config.CheckKey(e.key)
+		if err == nil && e.key == "terminal.theme" { // the themes are those of the interface
+			_, err = style.New(e.text, g.inv.Env)
+		}
+		if err != nil {
 			return cli.NewExitError(cli.ExitUsage, err, "Nothing was changed. cairn config schema lists all keys.")
 		}
 	}
@@ -136,6 +142,11 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	g.inv.ReportChange(cli.Change{File: file, Key: e.key}, fmt.Sprintf("Changed %s.", file))
 	if c, err = g.inv.LoadConfig(ctx); err != nil {
 		return err
+	}
+	for _, w := range c.Warnings { // such as a key of OpenCode without effect
+		if e.values[0] != nil && w.Key == e.key && w.File == file {
+			g.inv.Note(w.String())
+		}
 	}
 	if now := c.Explain(e.key); len(now) == 1 && now[0].Source.File != file && e.values[0] != nil {
 		g.inv.Note(fmt.Sprintf("%s is still %s: %s overrides it", e.key, now[0].Value, now[0].Source))

@@ -71,9 +71,9 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	var lifetime string
 	var patterns []string
 	cmd := &cobra.Command{
-		Use: "reply REQUEST once|always|reject [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
-		Long: "Answer a permission request: once allows this call, always also saves the permission, and reject\n" +
-			"denies it. A saved permission holds --for the project until it is revoked, for the process until cairn\n" +
+		Use: "reply REQUEST ANSWER [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
+		Long: "Answer a permission request. ANSWER is once (yes, y), which allows this call, always (a), which also\n" +
+			"saves the permission, session (s), which saves it for the session, or reject (no, n). A saved permission holds --for the project until it is revoked, for the process until cairn\n" +
 			"restarts, or for the session that asked; it is what the request offers, or each --pattern. With a\n" +
 			"REASON, reject passes the reason to the model, which continues; without one it stops the session's work.",
 		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… always --for session\n" +
@@ -85,6 +85,12 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				Message:  strings.Join(args[2:], " "),
 				Lifetime: session.Lifetime(lifetime),
 				Patterns: patterns,
+			}
+			if answer, ok := replyWords[strings.ToLower(args[1])]; ok {
+				r.Reply = answer
+			}
+			if word := strings.ToLower(args[1]); (word == "s" || word == "session") && lifetime == "" {
+				r.Lifetime = session.LifetimeSession
 			}
 			// Check the combination of flags.
 			if r.Lifetime != "" && r.Reply != session.ReplyAlways {
@@ -105,7 +111,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				}
 			case session.ReplyReject:
 			default:
-				return cli.UsageErrorf("the answer must be once, always or reject, got %q", terminal.FirstLine(args[1], 40))
+				return cli.UsageErrorf("the answer must be once, session, always or reject, got %q", terminal.FirstLine(args[1], 40))
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				asks, err := g.listAsks(ctx, c, "")
@@ -133,9 +139,15 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	lifetimes := cli.FixedCompletions("session", "process", "project")
 	_ = cmd.RegisterFlagCompletionFunc("for", lifetimes) // the flag exists
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
-	answers := cli.FixedCompletions("once", "always", "reject")
+	answers := cli.FixedCompletions("once", "session", "always", "reject")
 	cmd.ValidArgsFunction = cli.CompleteInOrder(g.inv.CompleteFirst(cmd), answers)
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// replyWords are the answers in the words and letters of the dialogs.
+var replyWords = map[string]session.Reply{
+	"y": session.ReplyOnce, "yes": session.ReplyOnce, "s": session.ReplyAlways, "session": session.ReplyAlways,
+	"a": session.ReplyAlways, "n": session.ReplyReject, "no": session.ReplyReject,
 }
 
 // permissionApprovals returns the command that lists saved permissions.

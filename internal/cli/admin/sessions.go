@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -21,11 +22,14 @@ type sessionCommands struct{ inv *cli.Invocation }
 
 func (g sessionCommands) sessionCommand() *cobra.Command {
 	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
+	archive, rename, remove := g.sessionArchive(), g.sessionRename(), g.sessionDelete()
+	g.inv.TakeOnlyHere(archive, rename, remove)
 	return cli.GroupCommand(&cobra.Command{
 		Use: "session", Short: "List, show, rename, archive, compact, fork and delete sessions", Args: cobra.NoArgs,
-		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
-	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
-		summaryCommands(g).sessionSummary(), g.sessionArchive(), g.sessionDelete(),
+		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this\n" +
+			"repository, and for delete, archive and rename of exactly this directory.",
+	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), rename,
+		summaryCommands(g).sessionSummary(), archive, remove,
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())
 }
@@ -33,11 +37,11 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 // sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits
 // and formats.
 func (g sessionCommands) sessionList() *cobra.Command {
-	var all, archived bool
+	var all, here, archived bool
 	var limit int
 	var search, format string
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this directory, newest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this repository, newest first", Args: cobra.NoArgs,
 		Example: "  cairn session list\n  cairn session list --all --search parser --json",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			if g.inv.IsOpenCode() {
@@ -50,8 +54,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			}
 			// Find the sessions, then print them in the format that is asked for.
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				root := session.ID("")
-				q := api.SessionQuery{Directory: g.inv.Dir, Search: search, Archived: archived, Parent: &root}
+				q, err := c.RepositorySessions(ctx, all || here || g.inv.IsOpenCode())
+				if err != nil {
+					return err
+				}
+				q.Search, q.Archived = search, archived
 				if all {
 					q.Directory = ""
 				}
@@ -77,7 +84,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all repositories and directories")
+	cmd.Flags().BoolVar(&here, "here", false, "list only the sessions of exactly this directory")
+	cmd.MarkFlagsMutuallyExclusive("all", "here")
 	cmd.Flags().BoolVar(&archived, "archived", false, "include archived sessions")
 	most := 50
 	if g.inv.IsOpenCode() {
@@ -153,8 +162,9 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 		return
 	}
 	// The column of directories exists only if the rows can differ in it.
+	elsewhere := slices.ContainsFunc(list, func(s *session.Session) bool { return s.Location.Directory != g.inv.Dir })
 	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
-	if all {
+	if all || elsewhere {
 		t.Head = append(t.Head, "DIRECTORY")
 	}
 	for _, s := range list {
@@ -172,6 +182,8 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 		}
 		if all {
 			row = append(row, terminal.FirstLine(s.Location.Directory, 80))
+		} else if elsewhere {
+			row = append(row, describe.FormatDirectory(s.Location.Directory, g.inv.Dir))
 		}
 		t.AddRow(row...)
 	}

@@ -15,11 +15,12 @@ import (
 const rootHelp = `cairn runs coding-agent sessions and stores every prompt, model response and tool result as it
 happens, so that a session continues after a crash, a restart or Ctrl-C.
 
+  cairn                                      open the full-screen interface; cairn -c continues a session in it
   cairn run "What does this project do?"     ask about this directory
-  cairn run -c "read go.mod"                 continue the newest session of this directory
+  cairn run -c "read go.mod"                 continue the newest session of this repository
   cairn run "replace foo with bar in a.txt"  approve each change before it is made
 
-  cairn session list                         list the sessions of this directory
+  cairn session list                         list the sessions of this repository
   cairn session show last                    show the newest one
   cairn diff                                 show what it changed in files
   cairn undo                                 take its newest prompt back, with the files
@@ -94,6 +95,9 @@ func writeUsage(w *strings.Builder, c *cobra.Command) {
 	flags := c.LocalFlags() // adds the flags of the parents to c, on which UseLine depends
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUsage: %s COMMAND\n", c.CommandPath())
+		if c.Runnable() && c.Flags().Lookup("prompt") != nil { // the root
+			fmt.Fprintf(w, "       %s [flags] [DIRECTORY] [\"PROMPT\"]\n", c.CommandPath())
+		}
 	} else {
 		fmt.Fprintf(w, "\nUsage: %s\n", c.UseLine())
 	}

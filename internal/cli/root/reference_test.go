@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 
 // writeReference writes the sections of the command and of those below it.
 func writeReference(b *strings.Builder, c *cobra.Command) {
-	if c.Runnable() && c.HasParent() && c.Name() != "help" && c.Parent().Name() != "completion" {
+	if c.Runnable() && c.Name() != "help" && (!c.HasParent() || c.Parent().Name() != "completion") {
 		text := c.Long
 		if text == "" {
 			text = c.Short

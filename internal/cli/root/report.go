@@ -21,7 +21,7 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 		code = cli.ExitUsage
 		path := "cairn"
 		if cmd != nil {
-			path, err = cmd.CommandPath(), usageError(cmd, err)
+			path, err = cmd.CommandPath(), g.usageError(cmd, err)
 		}
 		err = cli.NewExitError(cli.ExitUsage, err, "See "+path+" --help.")
 		if cmd != nil && cmd.Name() == "run" && wantsJSON(g.inv.Args) {

@@ -23,6 +23,7 @@ type program struct{ inv *cli.Invocation }
 // newRoot builds the tree of commands. It touches nothing.
 func (g program) newRoot() *cobra.Command {
 	var version bool
+	var screen *run.Interface // nil under the name opencode
 	root := &cobra.Command{
 		Use:           "cairn",
 		Short:         "Durable coding-agent sessions",
@@ -30,7 +31,7 @@ func (g program) newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(root *cobra.Command, args []string) error {
-			if version {
+			if version || screen != nil && screen.Takes(args, root.ArgsLenAtDash()) {
 				return nil
 			}
 			return g.unknownCommand(root, args)
@@ -42,8 +43,8 @@ func (g program) newRoot() *cobra.Command {
 				g.inv.Out.Printf("%s\n", formatVersion(g.inv))
 				return g.inv.Out.Err
 			}
-			if run.IsFullScreen(g.inv) && !g.inv.IsOpenCode() {
-				return run.RunFullScreen(ctx, g.inv)
+			if screen != nil && screen.IsWanted() {
+				return screen.Run(ctx)
 			}
 			g.inv.Out.Printf("%s", rootHelp)
 			return g.inv.Out.Err
@@ -55,6 +56,8 @@ func (g program) newRoot() *cobra.Command {
 	root.SetIn(g.inv.Stdin)
 	if g.inv.IsOpenCode() {
 		root.Use = cli.OpenCode
+	} else {
+		screen = run.NewInterface(g.inv, root)
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for "+root.Name())
 	g.inv.Logs.AddTo(root)
@@ -106,13 +109,14 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	elsewhere := map[string]string{ // commands of similar programs
-		"login": "auth login", "logout": "auth logout", "providers": "auth list", "chat": "attach", "ask": "run",
-		"resume": "run --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
-		"web": "serve", "usage": "stats",
-	}
 	if meant := elsewhere[args[0]]; meant != "" && !g.inv.IsOpenCode() {
 		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], meant)
+	}
+	if err := g.missingCommand(args[0], root.Name()); err != nil {
+		return err
+	}
+	if cli.IsURL(args[0]) {
+		return fmt.Errorf("unknown command %q; did you mean %s attach %[1]s?", terminal.FirstLine(args[0], 200), root.Name())
 	}
 	var names []string
 	for _, c := range root.Commands() {
@@ -121,11 +125,8 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if near := spelling.FindNearest(args[0], names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", terminal.FirstLine(args[0], 40), near[0])
 	}
-	return fmt.Errorf(
-		"unknown command %q; to run it as a prompt: %s run %[1]q",
-		terminal.FirstLine(args[0], 40),
-		root.Name(),
-	)
+	return fmt.Errorf("unknown command %q; to run it as a prompt: %s run %s", terminal.FirstLine(args[0], 40), root.Name(),
+		quoteLine(args))
 }
 
 // checkHelpTopic refuses cairn help with words that name no command; cobra would exit with 0.
@@ -167,11 +168,21 @@ func describeShells(root *cobra.Command) {
 	}
 }
 
+// completeDirectory completes the directory of the interface, once it cannot be the name of a command any more.
+func completeDirectory(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 && strings.ContainsAny(typed, "./~") {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
 // addCompletions completes arguments and the values of flags, and keeps shells from offering files where none are
 // meant.
 func (g program) addCompletions(c *cobra.Command) {
 	switch {
 	case c.ValidArgsFunction != nil:
+	case !c.HasParent():
+		c.ValidArgsFunction = completeDirectory
 	case c.Name() == "salvage" || c.Name() == "trust":
 		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case strings.Contains(c.Use, "SESSION…"):

@@ -41,7 +41,8 @@ func TestLeaveInBackground(t *testing.T) {
 	}
 }
 
-// TestInterfaceModel: tui -m answers the first prompt with the model that it names, not the configured one.
+// TestInterfaceModel: -m answers the first prompt with the model that it names, not the configured one; a prompt on the
+// command line is sent without a key.
 func TestInterfaceModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -72,7 +73,18 @@ func TestInterfaceModel(t *testing.T) {
 	}
 	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
 	t.Setenv("NO_COLOR", "1")
-	cmd, ours := startOnTerminal(t, home, t.TempDir(), "tui", "-m", "mock/second")
+	t.Setenv("COLUMNS", "80") // the terminal has a size
+	for _, args := range [][]string{
+		{"tui", "-m", "mock/second"}, {"-m", "mock/second", "hi there"}, {"tui", ".", "-m", "mock/second", "--prompt=hi"},
+	} {
+		awaitAnswer(t, home, args)
+	}
+}
+
+// awaitAnswer runs the interface until the second model has answered. Without a prompt in the arguments it types one.
+func awaitAnswer(t *testing.T, home string, args []string) {
+	t.Helper()
+	cmd, ours := startOnTerminal(t, home, t.TempDir(), args...)
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -81,11 +93,11 @@ func TestInterfaceModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	var screen []byte
-	typed := false
+	typed := len(args) != 3
 	for buf := make([]byte, 4096); !bytes.Contains(screen, []byte("by second.")); {
 		n, err := ours.Read(buf)
 		if screen = append(screen, buf[:n]...); err != nil {
-			t.Fatalf("%v:\n%q", err, screen)
+			t.Fatalf("%q: %v:\n%q", args, err, screen)
 		}
 		if !typed && bytes.Contains(screen, []byte("press Enter")) {
 			typed = true

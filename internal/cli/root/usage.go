@@ -3,6 +3,7 @@ package root
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // usageError rewrites cobra's errors about flags and arguments in the style of cairn's messages.
-func usageError(cmd *cobra.Command, err error) error {
+func (g program) usageError(cmd *cobra.Command, err error) error {
 	// Errors with a type: an unknown flag, an invalid value, a missing value.
 	text := err.Error()
 	if unknown, ok := errors.AsType[interface {
@@ -21,6 +22,9 @@ func usageError(cmd *cobra.Command, err error) error {
 		GetSpecifiedName() string
 		GetSpecifiedShortnames() string
 	}](err); ok && strings.HasPrefix(text, "unknown") {
+		if words := cmd.Flags().Args(); len(words) > 0 && !cmd.HasParent() { // of a command that cairn does not have
+			return g.unknownCommand(cmd, words)
+		}
 		return unknownFlag(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != "")
 	}
 	if invalid, ok := errors.AsType[interface {
@@ -86,13 +90,49 @@ func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 			names = append(names, strings.Fields(flag + " ")[0])
 		}
 	}
-	dashes, near := "--", spelling.FindNearest(name, names, 1)
+	dashes := "--"
 	if isLetter {
-		dashes, near = "-", slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
+		dashes = "-"
+	}
+	if use := foreignFlag(cmd, name, names); use != "" {
+		return fmt.Errorf("unknown flag: %s%s; %s", dashes, terminal.FirstLine(name, 40), use)
+	}
+	near := spelling.FindNearest(name, names, 1)
+	if isLetter {
+		near = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
 	}
 	text := "unknown flag: " + dashes + terminal.FirstLine(name, 40)
 	if len(near) > 0 {
 		text += "; did you mean --" + near[0] + "?"
 	}
 	return errors.New(text)
+}
+
+// foreignFlag says what to use instead of a flag of similar programs; "" for other flags. names are the flags of the
+// command. A flag that only cairn run has is named with it.
+func foreignFlag(cmd *cobra.Command, name string, names []string) string {
+	isRun, isRoot := cmd.Name() == "run", !cmd.HasParent()
+	if !isRun && !isRoot && cmd.Name() != "tui" && cmd.Name() != "attach" {
+		return ""
+	}
+	printing := slices.Contains(printFlags, name)
+	use := foreignFlags[name]
+	if near := spelling.FindNearest(name, slices.Sorted(maps.Keys(foreignFlags)), 1); use == "" && len(near) > 0 &&
+		len(name) > 4 && len(spelling.FindNearest(name, names, 1)) == 0 {
+		use = foreignFlags[near[0]]
+	}
+	flag, _, _ := strings.Cut(strings.TrimLeft(use, "-"), " ")
+	flag, _, _ = strings.Cut(flag, "=")
+	switch {
+	case printing && isRun:
+		return "omit it: cairn run prints the answer and ends"
+	case printing:
+		return `to print an answer and end: cairn run "…"`
+	case use == "":
+		return ""
+	case slices.Contains(names, flag):
+		return "use " + use
+	default:
+		return "use cairn run " + use
+	}
 }

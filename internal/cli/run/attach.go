@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const attachHelp = `Work with a session in the full-screen interface. URL is a cairn server; without it, use the
-cairn of this machine. With --plain, send it the lines that you type: prompts, answers to permission requests and questions, and commands
+const attachHelp = `Work with a session in the full-screen interface. URL is a cairn server, as http://HOST:PORT or HOST:PORT; without it,
+use the cairn of this machine. With --plain, send it the lines that you type: prompts, answers to permission requests and questions, and commands
 such as /sessions; type /help for the list. Ctrl-C interrupts the work; press it twice to leave.
 
 When standard input is not a terminal, each of its lines is sent as a prompt, one after another, and permission
@@ -36,7 +36,9 @@ func (g attachCommand) newAttachCommand() *cobra.Command {
 			return g.runAttach(cmd.Context(), &f)
 		},
 	}
-	g.addFlags(cmd, &f)
+	addContinueFlags(cmd.Flags(), &f)
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	g.addServerFlags(cmd, &f)
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "show lines instead of the full screen, as for a screen reader")
 	return cmd
 }
@@ -50,7 +52,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 		return g.runFullScreen(ctx, f)
 	}
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
-		s, err := findAttached(ctx, c, f)
+		s, err := findAttached(ctx, c, f, g.inv.Note)
 		if err == nil && s != nil {
 			err = checkSandbox(s, f.sandbox)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -17,24 +18,32 @@ type attachCommand struct{ inv *cli.Invocation }
 
 // attachFlags are the flags of attach.
 type attachFlags struct {
-	server             serverFlags
-	sandbox            session.SandboxMode
-	session            string
-	model              string // of the full-screen interface
-	last, noReplay     bool
+	server  serverFlags
+	sandbox session.SandboxMode
+	session string
+
+	model, agent, effort, prompt string // of the full-screen interface
+
+	last, here         bool
+	noReplay           bool
 	fork, asJSON, mini bool
 	plain              bool // lines on a terminal
 	history            int  // messages that are shown first; negative: the last prompt and what followed
 	given              func(name string) bool
 }
 
-// addFlags adds the flags that attach and tui share.
-func (g attachCommand) addFlags(cmd *cobra.Command, f *attachFlags) {
+// addContinueFlags adds the flags that name the session to continue.
+func addContinueFlags(fs *pflag.FlagSet, f *attachFlags) {
+	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
+	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of the repository")
+	fs.BoolVar(&f.here, "here", false, "with --continue, look at the sessions of exactly this directory only")
+}
+
+// addServerFlags adds the flags of a session of a server, which attach and tui share.
+func (g attachCommand) addServerFlags(cmd *cobra.Command, f *attachFlags) {
 	f.server.addCredentials(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.server.directory, "dir", "", "work in this `DIRECTORY` of the server's machine")
-	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
-	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of the directory")
 	fs.IntVar(
 		&f.history,
 		"replay-limit",
@@ -48,7 +57,6 @@ func (g attachCommand) addFlags(cmd *cobra.Command, f *attachFlags) {
 	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of new sessions, and refuse others")
 	fs.BoolVar(&f.asJSON, "json", false, "")
 	cli.HideFlags(fs, "fork", "mini", "json") // OpenCode's; the first and the last are refused
-	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }
 
 // check rejects flags that are invalid by themselves.
@@ -97,10 +105,12 @@ func (g attachCommand) withServer(
 }
 
 // findAttached returns the session to continue, nil for a new one.
-func findAttached(ctx context.Context, c *api.Client, f *attachFlags) (*session.Session, error) {
+func findAttached(ctx context.Context, c *api.Client, f *attachFlags, note func(string)) (*session.Session, error) {
 	switch {
 	case f.last, f.session == "last":
-		return cli.NewestSession(ctx, c, c.Directory, "omit --continue and --session to start one")
+		return cli.FindNewest(ctx, c, cli.Newest{
+			Here: f.here, Verb: "continuing ", Hint: "omit --continue and --session to start one",
+		}, note)
 	case f.session != "":
 		s, err := c.Session(ctx, session.ID(f.session))
 		return s, cli.WithNearestSessions(ctx, c, err)

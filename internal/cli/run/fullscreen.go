@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,42 +21,29 @@ import (
 )
 
 const fullScreenHelp = `Work in the full-screen interface: prompts, what the model does, permission requests, sessions, undo.
-URL is a cairn server; without it, use the cairn of this machine. Press ? for the keys. cairn without a command does the same.`
+URL is a cairn server, as http://HOST:PORT or HOST:PORT; without it, use the cairn of this machine, in DIRECTORY or here. Press ? for
+the keys. cairn without a command does the same: cairn -c, cairn DIRECTORY, cairn "the first prompt".`
 
 // NewFullScreenCommand returns `cairn tui`.
 func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 	g := attachCommand{inv}
 	var f attachFlags
 	cmd := &cobra.Command{
-		Use: "tui [URL]", Short: "Work in the full-screen interface", Long: fullScreenHelp, Args: cobra.MaximumNArgs(1),
-		Example: "  cairn tui\n  cairn tui -c\n  cairn tui http://localhost:4096",
+		Use: "tui [URL|DIRECTORY]", Short: "Work in the full-screen interface", Long: fullScreenHelp,
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  cairn tui\n  cairn tui -c\n  cairn tui ../other --prompt \"What does this do?\"\n  cairn tui http://localhost:4096",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.inv.Started, f.given = true, cmd.Flags().Changed
-			f.server.url = cli.FirstArg(args, "")
-			if err := f.check(); err != nil {
+			if err := f.setPlace(inv, cli.FirstArg(args, "")); err != nil {
 				return err
 			}
-			if _, err := cli.ParseModel(f.model); err != nil {
-				return err
-			}
-			if terminal.IsTerminal(inv.Stdin) && inv.Env("TERM") == "dumb" {
-				return cli.UsageErrorf("the full-screen interface cannot be shown on a dumb terminal (TERM); use cairn run, or " +
-					"cairn attach --plain")
-			}
-			if !IsFullScreen(inv) {
-				return cli.UsageErrorf("the full-screen interface needs a terminal; use cairn run, or cairn attach --plain")
-			}
-			return g.runFullScreen(cmd.Context(), &f)
+			return g.runInterface(cmd.Context(), &f)
 		},
 	}
-	g.addFlags(cmd, &f)
-	cmd.Flags().StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` for the next prompt")
+	addInterfaceFlags(cmd, &f)
+	g.addServerFlags(cmd, &f)
+	cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	return cmd
-}
-
-// RunFullScreen opens the full-screen interface for the working directory.
-func RunFullScreen(ctx context.Context, inv *cli.Invocation) error {
-	return attachCommand{inv}.runFullScreen(ctx, &attachFlags{})
 }
 
 // IsFullScreen reports whether the process has a terminal that the full-screen interface can use.
@@ -65,17 +53,23 @@ func IsFullScreen(inv *cli.Invocation) bool {
 
 // runFullScreen shows the interface until it is left. What the process has to say meanwhile is shown in it.
 func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error {
+	if err := f.resolveDirectory(g.inv); err != nil {
+		return err
+	}
 	notes := cli.NewNoteWriter(g.inv.Err)
 	here := *g.inv
+	if f.server.url == "" && f.server.directory != "" {
+		here.Dir = f.server.directory
+	}
 	here.Err = terminal.NewStream(notes, g.inv.Env)
 	f.server.detach = true
 	return attachCommand{&here}.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		defer notes.Close()
-		s, err := findAttached(ctx, c, f)
+		s, err := findAttached(ctx, c, f, here.Note)
 		if err == nil && s != nil {
 			err = checkSandbox(s, f.sandbox)
 		}
-		if err != nil {
+		if err = cmp.Or(err, checkAgent(ctx, c, f.agent)); err != nil {
 			return err
 		}
 		// The settings of the interface are the user's own: a project cannot change them.
@@ -104,6 +98,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		}
 		r, err := tui.Run(ctx, tui.Options{
 			Client: c, Session: s, Model: model, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
+			Agent: f.agent, Effort: f.effort, Prompt: f.prompt,
 			Store:  draftStore(dirs, &f.server, c),
 			Models: modelfile.New(filepath.Join(dirs.State, "tui", "models.json")),
 			Env:    g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,

@@ -128,11 +128,12 @@ func (r *promptRun) addHint(out *printer.Result) {
 	case out.ExitCode == cli.ExitDenied && r.desk.headless:
 		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the " +
 			"configuration."
+	case e.Reason == session.ReasonAuth && strings.Contains(e.Message, session.KeyPlaceMark): // the next step is in it
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.Model.ProviderID
 	case e.Reason == session.ReasonQuota && r.progress != nil:
 		e.Hint = "The account at " + r.progress.Model.ProviderID + " has no credit left or has reached its limit. The key " +
-			"is not the reason."
+			"is not the reason. Pay at the provider's site, or choose a model of another provider with -m (cairn models)."
 	case out.ExitCode == cli.ExitBudget && r.progress != nil && r.progress.Limit == "price":
 		e.Hint = "Set the price of the model in the configuration, or limit its tokens: --budget-tokens N"
 	case out.ExitCode == cli.ExitBudget:

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ type plan struct {
 	id       session.ID // to make or to go on with; "" with last
 	existing bool
 	last     bool
+	here     bool // with last: of exactly the directory
 	message  session.MessageID
 	command  string // whose prompt it will be, with the prompt's text as arguments; "" none, or that is done
 	prompt   session.Prompt
@@ -50,11 +52,11 @@ func (p *plan) pinModel(cfg *config.Config) {
 }
 
 // newPlan checks the flags and reads what they name.
-func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
+func (g runCommand) newPlan(ctx context.Context, f *runFlags, args []string) (p plan, err error) {
 	ids := &session.IDs{}
 	p = plan{
 		id: session.ID(f.session), existing: f.session != "" || f.last,
-		last: f.last || f.session == "last", delivery: session.Steer,
+		last: f.last || f.session == "last", here: f.here, delivery: session.Steer,
 		message: session.MessageID(
 			ids.New(session.PrefixMessage),
 		), agent: f.agent, title: f.title, timeout: f.timeout, sandbox: f.sandbox,
@@ -80,7 +82,7 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 	if err := f.check(); err != nil {
 		return p, err
 	}
-	if p.model, err = f.modelRef(); err != nil {
+	if p.model, err = g.modelRef(ctx, f); err != nil {
 		return p, err
 	}
 	if p.budget, err = f.parseBudget(); err != nil {
@@ -91,6 +93,11 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 	}
 	if p.prompt, err = g.readRunPrompt(f, args); err != nil {
 		return p, err
+	}
+	if !p.openCode && p.command == "" && !slices.Contains(args, "-") {
+		if p.command, p.prompt.Text = cutCommand(p.prompt.Text); p.command != "" && f.schema != "" {
+			return p, cli.UsageErrorf("--format-schema has no effect on the command /%s; omit it", p.command)
+		}
 	}
 	return p, checkRecord(p.options.Record)
 }
@@ -117,12 +124,29 @@ func (f *runFlags) check() error {
 }
 
 // modelRef is the model with the variant that may stand apart from it; nil: none is named.
-func (f *runFlags) modelRef() (*session.ModelRef, error) {
+func (g runCommand) modelRef(ctx context.Context, f *runFlags) (*session.ModelRef, error) {
 	m, err := cli.ParseModel(f.model)
+	if err != nil && f.server.url == "" {
+		m, err = g.inv.ParseModelFlag(ctx, f.model)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return m, f.addVariant(m)
+}
+
+// cutCommand splits a prompt of the form /NAME ARGUMENTS; other prompts have no name. A first word with another slash,
+// or that is a file of the root directory such as /tmp, is a path; a blank before the slash makes it text, too.
+func cutCommand(text string) (name, rest string) {
+	word, arguments, _ := strings.Cut(text, " ")
+	name, ok := strings.CutPrefix(word, "/")
+	if !ok || name == "" || strings.ContainsAny(name, "/\n") {
+		return "", text
+	}
+	if _, err := os.Stat(word); err == nil {
+		return "", text
+	}
+	return name, strings.TrimSpace(arguments)
 }
 
 // localFlags are the flags of run that configure a cairn of this machine. A server elsewhere has its own.
@@ -225,7 +249,8 @@ func (f *runFlags) checkUnsupported() error {
 	case f.share:
 		return cli.UsageErrorf("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
 	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
-		return cli.UsageErrorf("--password and --username need --attach URL, the server that they are for")
+		return cli.UsageErrorf("--password (-p) and --username (-u) need --attach URL, the server that they are for; to print an " +
+			"answer, omit -p: cairn run prints it")
 	default:
 		return nil
 	}

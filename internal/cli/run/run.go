@@ -30,7 +30,7 @@ type runFlags struct {
 	budgetTime, timeout   time.Duration
 	files                 []string
 	last, queue, thinking bool
-	steer                 bool
+	steer, here           bool
 	sandbox               session.SandboxMode
 
 	server                         serverFlags
@@ -43,7 +43,7 @@ type runFlags struct {
 
 const runExamples = `  cairn run "What does this project do?"
 
-  cairn run -c "And how is it tested?"             continue the newest session of this directory
+  cairn run -c "And how is it tested?"             continue the newest session of this repository
   cairn run -m openai/gpt-5.2 -f design.md "Review this"
   git diff | cairn run --format json --ask=deny -  read the prompt from standard input`
 
@@ -53,7 +53,7 @@ func NewRunCommand(inv *cli.Invocation) *cobra.Command { return runCommand{inv}.
 func (g runCommand) newRunCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [flags] PROMPT… | -",
+		Use:   "run [flags] PROMPT… | /COMMAND ARGUMENTS… | -",
 		Short: "Run one prompt and show the work until it is done",
 		Long: "Send a prompt to a session, show the work, and exit when the session is idle. The answer is written to\n" +
 			"standard output, everything else to standard error. Permission requests are asked on the terminal; without\n" +
@@ -71,7 +71,8 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	// The flags in the order of the help: the session, the prompt, the output, policies and limits, the place.
 	fs := cmd.Flags()
 	fs.StringVarP(&f.session, "session", "s", "", "continue the session `ID`, the beginning of one, or last")
-	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
+	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this repository")
+	fs.BoolVar(&f.here, "here", false, "with --continue, look at the sessions of exactly this directory only")
 	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` (see cairn agent list)")
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
 	fs.StringVar(
@@ -153,7 +154,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	// Plan the run, and read the configuration before anything is created.
 	var err error
 	var cfg *config.Config
-	if r.plan, err = g.newPlan(f, args); err == nil && r.plan.server == nil {
+	if r.plan, err = g.newPlan(ctx, f, args); err == nil && r.plan.server == nil {
 		if cfg, err = g.inv.CheckConfig(ctx, r.plan.options); cfg != nil {
 			r.plan.pinModel(cfg)
 		}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
@@ -47,6 +49,7 @@ func (f *serverFlags) addCredentials(cmd *cobra.Command) {
 // newClient returns a client of the server. Credentials in the URL win over those of the flags. Redirects are not
 // followed: the password is for this server.
 func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error) {
+	f.url = addScheme(f.url)
 	u, err := url.Parse(f.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, cli.UsageErrorf(
@@ -71,6 +74,15 @@ func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error)
 		HTTP: &http.Client{CheckRedirect: noRedirect}, Base: strings.TrimSuffix(u.Scheme+"://"+u.Host+u.Path, "/"),
 		Auth: auth, Directory: f.directory, Timezone: findTimeZone(getenv),
 	}, nil
+}
+
+// addScheme returns HOST:PORT as a URL, and other text unchanged.
+func addScheme(text string) string {
+	host, port, err := net.SplitHostPort(text)
+	if _, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || host == "" {
+		return text
+	}
+	return "http://" + text
 }
 
 // findTimeZone returns the name of this machine's time zone, "" if it has none.

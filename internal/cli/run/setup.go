@@ -114,7 +114,9 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	c, p := s.client, s.plan
 	// Find it.
 	if p.last {
-		newest, err := cli.NewestSession(ctx, c, p.options.Dir, "omit --continue to start one")
+		newest, err := cli.FindNewest(ctx, c, cli.Newest{
+			Here: p.here, Verb: "continuing ", Hint: "omit --continue to start one",
+		}, s.desk.note)
 		if err != nil {
 			return err
 		}
@@ -302,7 +304,7 @@ func (s *setup) expandCommand(ctx context.Context) error {
 		return s.deleteSession(ctx, err)
 	}
 	if err != nil {
-		return err
+		return cli.AddNotFoundHint(err, "cairn command list shows the commands")
 	}
 	// The prompt is that of the command from here on.
 	p.prompt.Files = append(p.prompt.Files, s.embedFiles(out.Prompt.Files)...)

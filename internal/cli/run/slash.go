@@ -16,7 +16,7 @@ import (
 )
 
 const slashHelp = `/new               begin another session
-/sessions [N]      list the sessions of this directory, or continue one
+/sessions [N]      list the sessions of this repository, or continue one
 /agents [NAME]     list the agents, or choose the one for the next prompts
 /models [MODEL]    list the models, or choose the one for the next prompts
 /compact [TEXT]    summarise the history that the model sees; TEXT says what to keep
@@ -88,7 +88,7 @@ func (t *conversation) resolveName(name string) string {
 	return name
 }
 
-// chooseSession lists the sessions of the directory, or continues the one that is named.
+// chooseSession lists the sessions of the repository, or continues the one that is named.
 func (t *conversation) chooseSession(ctx context.Context, name string) error {
 	if name != "" {
 		var s *session.Session
@@ -101,14 +101,22 @@ func (t *conversation) chooseSession(ctx context.Context, name string) error {
 		return t.openSession(ctx, s, -1)
 	}
 	t.callAPI(ctx, func(ctx context.Context) error {
-		root := session.ID("")
-		page, err := t.client.Sessions(ctx, api.SessionQuery{Directory: t.client.Directory, Parent: &root, Limit: 100})
+		q, err := t.client.RepositorySessions(ctx, false)
+		if err != nil {
+			return err
+		}
+		q.Limit = 100
+		page, err := t.client.Sessions(ctx, q)
 		if err != nil {
 			return err
 		}
 		var names, lines []string
 		for _, s := range page.Data {
-			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+describe.SessionMark(s))
+			line := string(s.ID) + "  " + describe.SessionMark(s)
+			if dir := s.Location.Directory; dir != t.client.Directory {
+				line += "  " + describe.FormatDirectory(dir, t.client.Directory)
+			}
+			names, lines = append(names, string(s.ID)), append(lines, line)
 		}
 		t.showList(names, lines)
 		return nil

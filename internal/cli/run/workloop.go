@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	l.watch = follow.Start(ctx, l.client, l.id, o)
 	defer l.watch.Stop()
 	l.watch.ExpectIdle()
-	waiting := time.After(time.Second)
+	waiting, pending := time.After(time.Second), make(chan string, 1)
 	frames, stop := l.startLive()
 	defer stop()
 	for {
@@ -70,8 +71,10 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 		}
 		select {
 		case <-waiting:
-			if l.progress != nil && !l.progress.Begun {
-				l.printer.ShowNote("the session has not taken up the prompt yet; it is pending in the inbox")
+			l.askPending(ctx, pending)
+		case text := <-pending:
+			if !l.progress.Begun {
+				l.printer.ShowNote(text)
 			}
 		case text, ok := <-l.desk.lines():
 			l.left = l.desk.handleLine(text, ok)
@@ -106,6 +109,25 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 			l.interrupt(ctx, cli.ExitFailure)
 		}
 	}
+}
+
+// askPending asks the session, in the background, whether the prompt still waits for other work, and then sends what to
+// say.
+func (l *workLoop) askPending(ctx context.Context, say chan<- string) {
+	if l.progress == nil || l.progress.Begun {
+		return
+	}
+	message := l.prompt.ID
+	l.calls.Go(func() { // ends with ctx
+		active, err := l.client.Active(ctx)
+		if _, works := active[l.id]; err != nil || !works {
+			return
+		}
+		list, err := l.client.Inbox().List(ctx, l.id)
+		if err == nil && slices.ContainsFunc(list, func(in *session.Input) bool { return in.ID == message }) {
+			say <- "the session is working on another prompt; this one is pending in the inbox"
+		}
+	})
 }
 
 // handleStop handles the first Ctrl-C: it interrupts the prompt's work. It reports whether the loop ends, which leaves

@@ -14,7 +14,9 @@ import (
 // NewCommands returns `cairn undo`, `redo`, `revert` and `diff`.
 func NewCommands(inv *cli.Invocation) []*cobra.Command {
 	g := commands{inv}
-	return []*cobra.Command{g.undoCommand(), g.redoCommand(), g.revertCommand(), g.diffCommand()}
+	all := []*cobra.Command{g.undoCommand(), g.redoCommand(), g.revertCommand(), g.diffCommand()}
+	inv.TakeOnlyHere(all...)
+	return all
 }
 
 func (g commands) undoCommand() *cobra.Command {

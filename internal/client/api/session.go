@@ -128,6 +128,21 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 	return out.Data, err
 }
 
+// RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all its
+// directories and worktrees. Outside of repositories, or if here is set, it is for those of the directory alone.
+func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
+	root := session.ID("")
+	q := SessionQuery{Directory: c.Directory, Parent: &root}
+	if here {
+		return q, nil
+	}
+	at, err := c.Location(ctx)
+	if err == nil && at.Project.ID != "" && at.Project.ID != "global" {
+		q.Directory, q.Project = "", at.Project.ID
+	}
+	return q, err
+}
+
 // Uncompact makes visible to the model again what the newest compaction hides.
 func (c *Client) Uncompact(ctx context.Context, id session.ID) error {
 	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "uncompact"), nil)

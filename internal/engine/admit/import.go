@@ -122,7 +122,7 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Dr
 	}
 	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
 		return nil, session.Conflict("session", string(s.ID),
-			"exists and is not the imported one; delete it first, or import under another id")
+			"exists and is not the imported one; to import this one, delete it first: cairn session delete "+string(s.ID))
 	}
 	if s.Import.Whole {
 		return nil, nil

@@ -249,12 +249,21 @@ func (s *Scope) PromptModel(in *session.Session, agent string) *session.ModelRef
 	return nil
 }
 
-// CheckModel returns why a session with the agent and the model would have no model: the configured one is not a model.
+// CheckModel returns why a session with the agent and the model would have no model: that of the agent, or
+// the configured one, is not a model or cannot be used.
 func (s *Scope) CheckModel(agent string, model *session.ModelRef) error {
-	if model != nil || s.FindAgent(agent).Model != nil {
+	if model != nil { // checked as a selection
 		return nil
 	}
-	_, err := s.Models.Default()
+	ref := s.FindAgent(agent).Model
+	if ref == nil {
+		configured, err := s.Models.Default()
+		if err != nil {
+			return err
+		}
+		ref = &configured
+	}
+	_, err := s.Models.Resolve(*ref, session.Agent{})
 	return err
 }
 

@@ -35,6 +35,8 @@ type Config struct {
 	Vendor Vendor
 	// Key is the API key; empty for endpoints without one.
 	Key string
+	// KeyAdvice follows the message about a rejected key, such as the file that holds it; may be "".
+	KeyAdvice string
 	// Credential, if not nil, replaces Key: it is fetched, renewed, or signs requests.
 	Credential Credential
 	// KeyHosts, if not empty, are the only hosts (with port, if it is not the scheme's default) that may receive Key and
@@ -74,6 +76,7 @@ type Model struct {
 	hostedExclusive bool
 	reportsCharge   bool
 	credential      Credential
+	keyAdvice       string
 	cures           *Cures
 	headers         http.Header
 	client          *http.Client
@@ -130,7 +133,7 @@ func New(c Config) (*Model, error) {
 		protocol: protocol, rules: facts, host: base.Host, query: base.RawQuery, deployments: c.Vendor.Deployments,
 		scheme: c.Vendor.Scheme, schemaSupport: schemaSupport(c.Vendor, c.Facts),
 		hostedExclusive: c.Vendor.HostedExclusive(c.Facts.ModelID), reportsCharge: c.Vendor.Dialect.Router,
-		credential: c.Credential, headers: http.Header{},
+		credential: c.Credential, keyAdvice: c.KeyAdvice, headers: http.Header{},
 		client: &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
 	// Headers override each other: the protocol's, the vendor's, then the configuration's.
@@ -172,6 +175,9 @@ func needsKey(id, host string) bool {
 	return exists && len(row.KeyEnv) > 0 && err == nil && own.Host == host
 }
 
+// ErrBaseURL is wrapped in the error about an invalid base URL.
+var ErrBaseURL = errors.New("the base URL")
+
 // parseBaseURL returns the vendor's base URL without the paths that people paste along with it.
 func parseBaseURL(v Vendor) (*url.URL, error) {
 	if v.BaseURL == "" {
@@ -179,11 +185,11 @@ func parseBaseURL(v Vendor) (*url.URL, error) {
 	}
 	base, err := url.Parse(v.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, fmt.Errorf("the base URL of provider %q must look like https://host/v1", v.ID)
+		return nil, fmt.Errorf("%w of provider %q must look like https://host/v1", ErrBaseURL, v.ID)
 	}
 	if base.User != nil {
 		return nil, fmt.Errorf(
-			"the base URL of provider %q must not contain a user name or password; use a key or a header", v.ID,
+			"%w of provider %q must not contain a user name or password; use a key or a header", ErrBaseURL, v.ID,
 		)
 	}
 	base.Fragment = ""
@@ -356,6 +362,13 @@ func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Re
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
+	// Add what helps with a wrong key that a file holds, or an unknown model.
+	switch {
+	case e.Class == llm.Auth:
+		e.Message += m.keyAdvice
+	case resp.StatusCode == http.StatusNotFound && strings.Contains(strings.ToLower(e.Message), "model"):
+		e.Message += "; cairn models lists the models"
+	}
 	// Add what helps with a wrong address: the address itself, or where it redirects to.
 	if resp.StatusCode == http.StatusNotFound && resp.Request != nil && blamesAddress(e.Message) {
 		at := resp.Request.URL

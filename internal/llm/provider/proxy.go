@@ -94,7 +94,7 @@ func proxyError(host string, e *net.OpError) *llm.Error {
 		verb = "refuses the connection"
 	}
 	return &llm.Error{
-		Class: llm.Transport, Permanent: isPermanent, Err: e.Err,
+		Class: llm.Transport, Permanent: isPermanent || isAbsent(e.Err), Err: e.Err,
 		Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY %s: %s", host, verb, what),
 	}
 }

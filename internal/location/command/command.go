@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // Source is the origin of a command.
@@ -113,11 +114,11 @@ func (s *Set) List() []Command {
 	return slices.SortedFunc(maps.Values(s.commands), func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Get returns a command by name. An unknown name is a *session.Error that lists the known ones.
+// Get returns a command by name. An unknown name is a *session.Error with similar ones.
 func (s *Set) Get(name string) (Command, error) {
 	c, ok := s.commands[strings.TrimPrefix(name, "/")]
 	if !ok {
-		return c, session.NotFound("command", name, slices.Sorted(maps.Keys(s.commands))...).At("command")
+		return c, session.NotFound("command", name, spelling.FindNearest(name, slices.Sorted(maps.Keys(s.commands)), 3)...).At("command")
 	}
 	return c, nil
 }

@@ -13,6 +13,14 @@ func Getenv(getenv func(string) string, name string) string {
 	return getenv("OPENCODE_" + name)
 }
 
+// VariableName returns the name of the variable whose value Getenv returns.
+func VariableName(getenv func(string) string, name string) string {
+	if getenv("CAIRN_"+name) == "" && getenv("OPENCODE_"+name) != "" {
+		return "OPENCODE_" + name
+	}
+	return "CAIRN_" + name
+}
+
 // Setenv returns getenv with the variable CAIRN_<name> set to value.
 func Setenv(getenv func(string) string, name, value string) func(string) string {
 	return func(asked string) string {

@@ -41,6 +41,9 @@ func noteOf(f session.Failure) note {
 	case session.ReasonAborted:
 		return note{text: "stopped"}
 	case session.ReasonAuth:
+		if strings.Contains(f.Message, session.KeyPlaceMark) {
+			break // another stored key would not be used
+		}
 		return note{text: f.Message + "; /login stores another key", failed: true}
 	}
 	return note{text: f.Message, failed: true}

@@ -210,6 +210,14 @@ func TestFailures(t *testing.T) {
 	if got := strings.TrimSpace(view(m)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// Another stored key does not help where the configuration has one.
+	placed := newTestModel(t, 60, 20)
+	f = &feeder{model: placed}
+	f.show(&session.StepStarted{TurnFact: turn})
+	f.show(&session.StepFailed{TurnFact: turn, Error: *session.Fail(session.ReasonAuth, "invalid"+session.KeyPlaceMark+"a:1")})
+	if got := strings.TrimSpace(view(placed)); got != "✗ invalid; change the key in a:1" {
+		t.Errorf("got %q", got)
+	}
 	// An answer that broke off has its failure and the reason of the next attempt in one line.
 	broken := newTestModel(t, 60, 20)
 	f = &feeder{model: broken}

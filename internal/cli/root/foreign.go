@@ -1,0 +1,68 @@
+package root
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// elsewhere are the commands of similar programs that have another name here.
+var elsewhere = map[string]string{
+	"login": "auth login", "logout": "auth logout", "providers": "auth list", "chat": "attach", "ask": "run",
+	"exec": "run", "resume": "tui --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
+	"usage": "stats",
+}
+
+// missing are the commands of similar programs that cairn does not have, with what to use instead. "%s" is the name
+// under which cairn was called.
+var missing = map[string]string{
+	"acp":     "programs use the HTTP API instead: %s serve",
+	"debug":   "see %[1]s doctor, %[1]s config explain and %[1]s events",
+	"github":  "in a job, use: %s run --ask=deny --format json \"…\"",
+	"mcp":     "MCP servers are not started; %s doctor lists those of the configuration",
+	"plugin":  "plugins are not run; agents, commands and skills are files: %s agent create",
+	"pr":      "check the branch out with git, then: %s",
+	"share":   "nothing is published; to write a session to a file: %s export",
+	"stop":    "Esc in %[1]s tui stops a session, %[1]s jobs cancel a job, and kill PID the process of %[1]s serve",
+	"unshare": "nothing is published; to delete a session: %s session delete",
+	"update":  "install the new version in place of this one; %s version shows which one it is",
+	"web":     "there is no web page; programs use the HTTP API: %s serve",
+}
+
+// missingCommand returns the error for a command of similar programs that cairn does not have, nil for other words.
+func (g program) missingCommand(name, root string) error {
+	word := map[string]string{"plugins": "plugin", "upgrade": "update"}[name]
+	if word == "" {
+		word = name
+	}
+	instead, ok := missing[word]
+	if !ok {
+		return nil
+	}
+	if strings.Contains(instead, "%") {
+		instead = fmt.Sprintf(instead, root)
+	}
+	return fmt.Errorf("%s %s is not implemented; %s", root, name, instead)
+}
+
+// foreignFlags are the flags of similar programs, with those that do the same here.
+var foreignFlags = map[string]string{
+	"yolo": "--ask=allow", "full-auto": "--ask=allow", "auto": "--ask=allow", "allow-all": "--ask=allow",
+	"skip-permissions": "--ask=allow", "dangerously-skip-permission": "--ask=allow",
+	"dangerously-skip-permissions": "--ask=allow", "dangerously-bypass-approvals-and-sandbox": "--ask=allow",
+	"permission-mode": "--ask", "ask-for-approval": "--ask", "allowed-tools": "--ask", "allowedTools": "--ask",
+	"resume": "--session ID or --continue", "r": "--session ID or --continue", "last": "--continue",
+	"output-format": "--format json", "json": "--format json", "max-turns": "--budget-turns N",
+	"max-budget-usd": "--budget-usd DOLLARS", "cd": "--dir DIRECTORY", "C": "--dir DIRECTORY", "cwd": "--dir DIRECTORY",
+	"image": "--file FILE", "effort": "--model PROVIDER/MODEL#EFFORT", "system-prompt": "--agent AGENT",
+	"append-system-prompt": "--agent AGENT",
+}
+
+// printFlags are those with which similar programs answer a prompt without an interface.
+var printFlags = []string{"p", "print", "q", "quiet", "non-interactive"}
+
+// quoteLine returns the words of a command line as one argument.
+func quoteLine(words []string) string {
+	return fmt.Sprintf("%q", terminal.FirstLine(strings.Join(words, " "), 200))
+}

@@ -1,0 +1,22 @@
+package describe
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// FormatDirectory returns the directory as it is seen from another one: "." for the same, a relative path below it, else
+// the whole path.
+func FormatDirectory(dir, from string) string {
+	rel, err := filepath.Rel(from, dir)
+	switch {
+	case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
+		return terminal.FirstLine(dir, 80)
+	case rel == ".":
+		return rel
+	default:
+		return terminal.FirstLine(rel, 80) + "/"
+	}
+}
