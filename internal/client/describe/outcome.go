@@ -246,7 +246,9 @@ func describeAnswers(input, structured jsontext.Value) (lines []string) {
 		if i < len(r.Answers) && len(r.Answers[i]) > 0 {
 			answer = strings.Join(r.Answers[i], ", ")
 		}
-		inLine := func(text string) string { return terminal.FirstLine(strings.Join(strings.Fields(text), " "), lineWidth) }
+		inLine := func(text string) string {
+			return terminal.FirstLine(strings.Join(strings.Fields(text), " "), lineWidth)
+		}
 		lines = append(lines, inLine(q.Question)+" -> "+inLine(answer))
 	}
 	return lines
