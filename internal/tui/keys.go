@@ -35,6 +35,8 @@ func sessionCommands() []command {
 		{"timeline", "", "choose a prompt to take back, fork from or copy", pickPrompt},
 		{"fork", "alt+k", "continue in a copy of the session", forkSession},
 		{"tree", "alt+t", "show the session's forks and subagents, and open one", pickRelative},
+		{enterSubagent, "f3", "open the session of the selected or newest subagent", openSubagent},
+		{leaveSubagent, "f4", "go back to the session of a subagent's call", openParent},
 		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
 		{"compact", "alt+m", "summarise the history that the model sees", previewCompaction},
 		{"context", "alt+i", "show what the next request takes of the model's window", showContext},

@@ -35,9 +35,9 @@ type model struct {
 	screen    *screen.Screen
 	ids       session.IDs
 
-	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
-	wait   func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
-	follow func(session.ID, int64) watched
+	run    func(func(context.Context) tea.Msg) tea.Cmd                      // a call of the API
+	wait   func(func(context.Context) tea.Msg) tea.Cmd                      // one that may wait for people
+	follow func(id session.ID, after int64, newest session.Message) watched // newest may be nil
 
 	width, height int
 	frame         []string // the lines of the last picture
@@ -91,6 +91,7 @@ type model struct {
 // work is the session on the screen and its activity.
 type work struct {
 	session *session.Session // nil until the first prompt
+	parent  *session.Session // of which it is a subagent; nil is unknown
 	watch   watched
 	working bool
 	since   time.Time
@@ -110,7 +111,8 @@ func unwatched() watched { return watched{func() {}, func() {}} }
 // openedMsg is the content of a session that was opened.
 type openedMsg struct {
 	session  *session.Session
-	head     int64 // read first: the events behind it are followed
+	parent   *session.Session // of a subagent; nil if it cannot be read
+	head     int64            // read first: the events behind it are followed
 	messages api.Page[session.Message]
 	status   api.Status
 	asks     []session.PendingAsk

@@ -119,7 +119,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 // followCreated opens a session that was just created.
 func followCreated(m *model, s *session.Session) {
 	closeSession(m)
-	m.session, m.watch = s, m.follow(s.ID, -1)
+	m.session, m.watch = s, m.follow(s.ID, -1, nil)
 }
 
 func slashAliases(name string) string {

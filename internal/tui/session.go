@@ -36,7 +36,9 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		read(func() (e error) { o.status, e = c.Status(ctx, id); return e })
 		read(func() (e error) { o.asks, e = follow.PendingAsks(ctx, c, id); return e })
 		read(func() (e error) { o.inbox, e = c.Inbox().List(ctx, id); return e })
-		o.err = err
+		if o.err = err; err == nil && isSubagent(o.session) {
+			o.parent, _ = c.Session(ctx, o.session.ParentID) // it may be deleted
+		}
 		return o
 	})
 }
@@ -53,7 +55,11 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.policy = ""
 	}
 	closeSession(m)
-	m.session, m.watch = o.session, m.follow(o.session.ID, o.head)
+	var newest session.Message
+	if len(o.messages.Data) > 0 {
+		newest = o.messages.Data[0]
+	}
+	m.session, m.parent, m.watch = o.session, o.parent, m.follow(o.session.ID, o.head, newest)
 	setInbox(m, o.inbox)
 	// The newest messages came first; the transcript shows the oldest first. A short page is the last one.
 	slices.Reverse(o.messages.Data)
@@ -67,7 +73,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
 	}
 	// Read what does not come with the session.
-	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
+	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
 	if dir := o.session.Location.Directory; dir != m.api.Directory && m.api.Directory != "" {
 		m.note = "this session works in " + describe.FormatDirectory(dir, m.api.Directory)
 	}
@@ -196,6 +202,8 @@ func applyUpdate(m *model, u follow.Update) tea.Cmd {
 	case u.Event != nil:
 		m.transcript.ShowEvent(u.Event)
 		return applyEvent(m, *u.Event)
+	case u.Task != nil:
+		m.transcript.ShowTask(u.Task.SessionID, u.Task.Data)
 	case u.Fragment != nil:
 		m.transcript.ShowFragment(u.Fragment)
 	case u.Idle:

@@ -50,9 +50,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	// A screen draws the frames; Bubble Tea reads the keys and runs the commands.
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(screen.SilenceTerminal(o.Out)),
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
-	m.follow = func(id session.ID, after int64) watched {
+	m.follow = func(id session.ID, after int64, newest session.Message) watched {
 		ctx, stop := context.WithCancel(ctx)
-		w := follow.Start(ctx, o.Client, id, follow.Options{After: after})
+		w := follow.Start(ctx, o.Client, id, follow.Options{After: after, Tasks: true, Newest: newest})
 		background.Go(func() { feed.Forward(id, w.C, p.Send) })
 		return watched{expectIdle: w.ExpectIdle, stop: stop}
 	}

@@ -66,8 +66,9 @@ func (m *model) renderFrame() (string, *tea.Cursor) {
 	bottom, cursor := m.composerLines(rows)
 	above := m.aboveLines(m.height - len(bottom) - 3)
 	height := max(m.height-len(bottom)-len(above)-2, 0)
-	m.transcript.SetSize(m.transcriptWidth(), height)
-	lines := m.joinSidebar(strings.Split(m.transcriptView(), "\n"), height)
+	head := m.subagentLines()
+	m.transcript.SetSize(m.transcriptWidth(), height-len(head))
+	lines := m.joinSidebar(append(head, strings.Split(m.transcriptView(), "\n")...), height)
 	lines = append(lines, above...)
 	lines = append(lines, m.theme.Border.Render(strings.Repeat("─", m.width)))
 	cursor.Y += len(lines)
@@ -217,7 +218,7 @@ func (m *model) statusOf() status.SessionLine {
 	}
 	l.Branch = m.branch
 	if s := m.session; s != nil {
-		l.Tokens, l.Cost, l.Where = s.Tokens, s.Cost, m.sessionTitle()
+		l.Tokens, l.Cost, l.Where, l.Parent = s.Tokens, s.Cost, m.sessionTitle(), m.parentTitle()
 	}
 	return l
 }

@@ -29,7 +29,8 @@ type SessionLine struct {
 	Fill    float64 // of the model's window, in percent; 0 is unknown
 	Tokens  session.Tokens
 	Cost    session.USD
-	Queue   int // prompts that wait
+	Queue   int    // prompts that wait
+	Parent  string // the session of which this is a subagent; "" if it is none
 	Branch  string
 	Where   string
 }
@@ -74,6 +75,9 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 		add(fmt.Sprintf("%d queued", l.Queue))
 	}
 	add(l.Mode)
+	if l.Parent != "" {
+		add("subagent of " + terminal.FirstLine(l.Parent, 30))
+	}
 	add(terminal.FirstLine(l.Agent, 30))
 	add(terminal.FirstLine(l.Model, 50))
 	if l.Effort != "" && l.Effort != "default" {

@@ -57,6 +57,7 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 
 // renderDetails returns what is shown below the line of a call. about are the lines of its outcome.
 func (p painter) renderDetails(t *session.Tool, r result, about []string, open bool) (lines []string) {
+	lines = p.renderTask(t)
 	for _, f := range t.State.Attachments {
 		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, describe.FileLabel(f)), 1)...)
 	}

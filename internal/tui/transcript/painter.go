@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
@@ -17,6 +18,7 @@ type painter struct {
 	theme style.Theme
 	width int
 	now   time.Time
+	tasks map[session.ID]*taskWork // what subagents have done so far
 }
 
 // wrapPlain returns the text, without control characters, as lines with a prefix of the first one and one of the

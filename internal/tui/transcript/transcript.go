@@ -23,6 +23,7 @@ type Model struct {
 	sections []*section
 	turns    map[session.MessageID]*turnSections
 	shells   map[string]*section // commands of the user, by their call
+	tasks    map[session.ID]*taskWork
 
 	// bottom is the last line on the screen. With follow it is the last line of the last section.
 	bottom   linePosition
@@ -46,6 +47,7 @@ func New(th style.Theme) *Model {
 	return &Model{
 		theme: th, width: 80, height: 10, follow: true,
 		turns: map[session.MessageID]*turnSections{}, shells: map[string]*section{},
+		tasks: map[session.ID]*taskWork{},
 	}
 }
 
@@ -196,7 +198,7 @@ func (m *Model) markBetween(from int) {
 func (m *Model) linesOf(i int) []string {
 	b := m.sections[i]
 	if b.lines == nil {
-		b.lines = painter{m.theme, m.width, m.now}.renderSection(b, m.isOpen(b))
+		b.lines = painter{m.theme, m.width, m.now, m.tasks}.renderSection(b, m.isOpen(b))
 		if b.selected && len(b.lines) > 0 {
 			m.markSelected(b.lines)
 		}
