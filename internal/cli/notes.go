@@ -123,9 +123,11 @@ const maxUnused = 8
 // with the commands of the full-screen interface that show more; "" if there is nothing.
 func WithoutEffectNote(cfg *config.Config) string {
 	var unused, parts []string
+	neverRun := []string{"mcp", "lsp", "formatter", "plugin"} // also if the project is trusted
 	for _, w := range cfg.Warnings {
 		name, _, _ := strings.Cut(w.Key, ".")
-		if w.Kind == config.WarnUnused && name != "" && !slices.Contains(unused, name) {
+		isUnused := w.Kind == config.WarnUnused || w.Kind == config.WarnUntrusted && slices.Contains(neverRun, name)
+		if isUnused && name != "" && !slices.Contains(unused, name) {
 			unused = append(unused, name)
 		}
 	}

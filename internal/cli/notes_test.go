@@ -24,7 +24,13 @@ func TestWithoutEffectNote(t *testing.T) {
 			"without effect in cairn: mcp, lsp (/doctor)",
 		},
 		"untrusted": {config.Config{Claim: claim}, "settings of this project in 2 files wait for trust (/trust)"},
-		"trusted":   {config.Config{Claim: claim, Trusted: true}, ""},
+		"untrusted, and without effect once it is trusted": {
+			config.Config{Warnings: []config.Warning{
+				{Kind: config.WarnUntrusted, Key: "mcp"}, {Kind: config.WarnUntrusted, Key: "provider"},
+			}},
+			"without effect in cairn: mcp (/doctor)",
+		},
+		"trusted": {config.Config{Claim: claim, Trusted: true}, ""},
 		"both": {
 			config.Config{Claim: claim, Warnings: []config.Warning{unused("theme")}},
 			"without effect in cairn: theme (/doctor); settings of this project in 2 files wait for trust (/trust)",

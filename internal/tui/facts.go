@@ -174,7 +174,7 @@ func describeMCP(raw []byte) ([]string, error) {
 		lines = append(lines, fmt.Sprintf("%-20s %s:%d", terminal.FirstLine(parts[1], 60), o.Source.File, o.Source.Line))
 	}
 	if len(seen) == 0 {
-		return append(lines, "None is configured."), nil
+		return append(lines, "None is configured. Those of a project's files are shown once it is trusted: /trust."), nil
 	}
 	return lines, nil
 }

@@ -150,3 +150,12 @@ func TestExportSession(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessNote: a note of the process, which has the mark of a terminal's line, is shown with one mark.
+func TestProcessNote(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(noteMsg{"! without effect in cairn: mcp (/doctor)"})
+	if got := ansi.Strip(strings.Join(m.noteLines(), "\n")); got != "! without effect in cairn: mcp (/doctor)" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -111,7 +111,7 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 	case heldMsg:
 		return pressHeldKey(m, msg.presses)
 	case noteMsg:
-		m.note = msg.text
+		m.note = strings.TrimPrefix(msg.text, "! ") // of a line for terminals; noteLines has one, too
 	case func() tea.Cmd: // what a call has decided
 		return msg()
 	default:
