@@ -128,9 +128,9 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 	return out.Data, err
 }
 
-// RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all its
-// directories and worktrees. Outside of repositories, if the directory cannot be read, or if here is set, it is for those
-// of the directory alone.
+// RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
+// its directories and worktrees. Outside of repositories, if the directory cannot be read, or if here is set, it is
+// for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
 	q := SessionQuery{Directory: c.Directory, Parent: &root}
