@@ -128,8 +128,9 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 	return out.Data, err
 }
 
-// RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all its
-// directories and worktrees. Outside of repositories, or if here is set, it is for those of the directory alone.
+// RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
+// its directories and worktrees. Outside of repositories, if the directory cannot be read, or if here is set, it is
+// for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
 	q := SessionQuery{Directory: c.Directory, Parent: &root}
@@ -137,6 +138,9 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 		return q, nil
 	}
 	at, err := c.Location(ctx)
+	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
+		return q, nil
+	}
 	if err == nil && at.Project.ID != "" && at.Project.ID != "global" {
 		q.Directory, q.Project = "", at.Project.ID
 	}
