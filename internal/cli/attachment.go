@@ -26,8 +26,8 @@ func (a *Invocation) ReadAttachments(names []string) ([]session.File, error) {
 	return files, nil
 }
 
-// ReadAttachment carries the content of text, images and PDFs. A name may end with lines, such as #10-20, unless there is
-// a file of the whole name. A directory is only named: the model looks at it with tools.
+// ReadAttachment carries the content of text, images and PDFs. A name may end with lines, such as #10-20, unless there
+// is a file of the whole name. A directory is only named: the model looks at it with tools.
 func (a *Invocation) ReadAttachment(name string) (session.File, error) {
 	path, err := a.ResolvePath(name)
 	if err != nil {

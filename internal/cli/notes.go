@@ -139,8 +139,8 @@ func WithoutEffectNote(cfg *config.Config) string {
 		parts = append(parts, text)
 	}
 	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
-		text := "settings of this project in " + terminal.FormatPlural(len(c.Files), "file") + " wait for trust (/trust)"
-		parts = append(parts, text)
+		files := terminal.FormatPlural(len(c.Files), "file")
+		parts = append(parts, "settings of this project in "+files+" wait for trust (/trust)")
 	}
 	if len(cfg.Unrun) > 0 {
 		parts = append(parts, UnrunNote(cfg.Unrun))

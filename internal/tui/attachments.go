@@ -45,7 +45,8 @@ func mediaEndings() []string { return []string{".png", ".jpg", ".jpeg", ".gif", 
 // offerTyped notes the file of a typed @PATH. On another machine's server, relative names are its files.
 func (l localMedia) offerTyped(m *model, word string) {
 	name, ok := strings.CutPrefix(word, "@")
-	isMedia := slices.Contains(mediaEndings(), strings.ToLower(filepath.Ext(name))) // else no key is worth a look at the disk
+	// Other names are not worth a look at the disk with each key.
+	isMedia := slices.Contains(mediaEndings(), strings.ToLower(filepath.Ext(name)))
 	if !ok || !isMedia || m.options.Remote && !filepath.IsAbs(name) {
 		return
 	}
@@ -65,7 +66,8 @@ func (l localMedia) findIn(text string, attached []session.File) (names []string
 		offered[name] = true
 	}
 	for _, f := range mention.FindFiles(text, offered, "") {
-		isAttached := slices.ContainsFunc(attached, func(a session.File) bool { return a.Name == filepath.Base(f.Name) })
+		base := filepath.Base(f.Name)
+		isAttached := slices.ContainsFunc(attached, func(a session.File) bool { return a.Name == base })
 		if !isAttached && !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
@@ -114,7 +116,9 @@ func (m *model) describeAttached() string {
 // sees why, and Enter again sends the same prompt.
 func warnBlindModel(m *model, text string, files []session.File) bool {
 	ref := m.nextModel()
-	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool { return x.ID == ref.ID && x.ProviderID == ref.ProviderID })
+	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool {
+		return x.ID == ref.ID && x.ProviderID == ref.ProviderID
+	})
 	if i < 0 || len(m.offers.Models[i].Capabilities.Input) == 0 || m.warnedBlind == text+ref.String() {
 		return false
 	}
@@ -130,8 +134,8 @@ func warnBlindModel(m *model, text string, files []session.File) bool {
 			continue
 		}
 		m.warnedBlind = text + ref.String()
-		m.note = ref.String() + " cannot see " + describe.FileLabel(f) + ": enter again sends the prompt anyway; /models " +
-			"chooses another model"
+		m.note = ref.String() + " cannot see " + describe.FileLabel(f) +
+			": enter again sends the prompt anyway; /models chooses another model"
 		return true
 	}
 	return false

@@ -163,7 +163,8 @@ func describeMCP(raw []byte) ([]string, error) {
 	if err := json.Unmarshal(raw, &origins); err != nil {
 		return nil, err
 	}
-	lines := []string{"cairn does not implement MCP: it starts no servers, and their tools are not offered to the model.", ""}
+	const about = "cairn does not implement MCP: it starts no servers, and their tools are not offered to the model."
+	lines := []string{about, ""}
 	seen := map[string]bool{}
 	for _, o := range origins {
 		parts := strings.Split(o.Key, ".")

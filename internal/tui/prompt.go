@@ -48,7 +48,8 @@ func submitText(m *model, steer bool) tea.Cmd {
 		return nil
 	}
 	m.takeTyped(text)
-	return sendPrompt(m, session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}, steer)
+	prompt := session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}
+	return sendPrompt(m, prompt, steer)
 }
 
 // takeTyped moves the typed text to the history.

@@ -21,7 +21,8 @@ import (
 
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
-		options: o, api: o.Client, theme: th, themeName: cmp.Or(o.Theme, style.ListNames()[0]), ascii: terminal.NewMarks(o.Env).Dot == "-",
+		options: o, api: o.Client, theme: th, themeName: cmp.Or(o.Theme, style.ListNames()[0]),
+		ascii:  terminal.NewMarks(o.Env).Dot == "-",
 		screen: screen.New(o.Out, os.Environ(), o.Mouse),
 		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}

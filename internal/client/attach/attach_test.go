@@ -23,8 +23,8 @@ func writeFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// TestFindPastedPath: a pasted text that is one path as a whole is that of a file, in the forms in which terminals paste
-// a dropped file. A path inside of other text is not.
+// TestFindPastedPath: a pasted text that is one path as a whole is that of a file, in the forms in which terminals
+// paste a dropped file. A path inside of other text is not.
 func TestFindPastedPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func TestFindPastedPath(t *testing.T) {
 	}
 }
 
-// TestReadFile: text, its lines, images and PDFs are carried, judged by their content; other files and missing lines are
-// errors that name the file.
+// TestReadFile: text, its lines, images and PDFs are carried, judged by their content; other files and missing lines
+// are errors that name the file.
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,7 +77,8 @@ func TestReadFile(t *testing.T) {
 			continue
 		}
 		_, data, _ := session.DataURI(f.URI)
-		if diff := cmp.Diff([]string{c.mime, c.text, c.label}, []string{f.Mime, string(data), f.Name}); diff != "" || err != nil {
+		diff := cmp.Diff([]string{c.mime, c.text, c.label}, []string{f.Mime, string(data), f.Name})
+		if diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 type Lines struct{ First, Last int }
 
 // lineSuffix matches the lines behind the name of a file.
-var lineSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#L?(\d{1,7})(-L?(\d{1,7})?)?$`) })
+var lineSuffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)#L?(\d{1,7})(-L?(\d{1,7})?)?$`)
+})
 
 // CutLines splits the lines from the name of a file: #10-20, #10- or #10, which is one line. Without lines it returns
 // the name as it is.

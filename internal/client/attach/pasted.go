@@ -12,8 +12,8 @@ import (
 // maxPath bounds the pasted text that may be a path.
 const maxPath = 8 << 10
 
-// FindPastedPath returns the absolute path of an existing regular file if a pasted text is nothing else, as it is when a
-// file is dropped on a terminal: plain, in quotes, with escaped characters, or a file: URL.
+// FindPastedPath returns the absolute path of an existing regular file if a pasted text is nothing else, as it is when
+// a file is dropped on a terminal: plain, in quotes, with escaped characters, or a file: URL.
 func FindPastedPath(text string) (path string, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\r\x00") {

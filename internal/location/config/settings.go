@@ -266,7 +266,7 @@ type Policy struct {
 type FullScreen struct {
 	Theme string            `json:"theme" doc:"terminal (its own 16 colours), dark, light or contrast"`
 	Keys  map[string]string `json:"keys" doc:"keys of commands by name, such as {\"undo\": \"ctrl+u\"}; none for no key"`
-	Mouse *bool             `json:"mouse" doc:"the wheel scrolls, a click opens a call, a drag copies; true unless it is false"`
+	Mouse *bool             `json:"mouse" doc:"wheel scrolls, click opens, drag copies; true unless it is false"`
 	Vi    bool              `json:"vi" doc:"the composer has the keys of vi"`
 	Quiet bool              `json:"quiet" doc:"no bell, notification or title"`
 }

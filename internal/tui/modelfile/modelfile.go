@@ -1,4 +1,5 @@
-// Package modelfile keeps which models the user marked as favourites and chose lately, in a file of the state directory.
+// Package modelfile keeps which models the user marked as favourites and chose lately, in a file of the state
+// directory.
 package modelfile
 
 import (
