@@ -26,6 +26,9 @@ func (m *model) sendFirst() tea.Cmd {
 			return nil
 		}
 	}
+	if first.text == "" {
+		return nil
+	}
 	// Send it as if it was typed; a kept draft comes back into the composer.
 	draft := m.editor.Text()
 	m.editor.SetText(first.text)

@@ -145,6 +145,9 @@ func newKeyMap(own map[string]string) (keyMap, []string) {
 func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	m.note = ""
 	if n := len(m.dialogs); n > 0 {
+		if m.isUnseen(k) {
+			return nil
+		}
 		top := m.dialogs[n-1]
 		cmd, closed := top.PressKey(k)
 		if closed {

@@ -17,7 +17,7 @@ func switchMode(m *model) tea.Cmd {
 	canPlan := slices.ContainsFunc(m.offers.MainAgents(), func(a session.Agent) bool { return a.ID == session.AgentPlan })
 	switch {
 	case m.agentName() == session.AgentPlan:
-		m.agent = m.workAgent()
+		m.policy, m.agent = "", m.workAgent()
 		m.note = "from the next prompt on: ask before changes, agent " + m.agent
 	case m.policy == "":
 		m.policy = editsPass
@@ -30,6 +30,14 @@ func switchMode(m *model) tea.Cmd {
 		m.note = "from the next prompt on: ask before changes"
 	}
 	return nil
+}
+
+// resetMode begins with the first mode again, because another session is opened.
+func (m *model) resetMode() {
+	m.policy = ""
+	if m.agent == session.AgentPlan {
+		m.agent = ""
+	}
 }
 
 // workAgent returns the first agent for prompts beside plan.

@@ -54,6 +54,8 @@ type model struct {
 	isNote        bool            // the text begins with a typed noteMark
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
+	quietSince    time.Time       // a dialog was opened, or Enter pressed too early for it
+	confirmDelay  time.Duration   // for which a dialog that confirms ignores Enter
 	escaped       time.Time       // the last press of Escape while nothing worked
 	undone        string          // the prompt that the last undo put into the composer
 	saving        bool
@@ -276,7 +278,27 @@ func (m *model) closeOnPanic() {
 	}
 }
 
-func (m *model) openDialog(d dialog.Dialog) { m.dialogs = append(m.dialogs, d) }
+func (m *model) openDialog(d dialog.Dialog) {
+	m.dialogs = append(m.dialogs, d)
+	m.quietSince = time.Now()
+}
+
+// isUnseen reports whether Enter was typed before the person can have read the dialog on top, which it would confirm:
+// such a dialog opens when a call has returned. It takes Enter after the same pause as an ask.
+func (m *model) isUnseen(k tea.KeyPressMsg) bool {
+	confirms := false
+	switch d := m.dialogs[len(m.dialogs)-1].(type) {
+	case *dialog.Choice:
+		confirms = d.Type != nil
+	case *dialog.Text:
+		confirms = d.Enter != nil
+	}
+	if !confirms || k.String() != "enter" || time.Since(m.quietSince) >= m.confirmDelay {
+		return false
+	}
+	m.quietSince = time.Now()
+	return true
+}
 
 func (m *model) closeDialog(d dialog.Dialog) {
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })

@@ -73,7 +73,7 @@ func releaseMouse(m *model) tea.Cmd {
 	case d.moved:
 		return copySelected(m, d)
 	case len(m.dialogs) == 0 && d.from.x < m.transcriptWidth() && d.from.y < m.transcriptHeight():
-		m.transcript.ToggleLine(d.from.y)
+		m.transcript.ToggleLine(d.from.y - len(m.subagentLines()))
 	}
 	return nil
 }

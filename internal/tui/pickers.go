@@ -23,7 +23,7 @@ import (
 // beginSession leaves the session; the next prompt begins another one.
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
-	m.policy = ""
+	m.resetMode()
 	return readAsks(m)
 }
 
@@ -162,7 +162,7 @@ func deleteItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
 	}
 	m.openDialog(&dialog.Choice{
 		Title: "Delete the session " + it.Label + "?", Text: []string{"Its messages cannot be brought back."},
-		Options: []dialog.Reply{{Key: "ctrl+d", Label: "delete it", Do: remove}, {Key: "n", Label: "keep it"}},
+		Options: []dialog.Reply{{Key: "y", Label: "delete it", Do: remove}, {Key: "n", Label: "keep it"}},
 		At:      1, Type: m.typeText,
 	})
 	return nil

@@ -43,7 +43,7 @@ func previewUndoOf(m *model, message session.MessageID) tea.Cmd {
 		m.openDialog(&dialog.Choice{
 			Title: title, Text: text, Type: m.typeText,
 			Options: []dialog.Reply{
-				{Key: "y", Label: "take it back", Do: func() tea.Cmd { return undo(m, r, prompt) }}, {Key: "n", Label: "keep it"},
+				{Key: "y", Label: "take it back", Do: func() tea.Cmd { return undo(m, id, r, prompt) }}, {Key: "n", Label: "keep it"},
 			},
 		})
 		return nil
@@ -51,8 +51,8 @@ func previewUndoOf(m *model, message session.MessageID) tea.Cmd {
 }
 
 // undo stages the revert that was previewed, and puts the prompt, if it is known, back into the composer.
-func undo(m *model, r *session.Revert, prompt *session.User) tea.Cmd {
-	c, id := m.api, m.session.ID
+func undo(m *model, id session.ID, r *session.Revert, prompt *session.User) tea.Cmd {
+	c := m.api
 	return m.callAPI("undo", func(ctx context.Context) error {
 		request := api.RevertRequest{MessageID: r.MessageID, PartID: r.PartID, Before: r.Exclusive}
 		_, err := api.Reverts{Client: c}.StageRevert(ctx, id, request)
@@ -82,14 +82,14 @@ func redoNext(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, s := m.api, m.session
+	c, s := m.api, *m.session // events change the model's
 	if s.Revert == nil {
 		m.note = "there is no undo to take back"
 		return nil
 	}
 	var step redo.Step
 	return m.callAPI("redo", func(ctx context.Context) (err error) {
-		step, err = redo.StageNext(ctx, c, s)
+		step, err = redo.StageNext(ctx, c, &s)
 		return err
 	}, func() tea.Cmd {
 		m.takeUndone()
@@ -113,12 +113,12 @@ func forkSession(m *model) tea.Cmd {
 	if words := m.transcript.DescribeSelection(); words != "" {
 		note = "a copy of what came before " + words
 	}
-	return forkBefore(m, m.transcript.SelectedMessage(), note)
+	return forkBefore(m, m.session.ID, m.transcript.SelectedMessage(), note)
 }
 
-// forkBefore continues in a copy of the messages before the one named, with "" of all, and shows the note.
-func forkBefore(m *model, before session.MessageID, note string) tea.Cmd {
-	c, id := m.api, m.session.ID
+// forkBefore continues in a copy of the session's messages before the one named, with "" of all, and shows the note.
+func forkBefore(m *model, id session.ID, before session.MessageID, note string) tea.Cmd {
+	c := m.api
 	var s *session.Session
 	return m.callAPI("fork", func(ctx context.Context) (err error) {
 		s, err = api.Forks{Client: c}.ForkSession(ctx, id, api.ForkRequest{Before: before})

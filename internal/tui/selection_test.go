@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -97,6 +98,26 @@ func TestUndoReturnsPrompt(t *testing.T) {
 	if pressKeys(m, enter); m.editor.Text() != "first one more" {
 		t.Errorf("typed text was replaced by %q", m.editor.Text())
 	}
+}
+
+// TestConfirmationIsSeen: Enter that was typed before the dialog of an undo was on the screen does not confirm it.
+func TestConfirmationIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProgram(t)
+		p.confirmDelay = armDelay
+		p.start(previewUndo(p.model))
+		enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+		p.press(enter)
+		p.pass(armDelay / 2)
+		p.press(enter)
+		if len(p.asked) > 0 || len(p.dialogs) != 1 {
+			t.Fatalf("%d dialogs, called %q", len(p.dialogs), p.asked)
+		}
+		p.pass(armDelay)
+		if p.press(enter); len(p.asked) != 1 {
+			t.Errorf("called %q, want the undo", p.asked)
+		}
+	})
 }
 
 // TestTimeline: Escape twice while nothing works shows the prompts with what their answers changed, without those that

@@ -51,8 +51,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
-	if m.session != nil && m.session.ID != o.session.ID {
-		m.policy = ""
+	if m.session == nil || m.session.ID != o.session.ID {
+		m.resetMode()
 	}
 	closeSession(m)
 	var newest session.Message
@@ -215,7 +215,7 @@ func applyUpdate(m *model, u follow.Update) tea.Cmd {
 		return openSession(m, m.session.ID)
 	case errors.Is(u.End, &session.Error{Code: session.CodeNotFound}):
 		closeSession(m)
-		m.policy = ""
+		m.resetMode()
 		m.note = "this session was deleted; the next prompt begins another one"
 	case u.End != nil:
 		m.showError("the session cannot be followed", u.End)

@@ -44,7 +44,7 @@ func pickPrompt(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, s := m.api, m.session
+	c, s, revert := m.api, m.session, m.session.Revert
 	var newest []session.Message
 	return m.callAPI("read the prompts", func(ctx context.Context) error {
 		for x, err := range c.NewestMessages(ctx, s.ID) {
@@ -57,7 +57,7 @@ func pickPrompt(m *model) tea.Cmd {
 		}
 		return nil
 	}, func() tea.Cmd {
-		m.openDialog(timelinePicker(m, listPrompts(newest, s.Revert)))
+		m.openDialog(timelinePicker(m, s.ID, listPrompts(newest, revert)))
 		return nil
 	})
 }
@@ -78,7 +78,7 @@ func listPrompts(newest []session.Message, taken *session.Revert) (prompts []*se
 	return prompts
 }
 
-func timelinePicker(m *model, prompts []*session.User) *dialog.Picker {
+func timelinePicker(m *model, id session.ID, prompts []*session.User) *dialog.Picker {
 	byID := map[string]*session.User{}
 	p := &dialog.Picker{
 		Title: "Timeline", Enter: "take it back, and all that follows", Hint: "ctrl+k: fork before it  ctrl+y: copy it",
@@ -98,7 +98,7 @@ func timelinePicker(m *model, prompts []*session.User) *dialog.Picker {
 	p.Pick = func(it dialog.Entry) tea.Cmd { return previewUndoOf(m, session.MessageID(it.ID)) }
 	p.Actions = map[string]dialog.Action{
 		"ctrl+k": {Do: func(it dialog.Entry) tea.Cmd {
-			return forkBefore(m, session.MessageID(it.ID), "a copy of what came before "+it.Label)
+			return forkBefore(m, id, session.MessageID(it.ID), "a copy of what came before "+it.Label)
 		}, Closes: true},
 		"ctrl+y": {Do: func(it dialog.Entry) tea.Cmd {
 			m.note = "copied the prompt"

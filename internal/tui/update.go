@@ -31,7 +31,7 @@ func newModel(o Options, th style.Theme) *model {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
-	m.vi.On = o.Vi
+	m.vi.On, m.confirmDelay = o.Vi, armDelay
 	kept := o.Store.Load()
 	m.history.Prompts, m.stash = kept.History, kept.Stash
 	m.editor.Clear()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client"
-	"github.com/cairn-dev/cairn/internal/client/attach"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -176,27 +175,6 @@ func (g runCommand) runOptions(f *runFlags) (o client.Options, err error) {
 	return o, err
 }
 
-// attachLines attaches the lines of files below the working directory that the arguments name as @FILE#10-20. What is
-// read from standard input names none.
-func (g runCommand) attachLines(p *session.Prompt, args []string) error {
-	for _, word := range strings.Fields(strings.Join(args, " ")) {
-		name, ok := strings.CutPrefix(strings.TrimRight(word, ".,;:?!)"), "@")
-		path, lines := attach.CutLines(name)
-		if !ok || lines.First == 0 || !filepath.IsLocal(path) {
-			continue
-		}
-		if info, err := os.Stat(filepath.Join(g.inv.Dir, path)); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		f, err := attach.ReadFile(filepath.Join(g.inv.Dir, path), lines)
-		if err != nil {
-			return cli.UsageErrorf("@%s: %v", name, err)
-		}
-		p.Files = append(p.Files, f)
-	}
-	return nil
-}
-
 // readRunPrompt reads what is asked: the text, the files and the form of the answer.
 func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt, err error) {
 	read := g.inv.ReadPrompt
@@ -208,11 +186,6 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 	}
 	if p.Files, err = g.inv.ReadAttachments(f.files); err != nil {
 		return p, err
-	}
-	if !g.inv.IsOpenCode() {
-		if err := g.attachLines(&p, args); err != nil {
-			return p, err
-		}
 	}
 	// What is piped in is attached, unless "-" has read it as the prompt.
 	if !g.inv.IsOpenCode() && !slices.Contains(args, "-") && (p.Text != "" || f.command != "") {

@@ -52,7 +52,7 @@ func (c *Choice) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 func (c *Choice) pressOption(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	i := slices.IndexFunc(c.Options, func(o Reply) bool { return o.Key != "" && o.Key == k.String() })
 	switch {
-	case i >= 0 && (c.Type == nil || !isText(k)):
+	case c.Type == nil && i >= 0:
 		return c.chooseAnswer(i)
 	case c.Type == nil || !isText(k):
 		return nil, false
