@@ -179,17 +179,12 @@ func formatSize(added, removed int) string {
 func countMatches(structured jsontext.Value) string {
 	var r struct {
 		Matches   *int `json:"matches"`
-		Files     int  `json:"files"` // 0 in results of OpenCode
 		Truncated bool `json:"truncated"`
 	}
 	if !parse(structured, &r) || r.Matches == nil {
 		return ""
 	}
-	text := ", " + formatCounted(*r.Matches, "match")
-	if r.Files > 0 {
-		text += " in " + formatCounted(r.Files, "file")
-	}
-	return text + describeCut(r.Truncated)
+	return ", " + formatCounted(*r.Matches, "match") + describeCut(r.Truncated)
 }
 
 func countEntries(structured jsontext.Value, noun string) string {

@@ -70,7 +70,7 @@ func TestCounts(t *testing.T) {
 		{"read", `{"display":{"type":"file","lineStart":1,"lineEnd":2000,"totalLines":0}}`, ", lines 1-2000"},
 		{"read", `{"display":{"type":"directory","entries":["a","b"]}}`, ", 2 entries"},
 		{"read", `{"preview":"Image read successfully"}`, ""},
-		{"grep", `{"matches":5,"files":3,"truncated":false}`, ", 5 matches in 3 files"},
+		{"grep", `{"matches":5,"truncated":false}`, ", 5 matches"},
 		{"grep", `{"matches":1,"truncated":true}`, ", 1 match, cut"},
 		{"grep", `{"matches":0,"truncated":false}`, ", 0 matches"},
 		{"glob", `{"count":12,"truncated":false}`, ", 12 files"},

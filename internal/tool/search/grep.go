@@ -47,7 +47,6 @@ func (t *grepTool) Definition() tool.Definition {
 // grepResult is the structured result.
 type grepResult struct {
 	Matches   int  `json:"matches"`
-	Files     int  `json:"files,omitzero"`
 	Truncated bool `json:"truncated"`
 }
 
@@ -109,14 +108,12 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		)
 	}
 	// Name each file once, for the instructions and rules that apply where the call has been.
-	var visited []string
+	out := tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut})
 	for _, m := range matches {
-		if f := p.Join(m.path).Real; !slices.Contains(visited, f) {
-			visited = append(visited, f)
+		if f := p.Join(m.path).Real; !slices.Contains(out.Visited, f) {
+			out.Visited = append(out.Visited, f)
 		}
 	}
-	out := tool.TextOutput(in.Pattern, text, grepResult{len(matches), len(visited), cut})
-	out.Visited = visited
 	return out, nil
 }
 
