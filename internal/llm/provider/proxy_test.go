@@ -201,11 +201,11 @@ func TestProxies(t *testing.T) {
 		},
 		{
 			name: "down", variable: "HTTPS_PROXY", value: "http://me:hunter2@127.0.0.1:1", url: "https://example.com",
-			want: "no server listens there",
+			want: "no server listens there", final: true,
 		},
 		{
 			name: "SOCKS down", variable: "ALL_PROXY", value: "socks5://me:hunter2@127.0.0.1:1", url: "https://example.com",
-			want: "no server listens there",
+			want: "no server listens there", final: true,
 		},
 		{
 			name: "unknown", variable: "ALL_PROXY", value: "socks4://me:hunter2@PROXY", url: "https://example.com",
