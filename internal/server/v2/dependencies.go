@@ -90,6 +90,7 @@ func listAt[T any](
 	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
 		return out, err
 	}
+	out.Location.Model = nil // the answer about the location itself has it
 	out.Data, err = list(ctx, l)
 	return out, err
 }
