@@ -49,3 +49,25 @@ func TestModes(t *testing.T) {
 		}
 	}
 }
+
+// TestLateSession: a session that was asked for and arrives when the person has gone on does not come back.
+func TestLateSession(t *testing.T) {
+	for name, leave := range map[string]func(*model){
+		"new session":     func(m *model) { beginSession(m) },
+		"another session": func(m *model) { openSession(m, "ses_2") },
+		"deleted":         closeSession,
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		openSession(m, "ses_1")
+		asked := m.visits
+		leave(m)
+		if m.Update(openedMsg{visit: asked, session: &session.Session{ID: "ses_1"}}); m.session != nil {
+			t.Errorf("%s: %s is on the screen", name, m.session.ID)
+		}
+	}
+	m := newTestModel(t, composer.DraftFile{})
+	openSession(m, "ses_1")
+	if m.Update(openedMsg{visit: m.visits, session: &session.Session{ID: "ses_1"}}); m.session == nil {
+		t.Error("the session that was asked for last is not shown")
+	}
+}

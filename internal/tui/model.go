@@ -54,6 +54,7 @@ type model struct {
 	isNote        bool            // the text begins with a typed noteMark
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
+	visits        int             // sessions that were asked for or left; an answer to an earlier request is too late
 	quietSince    time.Time       // a dialog was opened, or Enter pressed too early for it
 	confirmDelay  time.Duration   // for which a dialog that confirms ignores Enter
 	escaped       time.Time       // the last press of Escape while nothing worked
@@ -112,6 +113,7 @@ func unwatched() watched { return watched{func() {}, func() {}} }
 
 // openedMsg is the content of a session that was opened.
 type openedMsg struct {
+	visit    int // number of the request
 	session  *session.Session
 	parent   *session.Session // of a subagent; nil if it cannot be read
 	head     int64            // read first: the events behind it are followed

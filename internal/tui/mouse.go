@@ -13,7 +13,7 @@ type cell struct{ x, y int }
 // isBefore reports whether the cell is read before another one.
 func (c cell) isBefore(o cell) bool { return c.y < o.y || c.y == o.y && c.x < o.x }
 
-// drag is the selection of text with the mouse. The zero value is none.
+// drag is the selection of text with the mouse. The zero value selects nothing.
 type drag struct {
 	pressed  bool // the button is down
 	moved    bool // since then: text is selected

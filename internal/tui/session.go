@@ -21,9 +21,10 @@ const pageSize = 100
 
 // openSession reads a session and shows it.
 func openSession(m *model, id session.ID) tea.Cmd {
-	c := m.api
+	m.visits++
+	c, visit := m.api, m.visits
 	return m.run(func(ctx context.Context) tea.Msg {
-		o := openedMsg{}
+		o := openedMsg{visit: visit}
 		var err error
 		read := func(f func() error) {
 			if err == nil {
@@ -45,6 +46,9 @@ func openSession(m *model, id session.ID) tea.Cmd {
 
 // showOpened shows an opened session and follows it.
 func showOpened(m *model, o openedMsg) tea.Cmd {
+	if o.visit != 0 && o.visit != m.visits { // the person, or a newer request, has gone on
+		return nil
+	}
 	if o.err != nil {
 		m.showError("open the session", o.err)
 		m.keepFirst()
@@ -106,6 +110,7 @@ func workStart(list []session.Message) int64 {
 
 // closeSession leaves the session, if any. The next prompt begins another one.
 func closeSession(m *model) {
+	m.visits++
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
 	m.pendingSearch = ""

@@ -40,7 +40,7 @@ func openParent(m *model) tea.Cmd {
 // isSubagent reports whether a call of another session has started the session; nil is no session.
 func isSubagent(s *session.Session) bool { return s != nil && s.ParentID != "" && s.Fork == nil }
 
-// parentTitle names the session of which the one on the screen is a subagent, "" if it is none.
+// parentTitle names the session of which the one on the screen is a subagent; "" for other sessions.
 func (m *model) parentTitle() string {
 	switch {
 	case !isSubagent(m.session):

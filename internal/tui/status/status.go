@@ -30,7 +30,7 @@ type SessionLine struct {
 	Tokens  session.Tokens
 	Cost    session.USD
 	Queue   int    // prompts that wait
-	Parent  string // the session of which this is a subagent; "" if it is none
+	Parent  string // the session of which this is a subagent; "" for other sessions
 	Branch  string
 	Where   string
 }

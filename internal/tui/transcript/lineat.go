@@ -16,7 +16,7 @@ func (m *Model) ToggleLine(line int) {
 	}
 }
 
-// sectionAt returns the section of a line of the box, -1 if there is none.
+// sectionAt returns the section of a line of the box, -1 where no section is.
 func (m *Model) sectionAt(line int) int {
 	if len(m.sections) == 0 || line < 0 {
 		return -1

@@ -111,7 +111,7 @@ func (p painter) renderTask(t *session.Tool) []string {
 }
 
 // Subagent returns the session of the selected call of a subagent; without one, of the newest that runs, else of the
-// newest; "" if there is none.
+// newest; "" without a subagent.
 func (m *Model) Subagent() (id session.ID) {
 	if m.selected != nil {
 		if t, ok := m.selected.item.(*session.Tool); ok {
