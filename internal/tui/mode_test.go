@@ -71,3 +71,17 @@ func TestLateSession(t *testing.T) {
 		t.Error("the session that was asked for last is not shown")
 	}
 }
+
+// TestDirectoryOfSession: in a session of another directory files, commands and notes are those of there; the next new
+// session is one of the interface's own directory again.
+func TestDirectoryOfSession(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.api.Directory = "/src/project"
+	m.Update(openedMsg{session: &session.Session{ID: "ses_2", Location: session.Location{Directory: "/src/other"}}})
+	if m.api.Directory != "/src/other" || !strings.Contains(m.note, "this session works in") {
+		t.Errorf("directory %q, note %q", m.api.Directory, m.note)
+	}
+	if beginSession(m); m.api.Directory != "/src/project" {
+		t.Errorf("a new session is of %q", m.api.Directory)
+	}
+}

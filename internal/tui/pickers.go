@@ -24,6 +24,9 @@ import (
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
 	m.resetMode()
+	if m.workIn(m.options.Client.Directory) {
+		return tea.Batch(readAsks(m), readOffers(m), readBranch(m))
+	}
 	return readAsks(m)
 }
 

@@ -78,8 +78,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
-	if dir := o.session.Location.Directory; dir != m.api.Directory && m.api.Directory != "" {
-		m.note = "this session works in " + describe.FormatDirectory(dir, m.api.Directory)
+	if dir := o.session.Location.Directory; dir != "" && m.workIn(dir) {
+		cmds = append(cmds, readOffers(m), readBranch(m))
+		m.note = "this session works in " + describe.FormatDirectory(dir, m.options.Client.Directory)
 	}
 	if o.session.Open {
 		m.note = describe.OpenNote
@@ -95,6 +96,18 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	m.first.opened = true
 	return tea.Batch(append(cmds, m.sendFirst())...)
+}
+
+// workIn has the calls of the interface name the directory of the session on the screen: what is completed, attached and
+// run is of there. It reports whether that is another directory than before.
+func (m *model) workIn(dir string) (changed bool) {
+	if m.api.Directory == "" || m.api.Directory == dir { // a server in its own directory
+		return false
+	}
+	there := *m.api
+	there.Directory = dir
+	m.api = &there
+	return true
 }
 
 // workStart returns when the work on the last of the messages began, in milliseconds: when a person last gave work.
