@@ -85,3 +85,18 @@ func TestDirectoryOfSession(t *testing.T) {
 		t.Errorf("a new session is of %q", m.api.Directory)
 	}
 }
+
+// TestFirstPrompts: prompts that are sent before the first one is answered begin one session.
+func TestFirstPrompts(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	for _, text := range []string{"one", "two"} {
+		sendPrompt(m, session.Prompt{Text: text}, false)
+	}
+	first := describeNewSession(m).ID
+	if sendPrompt(m, session.Prompt{Text: "three"}, false); describeNewSession(m).ID != first || first == "" {
+		t.Errorf("prompts are for the sessions %s and %s", first, describeNewSession(m).ID)
+	}
+	if beginSession(m); describeNewSession(m).ID == first {
+		t.Error("a new session has the id of the one before")
+	}
+}

@@ -54,6 +54,7 @@ type model struct {
 	isNote        bool            // the text begins with a typed noteMark
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
+	nextID        session.ID      // of the session that the first prompt creates; "" before one was sent
 	visits        int             // sessions that were asked for or left; an answer to an earlier request is too late
 	quietSince    time.Time       // a dialog was opened, or Enter pressed too early for it
 	confirmDelay  time.Duration   // for which a dialog that confirms ignores Enter

@@ -178,9 +178,13 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	})
 }
 
-// describeNewSession returns the request for a session that begins here.
+// describeNewSession returns the request for a session that begins here: the same one, which creates one session, until
+// a session is on the screen.
 func describeNewSession(m *model) api.CreateSession {
-	return api.CreateSession{ID: session.ID(m.ids.New(session.PrefixSession)), Sandbox: m.options.Sandbox}
+	if m.nextID == "" {
+		m.nextID = session.ID(m.ids.New(session.PrefixSession))
+	}
+	return api.CreateSession{ID: m.nextID, Sandbox: m.options.Sandbox}
 }
 
 // onPrompted shows that a prompt was admitted. A prompt that was not is in the composer again.

@@ -124,6 +124,7 @@ func workStart(list []session.Message) int64 {
 // closeSession leaves the session, if any. The next prompt begins another one.
 func closeSession(m *model) {
 	m.visits++
+	m.nextID = ""
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
 	m.pendingSearch = ""
