@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
@@ -136,7 +137,9 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	var calls []*turnlog.Call
 	for _, c := range a.Tools() {
 		if state.waiting[c.PartID] {
-			calls = append(calls, &turnlog.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
+			calls = append(calls, &turnlog.Call{
+				PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input, Ran: time.UnixMilli(c.Time.Ran),
+			})
 		}
 	}
 	_, err = d.settleTurn(ctx, t, calls)

@@ -41,7 +41,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	// Start the calls in the order of the answer: each asks after the one before it has asked.
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
-		c.asks.Resumed, c.asks.Begins, previous = t.reopened, c.call.Name == tool.NameTask, c.asks
+		c.asks.Began, c.asks.Begins, previous = c.call.Ran, c.call.Name == tool.NameTask, c.asks
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
@@ -97,7 +97,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 		return callOutcome{err: err}
 	}
 	// Collect what the settlement commits: the outcome, the todos, and the instructions that it found.
-	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s))
+	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s, c.asks.Waited()))
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.NewDrafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
 	}

@@ -337,6 +337,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 	case *ToolSuccess:
 		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
 			t.settle(ToolCompleted, e.Provider, at)
+			t.Time.Waited = e.Waited
 			t.State.Structured, t.State.Content = objectOr(e.Structured), listOr(e.Content)
 			t.State.OutputPaths, t.State.Result, t.State.Attachments = e.OutputPaths, e.Result, e.Attachments
 			if e.Title != "" {
@@ -350,6 +351,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 				t.State.Input = emptyObject
 			}
 			t.settle(ToolError, e.Provider, at)
+			t.Time.Waited = e.Waited
 			if len(e.Structured) > 0 {
 				t.State.Structured = e.Structured
 			}

@@ -2,7 +2,9 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,12 +67,24 @@ type ItemTime struct {
 	Completed int64 `json:"completed,omitzero"`
 }
 
-// ToolTime holds when a call began, ran and settled.
+// ToolTime holds when a call began, ran and settled. Waited is a duration: how much of the time from Ran to Completed
+// the call waited for answers of a person.
 type ToolTime struct {
 	Created   int64 `json:"created"`
 	Ran       int64 `json:"ran,omitzero"`
 	Completed int64 `json:"completed,omitzero"`
 	Pruned    int64 `json:"pruned,omitzero"`
+	Waited    int64 `json:"waited,omitzero"`
+}
+
+// Took returns how long the call worked until it settled, or until now if it is open: without its waits for answers.
+// It is 0 for a call without times.
+func (t ToolTime) Took(now time.Time) time.Duration {
+	began, ended := cmp.Or(t.Ran, t.Created), cmp.Or(t.Completed, now.UnixMilli())
+	if began == 0 {
+		return 0
+	}
+	return time.Duration(max(ended-began-t.Waited, 0)) * time.Millisecond
 }
 
 // ToolProvider holds whether the provider runs the call, and the provider's own data about it.

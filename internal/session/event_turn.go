@@ -201,6 +201,7 @@ type (
 		Provider    CallProvider   `json:"provider"`
 		Title       string         `json:"title,omitzero"`
 		Attachments []File         `json:"attachments,omitzero"`
+		Waited      int64          `json:"waited,omitzero"` // milliseconds for answers to what the call asked
 	}
 	// ToolFailed settles a call with its failure.
 	ToolFailed struct {
@@ -212,6 +213,7 @@ type (
 		Provider CallProvider   `json:"provider"`
 
 		Structured jsontext.Value `json:"structured,omitzero"` // as of a success, as far as the call came
+		Waited     int64          `json:"waited,omitzero"`     // as of a success
 	}
 	// ItemCheckpointed stores the text of an open item from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.

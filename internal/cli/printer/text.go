@@ -211,9 +211,9 @@ func (t *Text) showEvent(e session.Event) {
 			t.ShowLine(terminal.Cyan, t.marks.Call, what)
 		}
 	case *session.ToolSuccess:
-		t.showResult(d.PartID, d.Timestamp, d.Structured)
+		t.showResult(d.PartID, d.Timestamp-d.Waited, d.Structured)
 	case *session.ToolFailed:
-		t.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
+		t.showSettled(d.PartID, d.Timestamp-d.Waited, cmp.Or(d.Error.Message, "failed"))
 	// A retry starts the answer from the beginning, so what is held back of the failed one is dropped.
 	case *session.Retried:
 		t.held = ""
@@ -233,7 +233,8 @@ func (t *Text) showEvent(e session.Event) {
 // maxDiff bounds the lines of a diff that are shown.
 const maxDiff = 20
 
-// showResult shows the end of a call with a result, and what it changed in files.
+// showResult shows the end of a call with a result, and what it changed in files. at is when it ended, less its waits
+// for answers.
 func (t *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
 	var result struct {
 		Diff string `json:"diff"`
@@ -267,7 +268,7 @@ func (t *Text) showDiff(diff string) {
 	}
 }
 
-// showSettled shows the end of a call, which failed unless why is "".
+// showSettled shows the end of a call, which failed unless why is "". at is as of showResult.
 func (t *Text) showSettled(part session.PartID, at int64, why string) {
 	c, ok := t.started[part]
 	if !ok {
@@ -331,13 +332,13 @@ func (t *Text) replayCall(c *session.Tool) {
 	t.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, c.State.Input}
 	switch c.State.Status {
 	case session.ToolCompleted:
-		t.showResult(c.PartID, c.Time.Completed, c.State.Structured)
+		t.showResult(c.PartID, c.Time.Completed-c.Time.Waited, c.State.Structured)
 	case session.ToolError:
 		why := "failed"
 		if c.State.Error != nil {
 			why = cmp.Or(c.State.Error.Message, why)
 		}
-		t.showSettled(c.PartID, c.Time.Completed, why)
+		t.showSettled(c.PartID, c.Time.Completed-c.Time.Waited, why)
 	default:
 		t.ShowLine(terminal.Cyan, t.marks.Call, what)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -14,13 +15,14 @@ type AskingCall struct {
 	MessageID session.MessageID
 	ID        string
 	PartID    session.PartID
-	Resumed   bool // an earlier process began the call, and may have left asks
+	Began     time.Time // when an earlier process began the call, which may have left asks; zero for a call of this one
 	// Begins: the call begins work whose order is seen, so that a decision without an ask does not release the next call.
 	Begins bool
 
 	previous *AskingCall   // of the same step; nil for the first
 	released chan struct{} // closed once the next call may ask
 	once     sync.Once
+	waited   atomic.Int64 // nanoseconds
 	pending  atomic.Bool
 	approved atomic.Bool // a person allowed the call's command, not only a rule, a saved approval or the policy
 	outside  atomic.Bool // a person, or a rule or approval that names them, allowed its directories outside the Location
@@ -36,6 +38,17 @@ func NewAskingCall(m session.MessageID, id string, part session.PartID, previous
 // yet.
 func (c *AskingCall) IsPending() bool { return c.pending.Load() }
 
+// isResumed reports whether an earlier process began the call.
+func (c *AskingCall) isResumed() bool { return !c.Began.IsZero() }
+
+// Waited returns how long the call waited for answers; 0 below a second, in which rules and policies answer.
+func (c *AskingCall) Waited() time.Duration {
+	if d := time.Duration(c.waited.Load()); d >= time.Second {
+		return d
+	}
+	return 0
+}
+
 // Release lets the next call ask. Calling it again does nothing.
 func (c *AskingCall) Release() { c.once.Do(func() { close(c.released) }) }
 
@@ -50,11 +63,17 @@ func (c *AskingCall) AwaitRelease(ctx context.Context) {
 	}
 }
 
-// run runs one ask of the call in its order. The call stays pending if ctx ended the ask.
-func (c *AskingCall) run(ctx context.Context, ask func() error) error {
+// run runs one ask of the call in its order and counts the time that it takes. The call stays pending if ctx ended the
+// ask.
+func (c *AskingCall) run(ctx context.Context, now func() time.Time, ask func() error) error {
+	began := now()
+	if c.isResumed() && c.waited.Load() == 0 {
+		began = c.Began // a call that is run again has done nothing yet
+	}
 	c.pending.Store(true)
 	c.AwaitRelease(ctx)
 	err := ask()
+	c.waited.Add(int64(now().Sub(began)))
 	if !c.Begins || err != nil {
 		c.Release()
 	}

@@ -22,7 +22,7 @@ func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if by.Call == nil {
 		return a.authorize(ctx, by, r)
 	}
-	return by.Call.run(ctx, func() error { return a.authorize(ctx, by, r) })
+	return by.Call.run(ctx, a.journal.Now, func() error { return a.authorize(ctx, by, r) })
 }
 
 // authorize decides one request. The rules and saved approvals come first; an ask continues an earlier one of a resumed
@@ -43,7 +43,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 
 	// Find an earlier ask of the call.
 	var earlier *store.AskRow
-	if d.Effect == session.Ask || by.Call != nil && by.Call.Resumed {
+	if d.Effect == session.Ask || by.Call != nil && by.Call.isResumed() {
 		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {
 			return err
 		}

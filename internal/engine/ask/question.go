@@ -16,7 +16,7 @@ import (
 // unless it stops the work.
 func (a *Asks) AskQuestions(ctx context.Context, by Asker, qs []session.Question) ([][]string, error) {
 	var row store.AskRow
-	err := by.Call.run(ctx, func() (err error) {
+	err := by.Call.run(ctx, a.journal.Now, func() (err error) {
 		row, err = a.askQuestions(ctx, by, qs)
 		return err
 	})

@@ -2,6 +2,7 @@ package turnlog
 
 import (
 	"encoding/base64"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,6 +18,7 @@ type Call struct {
 	Input   jsontext.Value // an object
 	Invalid string         // what is wrong with the arguments; "" if valid
 	Cut     bool           // the answer reached its limit of output tokens within the arguments
+	Ran     time.Time      // when an earlier process recorded the call; zero if this one did
 
 	meta    jsontext.Value
 	hosted  bool // the provider runs it

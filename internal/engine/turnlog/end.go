@@ -2,6 +2,7 @@ package turnlog
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -160,12 +161,12 @@ func failedCall(c *session.Tool, why *session.Failure) *session.ToolFailed {
 	return d
 }
 
-// SettledEvent returns the event that settles the local call.
-func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
+// SettledEvent returns the event that settles the local call, which waited for answers that long.
+func (r *Recorder) SettledEvent(c *Call, s tool.Settlement, waited time.Duration) session.EventData {
 	if s.Error != nil {
 		return &session.ToolFailed{
 			TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error,
-			Structured: s.Output.Structured,
+			Structured: s.Output.Structured, Waited: waited.Milliseconds(),
 		}
 	}
 	o := s.Output
@@ -176,5 +177,6 @@ func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
 	return &session.ToolSuccess{
 		TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
 		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
+		Waited: waited.Milliseconds(),
 	}
 }

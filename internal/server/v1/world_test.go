@@ -66,7 +66,7 @@ func newWorldOf(t testing.TB, url, config string, files map[string]string) *worl
 	w.git(t, "commit", "-q", "--allow-empty", "-m", "first")
 	env := func(name string) string {
 		return map[string]string{
-			"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off",
+			"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "error",
 			"PATH": os.Getenv("PATH"),
 		}[name]
 	}

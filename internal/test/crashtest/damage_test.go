@@ -195,7 +195,7 @@ func (w *world) readDamagedLog(whole map[session.ID]storedSession, n *damageCoun
 // options are those of a command in this process on the data of the world.
 func (w *world) options() client.Options {
 	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off"}[name]
+		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "error"}[name]
 	}
 	return client.Options{Dir: w.work, Env: env, Version: "crash"}
 }

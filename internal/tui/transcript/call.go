@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"cmp"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -39,7 +38,7 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 	if why == "" && string(r.Exit) == "0" && open {
 		why = "exit code 0"
 	}
-	about := done.Counts + p.describeTook(cmp.Or(t.Time.Ran, t.Time.Created), t.Time.Completed)
+	about := done.Counts + p.describeTook(t.Time.Took(p.now))
 	if why != "" {
 		about += ", " + why
 	}
@@ -81,7 +80,7 @@ func (p painter) renderDetails(t *session.Tool, r result, about []string, open b
 
 // renderShell returns the lines of a command of the user: all of its output, or the last lines.
 func (p painter) renderShell(x *session.Shell, open bool) []string {
-	mark, st, about := "✓ ", p.theme.Success, p.describeTook(x.Time.Created, x.Time.Completed)
+	mark, st, about := "✓ ", p.theme.Success, p.describeTook(session.ToolTime{Created: x.Time.Created, Completed: x.Time.Completed}.Took(p.now))
 	if x.Time.Completed == 0 {
 		mark, st = "→ ", p.theme.Accent
 	} else if why := describe.DescribeShellEnd(x.ShellEnd); why != "" {

@@ -70,13 +70,9 @@ func (p painter) cutLines(lines []string, limit int) []string {
 	return out
 }
 
-// describeTook returns how long a call took, or takes until now; "" below a second.
-func (p painter) describeTook(began, ended int64) string {
-	if ended == 0 {
-		ended = p.now.UnixMilli()
-	}
-	took := time.Duration(ended-began) * time.Millisecond
-	if began == 0 || took < time.Second {
+// describeTook returns how long a call took, "" below a second.
+func (p painter) describeTook(took time.Duration) string {
+	if took < time.Second {
 		return ""
 	}
 	return fmt.Sprintf(" (%s)", took.Round(time.Second))
