@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/proctable"
-	toolexec "github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // The environment of the processes of TestAnOwnerOfATool.
@@ -25,7 +25,7 @@ const (
 // newImpostor returns the command of a process of the test. Its argument is that of supervisors: commands of other
 // tests, which run at the same time, end the processes with a call mark that have no supervisor.
 func newImpostor(ctx context.Context, variable string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], toolexec.SuperviseWord)
+	cmd := exec.CommandContext(ctx, os.Args[0], process.SuperviseWord)
 	cmd.Env = append(os.Environ(), variable)
 	return cmd
 }

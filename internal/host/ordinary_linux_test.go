@@ -23,7 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -98,7 +98,7 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 			Dirs: l.dirs, Outputs: l.outputs, Config: &config.Config{},
 			Project: project.Project{Directory: dir, Worktree: dir},
 		})
-		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, exec.SupervisorCommand(), []string{"RUSTUP_HOME"}
+		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, process.SupervisorCommand(), []string{"RUSTUP_HOME"}
 		c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir, OutputDir: l.outputs.Dir})
 		c.Exec.Sandbox, c.Exec.Repository = cells.Open, cells.Repository
 	})

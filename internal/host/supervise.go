@@ -5,7 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // RunSupervisor runs this process as one of those that a tool starts between cairn and a command: the supervisor, which
@@ -16,8 +16,8 @@ func RunSupervisor(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[0] {
-	case exec.SuperviseWord:
-		return exec.RunSupervisor(), true
+	case process.SuperviseWord:
+		return process.RunSupervisor(), true
 	case sandbox.Word:
 		return sandbox.Enter(args[1:]), true
 	default:

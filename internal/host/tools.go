@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/plan"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/search"
 	"github.com/cairn-dev/cairn/internal/tool/task"
 	"github.com/cairn-dev/cairn/internal/tool/web"
@@ -51,7 +52,7 @@ func (l *locationCache) newToolConfig(
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
 			Paths: paths, Shell: cell.KeepShell(l.dirs, cfg, l.logger), Deny: set.SecretVariables(),
-			Supervisor: exec.SupervisorCommand(), Sandbox: cells.Open, Repository: cells.Repository,
+			Supervisor: process.SupervisorCommand(), Sandbox: cells.Open, Repository: cells.Repository,
 			Outside: cfg.Sandbox.Outside, NoProject: cells.NoProject,
 			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},

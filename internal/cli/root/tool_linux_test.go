@@ -6,14 +6,14 @@ import (
 	"os/exec"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
-	toolexec "github.com/cairn-dev/cairn/internal/tool/exec"
+	toolprocess "github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // runAsTool runs the command of its arguments as a process that a tool started, below a process with the argument of
 // supervisors: commands of other tests, which run at the same time, end the processes with a call mark that have none.
 func runAsTool() {
-	if os.Args[1] != toolexec.SuperviseWord {
-		os.Exit(runProgram(os.Args[0], append([]string{toolexec.SuperviseWord}, os.Args[1:]...)))
+	if os.Args[1] != toolprocess.SuperviseWord {
+		os.Exit(runProgram(os.Args[0], append([]string{toolprocess.SuperviseWord}, os.Args[1:]...)))
 	}
 	if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -108,16 +109,18 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 
 	// Run it: as a job, or here to its end.
 	r := command{
-		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets, spare: &t.spare,
-		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
-		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
-		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
+		Spec: process.Spec{
+			Argv: []string{shell, "-c", in.Command}, Policy: confined.findPolicy(), Rulesets: &t.rulesets, Spare: &t.spare,
+			Supervisor: t.config.Supervisor, Dir: dir.Real, Env: t.readEnvironment(confined), Grace: t.killDelay(),
+			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
+		},
+		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
 		found: t.rememberFindings(call.SessionID),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
 		},
 	}
-	r.isolated = r.isIsolated()
+	r.Isolated = r.UsesNamespace()
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
 	}
@@ -127,8 +130,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		}
 		return startJob(ctx, call, r, in)
 	}
-	t.spare.start(r.supervisor, r.isolated) // meanwhile the state of the worktree is read
-	defer t.spare.startLater(r.supervisor, r.isolated)
+	t.spare.Start(r.Supervisor, r.Isolated) // meanwhile the state of the worktree is read
+	defer t.spare.StartLater(r.Supervisor, r.Isolated)
 	if call.Files != nil {
 		watched, err := call.Files.WatchTree(ctx)
 		if err != nil {

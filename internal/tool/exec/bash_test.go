@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -319,7 +320,7 @@ var processTrees = map[string]string{
 
 // withSupervisor runs commands below a supervisor.
 func withSupervisor(c *tooltest.Config) {
-	c.Exec.Supervisor = []string{"/proc/self/exe", exec.SuperviseWord}
+	c.Exec.Supervisor = []string{"/proc/self/exe", process.SuperviseWord}
 }
 
 // reachesProc allows commands to read /proc, which is outside of any Location.
@@ -425,7 +426,7 @@ const serverWord = "__server"
 func serveTools(args []string) {
 	config := exec.Config{
 		Paths: workpath.Resolver{Directory: args[0]}, Shell: "/bin/bash",
-		Supervisor: []string{"/proc/self/exe", exec.SuperviseWord},
+		Supervisor: []string{"/proc/self/exe", process.SuperviseWord},
 	}
 	confine := tool.Confinement{Mode: session.SandboxOff}
 	if len(args) > 2 {

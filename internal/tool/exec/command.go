@@ -3,20 +3,15 @@ package exec
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
-	"runtime"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
-	"github.com/cairn-dev/cairn/internal/access/sandbox"
-	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -26,30 +21,16 @@ const (
 	progressEvery    = 250 * time.Millisecond
 )
 
-// command is a command to run.
+// command is a command to run. Its Files are set by execute.
 type command struct {
-	argv       []string
-	supervisor []string // Config.Supervisor; nil for none
-	spare      *spareSupervisor
-	mark       string // tool.CallVariable=…, in env; startProcess sets it
-	dir        string
-	env        []string
-	timeout    time.Duration // 0 for none
-	grace      time.Duration
-	drain      time.Duration // Config.DrainTime
-	processes  int           // limit of processes at a time; needs a supervisor
-	output     *commandOutput
-	quiet      bool                 // discard standard error
-	guard      *protected.FileGuard // used by the supervisor, and by this process if the supervisor was killed
-	background bool                 // nothing waits for the end, so guard checks meanwhile as well
-	log        *slog.Logger         // of what the guard finds; nil for none
+	process.Spec
+	timeout time.Duration // 0 for none
+	drain   time.Duration // Config.DrainTime
+	output  *commandOutput
+	quiet   bool         // discard standard error
+	log     *slog.Logger // of what the guard finds; nil for none
 	// found receives each finding of the guard; late is set for those after the end of the command; nil ignores them
 	found func(r protected.GuardReport, late bool)
-
-	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
-	isolated    bool            // namespaces enforce a part of the policy (isIsolated)
-	rulesets    *sandbox.ReadRulesets
-	readRuleset *os.File // of the policy; nil if the supervisor makes its own. startProcess opens it
 }
 
 // commandResult is the outcome of a command.
@@ -72,7 +53,23 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.FileErrorCause(err))
 	}
 	defer func() { _ = read.Close() }()
-	p, err := r.startProcess(write)
+	r.Files.Output = write
+	if !r.quiet {
+		r.Files.Errors = write
+	}
+	var findings []protected.GuardReport // until the command ended
+	r.Report = func(found protected.GuardReport, late bool) {
+		switch {
+		case late:
+			r.noteFound(found, true)
+		case r.Watch: // nothing waits for the end of the command
+			r.noteFound(found, false)
+			r.output.addNote(found.Note)
+		default:
+			findings = append(findings, found)
+		}
+	}
+	p, err := process.Start(r.Spec)
 	_ = write.Close() // the command has a copy
 	if err != nil {
 		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.FileErrorCause(err))
@@ -92,14 +89,14 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 		late = timer.C
 	}
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-late:
 		f.timedOut = true
 	case <-ctx.Done():
 		f.interrupted = true
 	}
 	if f.timedOut || f.interrupted {
-		p.stopAll(r.grace)
+		p.Stop(r.Grace)
 	}
 
 	// Collect the rest of the output, the exit status and the findings of the guard.
@@ -107,168 +104,18 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	copying.Wait()
 	close(stop)
 	showing.Wait()
-	f.exit, f.signal = p.exit, p.signal
-	if p.unreported { // the supervisor was killed and cleaned up nothing
-		p.stopAll(0)
-		p.found = append(p.found, p.guard.Check())
+	f.exit, f.signal = p.ExitStatus()
+	if p.IsUnreported() {
+		p.Stop(0)
+		findings = append(findings, r.Guard.Check())
 	}
-	for _, found := range p.found {
+	for _, found := range findings {
 		r.noteFound(found, false)
 		o.addNote(found.Note)
 	}
 	f.tail = o.formatTail()
 	f.out = o.finishCapture(ctx)
 	return f, nil
-}
-
-// process is a running command with everything that it starts.
-type process struct {
-	cmd        *exec.Cmd          // the command, or its supervisor
-	mark       string             // tool.CallVariable=…, in the environment of the command
-	callMark   uint64             // of the command and its descendants, which a supervisor sets; 0 without one
-	done       chan struct{}      // closed when the command has ended
-	supervisor *supervisorProcess // nil without one
-	guard      *protected.FileGuard
-
-	// set before done is closed
-	exit   int                     // exit status
-	signal string                  // name of the signal that ended the command, "" if none did
-	found  []protected.GuardReport // by the guard, until the command ended
-	// the supervisor ended without the command's exit code: it could not start it, or was killed
-	unreported bool
-}
-
-// startProcess starts the command, below a supervisor if there is one.
-func (r command) startProcess(output *os.File) (*process, error) {
-	r.mark = tool.CallVariable + "=" + rand.Text()
-	r.env = append(slices.Clip(r.env), r.mark)
-	switch {
-	case len(r.supervisor) > 0:
-	case r.policy != nil:
-		return nil, errors.New("nothing here can confine it")
-	default:
-		return r.startAlone(output)
-	}
-	if r.policy != nil {
-		ruleset, err := r.rulesets.Open(*r.policy)
-		if err == nil {
-			r.readRuleset = ruleset
-			defer func() { _ = ruleset.Close() }() // the supervisor has a copy
-		} // else the supervisor makes its own
-	}
-	if r.isolated {
-		isolated := r
-		isolated.guard = r.guard.TrustKernel()
-		if p, err := isolated.startSupervised(output, true); err == nil {
-			return p, nil
-		} // this system forbids namespaces
-	}
-	r.guard.SaveContent()
-	return r.startSupervised(output, false)
-}
-
-// startAlone starts the command without a supervisor. A goroutine stays locked to its thread until the command has
-// ended, because the system kills the command when that thread ends (see commandAttributes).
-func (r command) startAlone(output *os.File) (*process, error) {
-	p := &process{mark: r.mark, done: make(chan struct{}), guard: r.guard}
-	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
-	p.cmd.Dir, p.cmd.Env, p.cmd.SysProcAttr, p.cmd.Stdout = r.dir, r.env, commandAttributes(), output
-	if !r.quiet {
-		p.cmd.Stderr = output
-	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.waitExit()
-			close(p.done)
-		}
-	}()
-	return p, <-started
-}
-
-// startSupervised starts the command below a supervisor, one that waits or a new one.
-func (r command) startSupervised(output *os.File, isolated bool) (*process, error) {
-	p := &process{mark: r.mark, callMark: proctable.NewCallMark(), done: make(chan struct{}), guard: r.guard}
-	p.supervisor = r.spare.takeFitting(isolated)
-	if p.supervisor != nil && r.sendOrder(p, output) != nil {
-		p.supervisor = nil
-	}
-	if p.supervisor == nil {
-		var err error
-		if p.supervisor, err = startSupervisor(r.supervisor, isolated); err != nil {
-			return nil, err
-		}
-		if err := r.sendOrder(p, output); err != nil {
-			return nil, err
-		}
-	}
-	p.cmd = p.supervisor.cmd
-	go r.followSupervisor(p)
-	return p, nil
-}
-
-// sendOrder sends the order for the command to its supervisor.
-func (r command) sendOrder(p *process, output *os.File) error {
-	// Words with NUL bytes cannot be sent; the supervisor has no other command to wait for.
-	argv, err := joinWords(r.argv)
-	env, envErr := joinWords(r.env)
-	if err := errors.Join(err, envErr); err != nil {
-		p.supervisor.endProcess()
-		return err
-	}
-	o := supervisorOrder{
-		Argv: argv, Env: env, Dir: []byte(r.dir), GraceMS: r.grace.Milliseconds(),
-		Processes: r.processes, Mark: p.callMark, Quiet: r.quiet, HasRuleset: r.readRuleset != nil,
-		Guard: r.guard, Watch: r.background,
-	}
-	// The descriptors follow in the order in which prepareProcess takes them.
-	files := []*os.File{output}
-	if !r.quiet {
-		files = append(files, output)
-	}
-	if o.HasRuleset {
-		files = append(files, r.readRuleset)
-	}
-	if r.policy != nil {
-		policy := *r.policy
-		policy.Namespace, o.Policy = p.supervisor.namespace, &policy
-	}
-	return p.supervisor.sendOrder(o, files...)
-}
-
-// followSupervisor waits for the command, and then for the processes that it left behind.
-func (r command) followSupervisor(p *process) {
-	defer func() { _ = p.supervisor.conn.Close() }()
-	code, ok := p.supervisor.readUntilExit(func(found protected.GuardReport) { r.showFound(p, found) })
-	if p.exit, p.unreported = code, !ok; !ok {
-		p.waitExit()
-	}
-	close(p.done)
-	if ok {
-		p.supervisor.readAll(func(found protected.GuardReport) { r.noteFound(found, true) })
-		_ = p.cmd.Wait()
-	}
-}
-
-// waitExit waits for the started process.
-func (p *process) waitExit() {
-	_ = p.cmd.Wait() // ProcessState has the exit status
-	p.exit, p.signal = exitStatus(p.cmd.ProcessState)
-}
-
-// showFound keeps a finding of the guard for the end of the output. For a command in the background it adds the finding
-// to the output at once.
-func (r command) showFound(p *process, found protected.GuardReport) {
-	if !r.background {
-		p.found = append(p.found, found)
-		return
-	}
-	r.noteFound(found, false)
-	r.output.addNote(found.Note)
 }
 
 // noteFound logs a finding of the guard and passes it on.

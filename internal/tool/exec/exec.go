@@ -6,8 +6,6 @@ package exec
 
 import (
 	"log/slog"
-	"os"
-	"runtime"
 	"sync"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/linepath"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -29,8 +28,8 @@ type Config struct {
 	Pass  []string // names of further variables of this process that commands get
 	Deny  []string // names of variables that commands never get, e.g. those of provider keys
 
-	// Supervisor is the command line that starts this program so that it calls RunSupervisor, e.g. {"/proc/self/exe",
-	// SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's session and clears
+	// Supervisor is the command line that starts this program so that it calls process.RunSupervisor, e.g.
+	// process.SupervisorCommand(). Without it, and on systems other than Linux, a process that leaves the command's session and clears
 	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
 	// Sandbox returns what a command may do. It needs a Supervisor, which starts it confined.
@@ -42,7 +41,7 @@ type Config struct {
 	NoProject bool
 	// Timeout ends a command that sets no timeout itself; 0 is two minutes.
 	Timeout time.Duration
-	// Processes bounds the processes of one command at a time, itself included; 0 is MaxProcesses. It needs a Supervisor.
+	// Processes bounds the processes of one command at a time, itself included; 0 is process.MaxProcesses. It needs a Supervisor.
 	Processes int
 	// KillDelay is the time between SIGTERM and SIGKILL; 0 is 800 ms, so that everything has ended within a second.
 	KillDelay time.Duration
@@ -54,21 +53,6 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// SuperviseWord is the argument of the program that makes it call RunSupervisor.
-const SuperviseWord = "__supervise"
-
-// SupervisorCommand returns the command that starts this program as a supervisor; nil on systems without one.
-func SupervisorCommand() []string {
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{self, SuperviseWord}
-}
-
 // execTools is the state that the tools of a Location share.
 type execTools struct {
 	config Config
@@ -77,7 +61,7 @@ type execTools struct {
 	refused refusedCommands
 
 	rulesets sandbox.ReadRulesets
-	spare    spareSupervisor
+	spare    process.Spare
 }
 
 // newPlace returns where command lines run.

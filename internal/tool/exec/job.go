@@ -45,12 +45,12 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 			workpath.FileErrorCause(err))
 	}
 	// Without a timeout of its own a job has none.
-	r.background = true
+	r.Watch = true
 	if in.Timeout == 0 {
 		r.timeout = 0
 	}
 	// Start it. A job that did not start leaves no file.
-	job := session.Job{Command: in.Command, Description: in.Description, Directory: r.dir, OutputPath: path}
+	job := session.Job{Command: in.Command, Description: in.Description, Directory: r.Dir, OutputPath: path}
 	job, err = call.Jobs.Start(ctx, job, tool.Work{Run: r.runJob, ReadTail: r.output.readRecent})
 	if err != nil {
 		r.output.finishCapture(ctx)

@@ -13,14 +13,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // listSupervisors returns the supervisors below this process.
 func listSupervisors() (pids []int) {
 	for _, p := range proctable.List() {
 		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "cmdline")) // it may have ended
-		if p.Parent == os.Getpid() && strings.Contains(string(line), "\x00"+exec.SuperviseWord+"\x00") {
+		if p.Parent == os.Getpid() && strings.Contains(string(line), "\x00"+process.SuperviseWord+"\x00") {
 			pids = append(pids, p.PID)
 		}
 	}

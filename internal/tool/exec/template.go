@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // TemplateCommands are commands whose output becomes part of a prompt.
@@ -55,16 +56,18 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	// The arguments are positional parameters and a variable, never part of the text that the shell parses.
 	t := &bashTool{s}
 	r := command{
-		argv:   append([]string{shell, "-c", line, "command"}, l.Args...),
-		policy: confined.findPolicy(), rulesets: &s.rulesets,
-		guard: s.newGuard(confined), log: s.config.Log, supervisor: s.config.Supervisor, dir: dir.Real,
-		env: append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
-		drain:     s.config.DrainTime,
-		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
+		Spec: process.Spec{
+			Argv:   append([]string{shell, "-c", line, "command"}, l.Args...),
+			Policy: confined.findPolicy(), Rulesets: &s.rulesets, Guard: s.newGuard(confined),
+			Supervisor: s.config.Supervisor, Dir: dir.Real, Grace: t.killDelay(),
+			Env:       append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments),
+			Processes: cmp.Or(s.config.Processes, process.MaxProcesses),
+		},
+		log: s.config.Log, drain: s.config.DrainTime, timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}
 	// Run the command; nothing shows its progress.
-	r.isolated = r.isIsolated()
+	r.Isolated = r.UsesNamespace()
 	done, err := r.execute(ctx, func(string) {})
 	// An interrupted or late command is an error: a prompt must not contain half of its output.
 	switch {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package exec
+package process
 
 import (
 	"errors"
@@ -22,4 +22,4 @@ func (*supervisorProcess) sendOrder(supervisorOrder, ...*os.File) error {
 	return errNoSupervisor
 }
 
-func (command) isIsolated() bool { return false }
+func (Spec) UsesNamespace() bool { return false }

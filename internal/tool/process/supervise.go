@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"bytes"
@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -22,9 +24,24 @@ import (
 // MaxProcesses is the default limit of the processes of one command at a time.
 const MaxProcesses = 1024
 
+// SuperviseWord is the argument of the program that makes it call RunSupervisor.
+const SuperviseWord = "__supervise"
+
+// SupervisorCommand returns the command that starts this program as a supervisor; nil on systems without one.
+func SupervisorCommand() []string {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, SuperviseWord}
+}
+
 // supervisorOrder is the work of a supervisor. It follows its length on the socket between the server and the
-// supervisor, with the descriptors of the command's output, standard error unless Quiet, and read ruleset if
-// HasRuleset.
+// supervisor, with the descriptors of the command's input if HasInput, output, standard error unless Quiet, and read
+// ruleset if HasRuleset.
 type supervisorOrder struct {
 	Argv []byte `json:"argv"` // of the command; each word ends with NUL
 	Env  []byte `json:"env"`  // NAME=value of the command; each ends with NUL
@@ -32,7 +49,8 @@ type supervisorOrder struct {
 
 	GraceMS   int64  `json:"graceMs"`
 	Processes int    `json:"processes"`
-	Mark      uint64 `json:"mark"`  // call mark of the command (proctable.NewCallMark)
+	Mark      uint64 `json:"mark"` // call mark of the command (proctable.NewCallMark)
+	HasInput  bool   `json:"hasInput"`
 	Quiet     bool   `json:"quiet"` // discard standard error
 
 	Policy     *sandbox.Policy      `json:"policy"` // confines the command; nil for none
@@ -145,15 +163,15 @@ const (
 // spareLifetime bounds the wait of a supervisor for a command.
 const spareLifetime = time.Minute
 
-// spareSupervisor keeps a supervisor that was started before its command, because the start of a process of this
+// Spare keeps a supervisor that was started before its command, because the start of a process of this
 // program takes longer than most commands. The zero value is ready to use; a nil one keeps none.
-type spareSupervisor struct {
+type Spare struct {
 	mu      sync.Mutex // guards waiting
 	waiting *supervisorProcess
 }
 
-// start starts a supervisor, unless one waits. A start that fails is tried again with the command.
-func (s *spareSupervisor) start(program []string, isolated bool) {
+// Start starts a supervisor, unless one waits. A start that fails is tried again with the command.
+func (s *Spare) Start(program []string, isolated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(program) == 0 || s.waiting != nil && s.waiting.isIsolated() == isolated {
@@ -178,13 +196,13 @@ func (s *spareSupervisor) start(program []string, isolated bool) {
 // of a process would slow down.
 const spareDelay = 50 * time.Millisecond
 
-// startLater starts a supervisor for the call after one that ends now.
-func (s *spareSupervisor) startLater(program []string, isolated bool) {
-	time.AfterFunc(spareDelay, func() { s.start(program, isolated) })
+// StartLater starts a supervisor for the call after one that ends now.
+func (s *Spare) StartLater(program []string, isolated bool) {
+	time.AfterFunc(spareDelay, func() { s.Start(program, isolated) })
 }
 
 // takeFitting takes the waiting supervisor if it is isolated as requested; else it returns nil.
-func (s *spareSupervisor) takeFitting(isolated bool) *supervisorProcess {
+func (s *Spare) takeFitting(isolated bool) *supervisorProcess {
 	if s == nil {
 		return nil
 	}
@@ -192,7 +210,7 @@ func (s *spareSupervisor) takeFitting(isolated bool) *supervisorProcess {
 }
 
 // takeOut removes the waiting supervisor and returns it if fits accepts it; else it returns nil.
-func (s *spareSupervisor) takeOut(fits func(*supervisorProcess) bool) (taken *supervisorProcess) {
+func (s *Spare) takeOut(fits func(*supervisorProcess) bool) (taken *supervisorProcess) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting != nil && fits(s.waiting) {

@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) 
 
 // receiveOrder returns the order and the files that came with it. The error is io.EOF if the server gives none.
 func receiveOrder(socket *os.File) (o supervisorOrder, fds []int, err error) {
-	size, rights := make([]byte, 4), make([]byte, unix.CmsgSpace(3*4))
+	size, rights := make([]byte, 4), make([]byte, unix.CmsgSpace(4*4))
 	n, oobn, _, _, err := unix.Recvmsg(int(socket.Fd()), size, rights, unix.MSG_WAITALL|unix.MSG_CMSG_CLOEXEC)
 	switch {
 	case err != nil:
@@ -231,10 +231,13 @@ const commandOOMScore = "500"
 // process cannot be traced or read by other processes of the user, and the command cannot remove its mark, not even as
 // root.
 func (s *supervisor) prepareProcess(fds []int) error {
-	// Take the outputs from the first descriptors of the order. A quiet command keeps this process's stderr.
-	targets := []int{unix.Stdout, unix.Stderr}
-	if s.Quiet {
-		targets = targets[:1]
+	// Take input and outputs from the first descriptors of the order. A quiet command keeps this process's stderr.
+	targets := []int{unix.Stdout}
+	if s.HasInput {
+		targets = []int{unix.Stdin, unix.Stdout}
+	}
+	if !s.Quiet {
+		targets = append(targets, unix.Stderr)
 	}
 	for _, target := range targets {
 		if len(fds) == 0 {
@@ -344,7 +347,7 @@ func (o supervisorOrder) startCommand() (pid int, err error) {
 		}
 		argv := splitWords(o.Argv)
 		pid, err = syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-			Env: splitWords(o.Env), Files: []uintptr{0, 1, 2}, Sys: commandAttributes(),
+			Env: splitWords(o.Env), Files: []uintptr{0, 1, 2}, Sys: programAttributes(),
 		})
 		started <- err
 		select {}

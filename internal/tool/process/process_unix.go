@@ -1,6 +1,6 @@
 //go:build unix
 
-package exec
+package process
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// stopAll ends the command and everything it started: SIGTERM, and after grace SIGKILL, repeatedly until everything has
+// Stop ends the command and everything it started: SIGTERM, and after grace SIGKILL, repeatedly until everything has
 // ended. It returns when the command has been waited for.
-func (p *process) stopAll(grace time.Duration) {
+func (p *Process) Stop(grace time.Duration) {
 	if p.supervisor != nil {
 		_, _ = p.supervisor.conn.Write([]byte{1})
 		select {
@@ -31,7 +31,7 @@ func (p *process) stopAll(grace time.Duration) {
 }
 
 // signalAll sends sig to the group of the command and to all processes that left it.
-func (p *process) signalAll(sig syscall.Signal) {
+func (p *Process) signalAll(sig syscall.Signal) {
 	group := p.cmd.Process.Pid // the command leads its own group
 	strays := p.findStrays()
 	if p.isGroupAlive() {
@@ -44,7 +44,7 @@ func (p *process) signalAll(sig syscall.Signal) {
 
 // waitGone waits at most d until no process of the command is left. It checks twice, because one check can miss a
 // process during fork or exec.
-func (p *process) waitGone(d time.Duration) bool {
+func (p *Process) waitGone(d time.Duration) bool {
 	step := 5 * time.Millisecond
 	missing := 0 // checks in a row that found no process
 	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
@@ -68,15 +68,4 @@ func exitStatus(state *os.ProcessState) (code int, signal string) {
 		return 128 + int(ws.Signal()), ws.Signal().String()
 	}
 	return state.ExitCode(), ""
-}
-
-// readAvailable reads what a pipe whose deadline has passed holds, without waiting for more.
-func readAvailable(from *os.File, buf []byte) int {
-	raw, err := from.SyscallConn()
-	if err != nil || from.SetReadDeadline(time.Time{}) != nil {
-		return 0
-	}
-	n := 0
-	_ = raw.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }) // n is -1 if there is nothing
-	return max(n, 0)
 }

@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// commandAttributes gives a command a session of its own: it has no terminal to ask at, and its whole group can be
+// programAttributes gives a command a session of its own: it has no terminal to ask at, and its whole group can be
 // signalled. The command is killed if this process is.
-func commandAttributes() *syscall.SysProcAttr {
+func programAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
@@ -25,7 +25,7 @@ func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{S
 // findStrays returns the processes that the command started and that left its group. It finds them by parent, by
 // session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds
 // those that init adopted. A process may lower its mark, so a mark that no supervisor accounts for is a stray's, too.
-func (p *process) findStrays() []int {
+func (p *Process) findStrays() []int {
 	leader := p.cmd.Process.Pid
 	table := proctable.List()
 	ours := map[int]bool{leader: true}
@@ -93,12 +93,12 @@ func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	return ours
 }
 
-// isIsolated reports whether the command's supervisor starts in namespaces.
-func (r command) isIsolated() bool { return r.policy != nil && r.policy.UsesNamespace() }
+// UsesNamespace reports whether the policy asks for a supervisor that starts in namespaces.
+func (s Spec) UsesNamespace() bool { return s.Policy != nil && s.Policy.UsesNamespace() }
 
 // isGroupAlive reports whether the command's group has a process that is not a zombie. The kernel tells at once that a
 // group is empty; only for other groups the process table is read, to ignore zombies.
-func (p *process) isGroupAlive() bool {
+func (p *Process) isGroupAlive() bool {
 	leader := p.cmd.Process.Pid
 	if errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {
 		return false
@@ -106,7 +106,7 @@ func (p *process) isGroupAlive() bool {
 	return slices.ContainsFunc(proctable.List(), func(q proctable.Process) bool { return q.Group == leader && !q.Dead })
 }
 
-func (p *process) isMarked(q proctable.Process, own uint64) bool {
+func (p *Process) isMarked(q proctable.Process, own uint64) bool {
 	if q.Dead || q.PID == os.Getpid() {
 		return false
 	}
