@@ -1,0 +1,106 @@
+package process
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Child is a program that runs as long as its user needs it: they talk over its input and output. It runs outside of
+// the sandbox and bears the mark of tools, so that the server does not take its requests for those of a person.
+type Child struct {
+	*Process
+	In  io.WriteCloser
+	Out io.ReadCloser
+
+	grace  time.Duration
+	errors *tail
+	stop   sync.Once
+}
+
+// childGrace is the time between the end of a child's input, SIGTERM and SIGKILL: MCP lets a server end by itself when
+// its input does (specification of 2025-11-25, "Lifecycle", shutdown over stdio).
+const childGrace = 2 * time.Second
+
+// keptErrors is how many bytes of the end of a child's standard error are kept.
+const keptErrors = 8 << 10
+
+// StartChild starts the program of the Spec with pipes instead of its Files. The caller must call Close.
+func StartChild(s Spec) (*Child, error) {
+	// Open three pipes. The program has copies of its ends.
+	var files []*os.File
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(files)
+			return nil, err
+		}
+		files = append(files, r, w)
+	}
+	theirs, ours := []*os.File{files[0], files[3], files[5]}, []*os.File{files[1], files[2], files[4]}
+	s.Files = Files{Input: theirs[0], Output: theirs[1], Errors: theirs[2]}
+	s.Grace = childGrace
+	p, err := Start(s)
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		return nil, err
+	}
+	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}}
+	// Read the standard error until it ends, or a second after the program: others may hold the pipe.
+	go func() { _, _ = io.Copy(c.errors, ours[2]); _ = ours[2].Close() }()
+	go func() {
+		<-p.Done()
+		_ = ours[2].SetReadDeadline(time.Now().Add(time.Second))
+	}()
+	return c, nil
+}
+
+// ReadErrors returns the end of what the program wrote to its standard error.
+func (c *Child) ReadErrors() string { return c.errors.String() }
+
+// Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
+// returns when they have ended.
+func (c *Child) Close() error {
+	c.stop.Do(func() {
+		_ = c.In.Close()
+		select {
+		case <-c.Done():
+		case <-time.After(c.grace):
+		}
+		c.Stop(c.grace)
+		_ = c.Out.Close()
+	})
+	return nil
+}
+
+// tail keeps the last bytes of what is written to it. Safe for concurrent use.
+type tail struct {
+	most int
+
+	mu   sync.Mutex // guards kept
+	kept []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b...)
+	if over := len(t.kept) - t.most; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.ToValidUTF8(t.kept, nil))
+}
