@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ const (
 	PolicyInteractive PolicyKind = ""           // people reply
 	PolicyDeny        PolicyKind = "deny"       // reject, and the work goes on
 	PolicyAllow       PolicyKind = "allow"      // allow once, but reject what only a person may allow
-	PolicyEdits       PolicyKind = "edits"      // allow changes of files once; people reply to all else
+	PolicyEdits       PolicyKind = "edits"      // allow changes of files that are not protected; people reply to all else
 	PolicyFail        PolicyKind = "fail"       // reject, and the work stops
 	PolicyWait        PolicyKind = "wait"       // people reply within a time, else reject
 	PolicyUnattended  PolicyKind = "unattended" // reject a question: the model decides for itself
@@ -56,7 +57,9 @@ func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 		}
 		return session.ReplyOnce, ""
 	case PolicyEdits:
-		if a.Action == permission.Edit && !a.Firm {
+		// A person decides about files that start programs or grant rights.
+		isProtected := slices.ContainsFunc(a.Resources, func(r string) bool { return permission.ProtectedName(r) != "" })
+		if a.Action == permission.Edit && !a.Firm && !isProtected {
 			return session.ReplyOnce, ""
 		}
 		return "", ""

@@ -39,6 +39,9 @@ func TestPolicyEdits(t *testing.T) {
 		want session.Reply
 	}{
 		{session.PendingAsk{Action: "edit"}, session.ReplyOnce},
+		{session.PendingAsk{Action: "edit", Resources: []string{"a.go", "docs/b.md"}}, session.ReplyOnce},
+		{session.PendingAsk{Action: "edit", Resources: []string{"a.go", ".git/hooks/pre-commit"}}, ""},
+		{session.PendingAsk{Action: "edit", Resources: []string{"cairn.json"}}, ""},
 		{session.PendingAsk{Action: "edit", Firm: true}, ""},
 		{session.PendingAsk{Action: "bash"}, ""},
 		{session.PendingAsk{Action: "external_directory"}, ""},
