@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/formatter"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/models"
@@ -47,7 +49,7 @@ func (l *locationCache) newToolConfig(
 	return toolConfig{
 		file: file.Config{
 			Paths: filePaths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
-			Images: imageLimits(cfg.Attachment.Image),
+			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(l.newFormatters(cfg, pr, set)),
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
@@ -126,5 +128,23 @@ func imageLimits(c config.ImageLimits) file.ImageLimits {
 	return file.ImageLimits{
 		Width: int(c.MaxWidth), Height: int(c.MaxHeight), Base64: int(c.MaxBase64Bytes),
 		Refuse: c.AutoResize != nil && !*c.AutoResize,
+	}
+}
+
+// newFormatters returns the formatters of a location.
+func (l *locationCache) newFormatters(cfg *config.Config, pr project.Project, set *models.Set) *formatter.Set {
+	return formatter.New(formatter.Options{
+		Configured: cfg.Formatter, Directory: pr.Directory, Worktree: pr.Worktree, Trusted: cfg.Trusted,
+		Environment: process.Environment{Deny: set.SecretVariables()}, Supervisor: process.SupervisorCommand(),
+	})
+}
+
+// formatWith returns what formats files after edits.
+func formatWith(set *formatter.Set) func(ctx context.Context, path string) []file.FormatterRun {
+	return func(ctx context.Context, path string) (out []file.FormatterRun) {
+		for _, r := range set.Format(ctx, path) {
+			out = append(out, file.FormatterRun(r))
+		}
+		return out
 	}
 }

@@ -208,7 +208,7 @@ func TestWrongKinds(t *testing.T) {
 		`{"autoupdate": "never"}`: `1:16: autoupdate: want true or false or "notify", got "never"`,
 		`{"autoupdate": 3}`:       `1:16: autoupdate: want true or false or "notify", got 3`,
 		`{"formatter": []}`:       `1:15: formatter: want true or false or an object, got a list`,
-		`{"lsp": {"x": true}}`:    `1:15: lsp.x: want an object, got true`,
+		`{"lsp": {"x": true}}`:    `1:15: lsp.x: want an object in braces, got true or false`,
 		`{"plugin": [1]}`:         `1:13: plugin: want a string or a list, got 1`,
 		`{"timezone": "Mars/Base"}`: `1:14: timezone: want a time zone such as "Europe/Berlin", ` +
 			`got "Mars/Base"`,

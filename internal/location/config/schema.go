@@ -49,6 +49,9 @@ func BuildSchema() ([]byte, error) {
 		schema{"type": "object", "additionalProperties": schema{"$ref": "#/$defs/agent"}},
 		"older form of primary agents",
 	)
+	for _, name := range []string{"formatter", "lsp"} {
+		keys[name] = schema{"anyOf": []schema{{"type": "boolean"}, keys[name].(schema)}}
+	}
 	keys["sandbox"] = schema{"anyOf": []schema{scalars[reflect.TypeFor[SandboxMode]()], keys["sandbox"].(schema)}}
 	// Agents have a definition of their own, for agent and mode.
 	agent := schemaOf(reflect.TypeFor[Agent]())

@@ -47,6 +47,9 @@ type Settings struct {
 	Limits            Limits              `json:"limits" scope:"user" doc:"limits of one process"`
 	Server            Server              `json:"server" scope:"user" doc:"address of cairn serve"`
 	Terminal          FullScreen          `json:"terminal" scope:"user" doc:"the full-screen interface"`
+	MCP               map[string]MCP      `json:"mcp" doc:"MCP servers by name"`
+	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
+	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
 	Foreign
 }
 

@@ -126,7 +126,6 @@ func TestTrustedProject(t *testing.T) {
 		t.Errorf("rules: %+v", c.Permissions)
 	}
 	if got := p.warnings(c); !cmp.Equal(got, []string{
-		"unused repo/opencode.json:5:3 mcp", "unused repo/opencode.json:6:3 formatter",
 		"ignored repo/opencode.json:8:3 budget",
 		"ignored repo/opencode.json:3:75 provider.openai.options.apiKey",
 	}) {

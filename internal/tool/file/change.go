@@ -241,6 +241,7 @@ func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changeP
 		s.config.Tracker.recordSeen(id, st.path.Real, snapshot{now, st.after})
 		done.seen[st.path.Real] = now.String()
 	}
+	s.formatAll(ctx, call, &done)
 	return done, nil
 }
 

@@ -6,6 +6,8 @@
 package file
 
 import (
+	"context"
+
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
@@ -18,6 +20,9 @@ type Config struct {
 	// InstructionFiles are names of files with instructions. A read shows those between the file and the Location. Of one
 	// directory the first that exists counts.
 	InstructionFiles []string
+
+	// Format runs the formatters of a file that a call has written; they change it in place. Nil formats nothing.
+	Format func(ctx context.Context, path string) []FormatterRun
 
 	Images  ImageLimits // of images that read returns
 	Tracker *Tracker    // shared by all Locations of a process; nil: each gets its own

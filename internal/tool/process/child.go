@@ -66,6 +66,13 @@ func StartChild(s Spec) (*Child, error) {
 // ReadErrors returns the end of what the program wrote to its standard error.
 func (c *Child) ReadErrors() string { return c.errors.String() }
 
+// CollectOutput reads what the program writes instead of its user. The returned function returns the end of it.
+func (c *Child) CollectOutput() func() string {
+	t := &tail{most: keptErrors}
+	go func() { _, _ = io.Copy(t, c.Out) }()
+	return t.String
+}
+
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
 // returns when they have ended.
 func (c *Child) Close() error {

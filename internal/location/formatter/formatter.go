@@ -1,0 +1,230 @@
+// Package formatter formats files after edits with the programs that their project uses: OpenCode's table of
+// formatters, and those that the configuration names.
+//
+// A formatter that is the project's own, such as prettier in node_modules, or whose configuration is code, runs only in
+// a trusted project. What the user's own configuration names always runs.
+package formatter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// Options describe a location.
+type Options struct {
+	Configured  config.Formatters // nil runs none
+	Directory   string
+	Worktree    string // "" without one
+	Trusted     bool   // the project may run its own programs
+	Environment process.Environment
+	Supervisor  []string // process.Spec.Supervisor
+	// Timeout bounds one run of a formatter; 0 is ten seconds.
+	Timeout time.Duration
+}
+
+// Set is the formatters of a location. It reads the project's files at each use: a formatter that was just installed
+// takes part. Safe for concurrent use.
+type Set struct {
+	options Options
+	rows    []row
+}
+
+const defaultTimeout = 10 * time.Second
+
+// New returns the formatters of a location.
+func New(o Options) *Set {
+	s := &Set{options: o}
+	if o.Configured == nil {
+		return s
+	}
+	// The built-in formatters, as the configuration changes them, and then its own in the order of their names.
+	own := maps.Clone(o.Configured)
+	for _, r := range rows {
+		c, configured := own[r.name]
+		delete(own, r.name)
+		switch {
+		case c.Disabled:
+			continue
+		case configured:
+			r = r.configure(c)
+		}
+		s.rows = append(s.rows, r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if c := own[name]; !c.Disabled && len(c.Command) > 0 {
+			s.rows = append(s.rows, row{name: name}.configure(c))
+		}
+	}
+	return s
+}
+
+// configure returns the row with what a configuration sets. A configured command is run wherever it lies.
+func (r row) configure(c config.Formatter) row {
+	if len(c.Command) > 0 {
+		r.command, r.needs, r.runsProject, r.unless = c.Command, need{}, false, ""
+	}
+	if len(c.Extensions) > 0 {
+		r.extensions = strings.Join(c.Extensions, " ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Environment)) {
+		r.environment = append(r.environment, name+"="+c.Environment[name])
+	}
+	return r
+}
+
+// Status is a formatter of a location, in OpenCode's shape.
+type Status struct {
+	Name       string   `json:"name"`
+	Extensions []string `json:"extensions"`
+	Enabled    bool     `json:"enabled"` // its program and what it needs of the project are there
+}
+
+// List returns the formatters of the location in the order in which they run.
+func (s *Set) List() []Status {
+	out := []Status{}
+	for _, r := range s.rows {
+		_, ok := s.findProgram(r)
+		out = append(out, Status{Name: r.name, Extensions: strings.Fields(r.extensions), Enabled: ok})
+	}
+	return out
+}
+
+// Run is one run of a formatter.
+type Run struct {
+	Name string
+	Err  error // why it failed; nil if it did not
+}
+
+// Format runs the formatters for the file, one after the other, and returns the runs. They change the file in place. It
+// stops at the first that fails.
+func (s *Set) Format(ctx context.Context, path string) (runs []Run) {
+	for _, r := range s.rows {
+		if !r.accepts(path) {
+			continue
+		}
+		program, ok := s.findProgram(r)
+		if !ok {
+			continue
+		}
+		err := s.run(ctx, r, program, path)
+		if runs = append(runs, Run{r.name, err}); err != nil {
+			break
+		}
+	}
+	return runs
+}
+
+// accepts reports whether the formatter is for files of the path's extension, which may have two parts (.html.erb).
+func (r row) accepts(path string) bool {
+	name := filepath.Base(path)
+	return slices.ContainsFunc(strings.Fields(r.extensions), func(ext string) bool {
+		return strings.HasSuffix(name, ext) && len(name) > len(ext)
+	})
+}
+
+// findProgram returns the path of the formatter's program. It reports false if the program, or what the formatter needs
+// of the project, is missing, or if it runs code of a project that is not trusted.
+func (s *Set) findProgram(r row) (path string, ok bool) {
+	dirs := s.listDirs()
+	if r.runsProject && !s.options.Trusted || !r.needs.isMet(dirs) {
+		return "", false
+	}
+	if r.unless != "" {
+		i := slices.IndexFunc(s.rows, func(other row) bool { return other.name == r.unless })
+		if i >= 0 {
+			if _, found := s.findProgram(s.rows[i]); found {
+				return "", false
+			}
+		}
+	}
+	name := r.command[0]
+	// A built-in formatter of a package manager lies in the project; the nearest wins.
+	for _, dir := range dirs {
+		if !r.runsProject {
+			break
+		}
+		for _, place := range []string{filepath.Join("node_modules", ".bin", name), name} {
+			full := filepath.Join(dir, place)
+			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return full, true
+			}
+		}
+	}
+	if strings.ContainsRune(name, os.PathSeparator) && !filepath.IsAbs(name) {
+		name = filepath.Join(s.options.Directory, name)
+	}
+	path, err := exec.LookPath(name)
+	return path, err == nil
+}
+
+// listDirs returns the directory of the location and those above it, up to the worktree.
+func (s *Set) listDirs() (dirs []string) {
+	top := cmp.Or(s.options.Worktree, s.options.Directory)
+	for dir := s.options.Directory; ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if dir == top || dir == filepath.Dir(dir) {
+			return dirs
+		}
+	}
+}
+
+// run runs a formatter on a file and ends it with all that it started when its time is over.
+func (s *Set) run(ctx context.Context, r row, program, path string) error {
+	// Start it. It has no input; the end of its output is kept for the message about a failure.
+	argv := []string{program}
+	for _, word := range r.command[1:] {
+		argv = append(argv, strings.ReplaceAll(word, "$FILE", path))
+	}
+	env := s.options.Environment
+	env.Set = slices.Concat(env.Set, r.environment)
+	child, err := process.StartChild(process.Spec{
+		Argv: argv, Dir: s.options.Directory, Env: env.List(), Supervisor: s.options.Supervisor,
+		Processes: process.MaxProcesses,
+	})
+	if err != nil {
+		return fmt.Errorf("it could not be started: %w", err)
+	}
+	defer func() { _ = child.Close() }()
+	_ = child.In.Close()
+	output := child.CollectOutput()
+	// Wait for its end.
+	limit := cmp.Or(s.options.Timeout, defaultTimeout)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-child.Done():
+	case <-late.C:
+		child.Stop(0)
+		return fmt.Errorf("it did not end within %v", limit)
+	case <-ctx.Done():
+		child.Stop(0)
+		return errors.New("it was interrupted")
+	}
+	if code, _ := child.ExitStatus(); code != 0 {
+		said := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
+		return fmt.Errorf("exit code %d: %s", code, firstBytes(said, maxSaid))
+	}
+	return nil
+}
+
+// maxSaid bounds the words of a formatter in a message.
+const maxSaid = 500
+
+func firstBytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}

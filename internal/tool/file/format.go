@@ -1,0 +1,124 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// FormatterRun is one run of a formatter on a file.
+type FormatterRun struct {
+	Name string
+	Err  error // why it failed; nil if it did not
+}
+
+// maxFormatDiff bounds the lines of what a formatter changed that are shown to the model.
+const maxFormatDiff = 40
+
+// formatAll formats the files of a change that was written. What the formatters change becomes a part of the change: it
+// is recorded, and the result shows it. After a failed run the file is as the call wrote it. Nothing here fails the
+// change.
+func (s *fileTools) formatAll(ctx context.Context, call tool.Call, c *change) {
+	if s.config.Format == nil {
+		return
+	}
+	for _, st := range c.steps {
+		if st.removed {
+			continue
+		}
+		runs := s.config.Format(ctx, st.path.Real)
+		if len(runs) == 0 {
+			continue
+		}
+		last := runs[len(runs)-1]
+		if last.Err != nil {
+			c.message += fmt.Sprintf("\nThe formatter %s failed on %s, which is as you wrote it: %v", last.Name,
+				st.path.Abs, last.Err)
+		}
+		if err := s.takeFormatted(ctx, call, c, st, last); err != nil {
+			c.message += fmt.Sprintf("\nThe formatter %s may have left %s changed: %v", last.Name, st.path.Abs, err)
+		}
+	}
+}
+
+// takeFormatted makes what the formatters wrote to the file of the step a part of the change, or writes the step's
+// content again if the last run failed.
+func (s *fileTools) takeFormatted(ctx context.Context, call tool.Call, c *change, st *fileStep, last FormatterRun) error {
+	// Read what is there now.
+	at, err := s.config.Paths.Resolve(st.path.Abs)
+	if err != nil {
+		return err
+	}
+	now, err := readState(at)
+	if err != nil {
+		return err
+	}
+	if now.info == nil {
+		return tool.Failf("it is gone")
+	}
+	if bytes.Equal(now.data, st.after) {
+		s.noteWritten(call.SessionID, c, st, now)
+		return nil
+	}
+	// A failed formatter may have left half of a file.
+	if last.Err != nil {
+		infos, err := saveAll([]*fileStep{{path: at, before: now, after: st.after}})
+		if err == nil {
+			s.noteWritten(call.SessionID, c, st, fileState{infos[0], st.after})
+		}
+		return err
+	}
+	// Record the difference as a second write of the call.
+	second := change{steps: []*fileStep{{path: at, before: fileState{now.info, st.after}, after: now.data}}}
+	if err := second.recordWrites(context.WithoutCancel(ctx), call.Files); err != nil {
+		return err
+	}
+	diff := unifiedDiff(st.path.Abs, st.after, now.data)
+	st.after = now.data
+	s.noteWritten(call.SessionID, c, st, now)
+	c.describeFormatted(st, diff)
+	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs,
+		firstLines(diffBody(diff), maxFormatDiff))
+	return nil
+}
+
+// noteWritten records that the session has seen the content of the step as it is on disk.
+func (s *fileTools) noteWritten(id session.ID, c *change, st *fileStep, now fileState) {
+	seen := fingerprintOf(now.info, computeDigest(now.data))
+	s.config.Tracker.recordSeen(id, st.path.Real, snapshot{seen, now.data})
+	c.seen[st.path.Real] = seen.String()
+}
+
+// describeFormatted shows what formatters changed in the diffs of the change. A patch shows it in its last section that
+// names the file.
+func (c *change) describeFormatted(st *fileStep, diff string) {
+	if c.files == nil {
+		c.diff = st.formatDiff()
+		return
+	}
+	c.diff += diff + "\n"
+	for i := len(c.files) - 1; i >= 0; i-- {
+		f := &c.files[i]
+		if f.RelativePath != st.path.Title() {
+			continue
+		}
+		if f.Type != "move" {
+			f.Patch = truncateLines(st.formatDiff(), maxDiff)
+			f.Additions, f.Deletions = countChangedLines(f.Patch)
+		}
+		return
+	}
+}
+
+// firstLines returns the first lines of a text and says how many follow.
+func firstLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n")
+	}
+	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-n)
+}
