@@ -12,37 +12,55 @@ type firstPrompt struct {
 }
 
 // sendFirst takes the effort of the command line and sends its prompt, once. An effort that the model does not have
-// leaves the prompt in the composer.
+// leaves the prompt unsent.
 func (m *model) sendFirst() tea.Cmd {
 	first := m.first
 	if !first.opened || !first.offered || first.text == "" && first.effort == "" {
 		return nil
 	}
-	m.first.text, m.first.effort = "", ""
-	if first.effort != "" {
-		takeEffort(m, first.effort)
-		if m.model == nil || m.model.Variant != first.effort {
-			m.returnText(first.text)
-			return nil
-		}
+	if first.effort != "" && !takeEffort(m, first.effort) {
+		m.returnFirstPrompt()
+		return nil
 	}
+	m.first.text, m.first.effort = "", ""
 	if first.text == "" {
 		return nil
 	}
-	// Send it as if it was typed; a kept draft comes back into the composer.
-	draft := m.editor.Text()
+	// Send it as if it was typed, beside the draft.
+	draft := m.editor
+	m.editor.Clear()
 	m.editor.SetText(first.text)
+	m.editor.MarkPasted()
 	cmd := submitText(m, false)
-	if draft != "" {
-		m.returnText(draft)
+	if draft.IsEmpty() {
+		return cmd
+	}
+	refused := m.editor.Text()
+	m.editor = draft
+	if refused != "" {
+		m.keepBeside(refused)
 	}
 	return cmd
 }
 
-// keepFirst puts a prompt that cannot be sent into the composer.
-func (m *model) keepFirst() {
-	if m.first.text != "" {
-		m.returnText(m.first.text)
-	}
+// returnFirstPrompt puts a prompt that cannot be sent into the composer, or beside a draft.
+func (m *model) returnFirstPrompt() {
+	text := m.first.text
 	m.first.text, m.first.effort = "", ""
+	switch {
+	case text == "":
+	case m.editor.IsEmpty():
+		m.returnText(text)
+	default:
+		m.keepBeside(text)
+	}
+}
+
+// keepBeside puts a text away, because a draft is in the composer. The note, which says why it was not sent, stays.
+func (m *model) keepBeside(text string) {
+	note := m.note
+	if !putAway(m, text) {
+		m.returnText(text)
+	}
+	m.note = note
 }

@@ -230,7 +230,6 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
-			m.noteTyped()
 			return offerTypedFile(m)
 		}
 	}

@@ -44,10 +44,10 @@ func pickPrompt(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, s, revert := m.api, m.session, m.session.Revert
+	c, id, revert := m.api, m.session.ID, m.session.Revert
 	var newest []session.Message
 	return m.callAPI("read the prompts", func(ctx context.Context) error {
-		for x, err := range c.NewestMessages(ctx, s.ID) {
+		for x, err := range c.NewestMessages(ctx, id) {
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func pickPrompt(m *model) tea.Cmd {
 		}
 		return nil
 	}, func() tea.Cmd {
-		m.openDialog(timelinePicker(m, s.ID, listPrompts(newest, revert)))
+		m.openDialog(timelinePicker(m, id, listPrompts(newest, revert)))
 		return nil
 	})
 }
