@@ -112,6 +112,7 @@ func describeMedia(x attach.Media) session.File {
 // checkModelInput reports whether the model of the prompt can see its files. If not, the prompt must not be sent yet:
 // the person sees why, and Enter again sends the same prompt.
 func checkModelInput(m *model, text string, files []session.File, media []attach.Media) bool {
+	// Nothing is known about the inputs of some models; then the prompt is sent.
 	ref := m.nextModel()
 	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool {
 		return x.ID == ref.ID && x.ProviderID == ref.ProviderID
@@ -119,6 +120,7 @@ func checkModelInput(m *model, text string, files []session.File, media []attach
 	if i < 0 || len(m.offers.Models[i].Capabilities.Input) == 0 || m.warnedBlind == text+ref.String() {
 		return true
 	}
+	// Find the first file that the model cannot see.
 	files = slices.Concat(files, m.attached)
 	for _, x := range media {
 		files = append(files, describeMedia(x))

@@ -35,12 +35,14 @@ func exportSession(m *model, path string) tea.Cmd {
 		return nil
 	}
 	typed := "/export " + path
+	// The path is one of this machine; on another machine's server, of the process's own directory.
 	if home := m.options.Env("HOME"); strings.HasPrefix(path, "~/") && home != "" {
 		path = filepath.Join(home, path[2:])
 	}
 	if !filepath.IsAbs(path) && !m.options.Remote {
 		path = filepath.Join(m.api.Directory, path)
 	}
+	// Write in the background, because a long session takes a while.
 	s, left := *m.session, 0 // events change the model's
 	e := transfer.Export{API: m.api}
 	m.note = "exporting"

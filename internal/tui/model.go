@@ -50,7 +50,7 @@ type model struct {
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
 	media         localMedia      // what the text may name on this machine
-	warnedBlind   string          // the prompt of which the model cannot see a file, as the person knows
+	warnedBlind   string          // the prompt and model about which checkModelInput has warned
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
 	nextID        session.ID      // of the session that the first prompt creates; "" before one was sent

@@ -113,6 +113,7 @@ func runWithWords(m *model, name, words string) tea.Cmd {
 // expandCommand sends the prompt of a command, once what its template runs is allowed. A session to ask in is begun if
 // one is needed. The prompt goes to the session for which the command was typed, or nowhere.
 func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
+	// The session is decided now, because the person may open another one meanwhile.
 	c, target, visit := m.api, m.targetSession(), m.visits
 	fresh := describeNewSession(m)
 	return m.wait(func(ctx context.Context) tea.Msg {

@@ -64,14 +64,12 @@ func pickPrompt(m *model) tea.Cmd {
 
 // listPrompts returns the prompts among messages, newest first, without those that the revert, if any, takes back.
 func listPrompts(newest []session.Message, taken *session.Revert) (prompts []*session.User) {
-	hidden := taken != nil && !taken.FilesOnly
+	if taken != nil && !taken.FilesOnly {
+		n, _ := taken.CountTaken(newest)
+		newest = newest[n:]
+	}
 	for _, x := range newest {
-		if hidden && x.Meta().ID == taken.MessageID {
-			if hidden = false; taken.Exclusive {
-				continue
-			}
-		}
-		if u, ok := x.(*session.User); ok && !hidden {
+		if u, ok := x.(*session.User); ok {
 			prompts = append(prompts, u)
 		}
 	}
