@@ -59,7 +59,7 @@ func FindNewest(
 	return s, err
 }
 
-// readNewest returns the newest session of the query. The error if there is none names the place.
+// readNewest returns the newest session of the query. The error without a session names the place.
 func readNewest(ctx context.Context, c *api.Client, q api.SessionQuery, place, hint string) (*session.Session, error) {
 	q.Limit = 1
 	page, err := c.Sessions(ctx, q)

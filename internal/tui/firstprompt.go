@@ -56,11 +56,13 @@ func (m *model) returnFirstPrompt() {
 	}
 }
 
-// keepBeside puts a text away, because a draft is in the composer. The note, which says why it was not sent, stays.
+// keepBeside puts a text away, because a draft is in the composer. The note already says why it was not sent.
 func (m *model) keepBeside(text string) {
 	note := m.note
-	if !putAway(m, text) {
-		m.returnText(text)
+	if putAway(m, text) {
+		m.note = note + "; the prompt is put away"
+		return
 	}
+	m.returnText(text)
 	m.note = note
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// pasteText gives pasted text to the dialog on top, or to the composer. A dialog that has no place for text is closed.
+// pasteText gives pasted text to the dialog on top, or to the composer if the dialog has no place for text. One that
+// asks for a confirmation is closed then, because its keys would be taken for the text that follows.
 func pasteText(m *model, text string) tea.Cmd {
 	if n := len(m.dialogs); n > 0 {
 		switch d := m.dialogs[n-1].(type) {
@@ -17,7 +18,9 @@ func pasteText(m *model, text string) tea.Cmd {
 			m.closeDialog(d)
 			m.editor.Insert(d.TakeBack())
 		case *dialog.Text:
-			m.closeDialog(d)
+			if m.note = "the pasted text is in the composer"; d.Enter != nil {
+				m.closeDialog(d)
+			}
 		default:
 			d.PasteText(text)
 			return nil

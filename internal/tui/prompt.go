@@ -135,7 +135,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 				return follow
 			}
 			if !m.isTarget(target) {
-				m.note = "/" + q.Command + " was not sent: another session is open"
+				m.note = "/" + q.Command + " was not sent, because its session was left"
 				m.returnText(typed)
 				return follow
 			}
