@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -195,5 +196,49 @@ func TestRefusedFirstPrompt(t *testing.T) {
 				t.Errorf("%s, draft %q: the composer has %q, put away %q, note %q", name, draft, m.editor.Text(), away, m.note)
 			}
 		}
+	}
+}
+
+// TestDeclinedCompaction: the instructions of a compaction stay in the composer until it is confirmed.
+func TestDeclinedCompaction(t *testing.T) {
+	enter, escape := tea.KeyPressMsg{Code: tea.KeyEnter}, tea.KeyPressMsg{Code: tea.KeyEscape}
+	for name, c := range map[string]struct {
+		key    tea.KeyPressMsg
+		status int
+		want   string
+	}{
+		"declined": {escape, http.StatusOK, "/compact keep names"}, "confirmed": {enter, http.StatusOK, ""},
+		"preview fails": {escape, http.StatusConflict, "/compact keep names"},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		openTestSession(m)
+		answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, `{"data": {}}`)
+		})
+		typeText(m, "/compact keep names")
+		if pressKeys(m, enter, c.key); m.editor.Text() != c.want {
+			t.Errorf("%s: the composer has %q", name, m.editor.Text())
+		}
+	}
+}
+
+// TestUnsavedEdits: an edit of a pending prompt, and a new title of another session, are not lost if they are refused.
+func TestUnsavedEdits(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	editInput(m, &session.Input{ID: "msg_1", Prompt: session.Prompt{Text: "one"}})
+	typeText(m, " more")
+	if pressKeys(m, enter); m.editor.Text() != "one more" {
+		t.Errorf("the composer has %q", m.editor.Text())
+	}
+	renameItem(m, dialog.Entry{ID: "ses_2"}, "Title")
+	typeText(m, " two")
+	pressKeys(m, enter)
+	if frame, _ := m.renderFrame(); len(m.dialogs) != 1 || !strings.Contains(frame, "> Title two") || m.note == "" {
+		t.Errorf("the note is %q:\n%s", m.note, frame)
 	}
 }

@@ -140,7 +140,8 @@ func pickRelative(m *model) tea.Cmd {
 	})
 }
 
-// setTitle renames a session. A title that was not stored is in the composer again, if it is that of the open session.
+// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the open
+// one in its dialog.
 func setTitle(m *model, id session.ID, title string) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
@@ -150,6 +151,7 @@ func setTitle(m *model, id session.ID, title string) tea.Cmd {
 				m.returnUnsent("/rename "+title, err)
 			} else if err != nil {
 				m.showError("rename the session", err)
+				return renameItem(m, dialog.Entry{ID: string(id)}, title)
 			}
 			return nil
 		}

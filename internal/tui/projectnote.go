@@ -103,11 +103,8 @@ func (e noteEdit) write() error {
 // writeNote writes the file in the background, and takes its text out of the composer if that is still there.
 func writeNote(m *model, e noteEdit, typed string) tea.Cmd {
 	return m.callAPI("add a line to AGENTS.md", func(context.Context) error { return e.write() }, func() tea.Cmd {
-		if strings.TrimSpace(m.editor.Text()) == typed {
-			m.takeTyped(typed)
-		} else {
-			m.history.Add(typed)
-		}
+		m.history.Add(typed)
+		m.clearIfTyped(typed)
 		m.note = "added to " + e.path + "; the model reads it with its next request"
 		return nil
 	})

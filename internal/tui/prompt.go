@@ -53,6 +53,13 @@ func (m *model) takeTyped(text string) {
 	m.clearTyped()
 }
 
+// clearIfTyped empties the composer if it still has the text.
+func (m *model) clearIfTyped(text string) {
+	if text != "" && strings.TrimSpace(m.editor.Text()) == text {
+		m.clearTyped()
+	}
+}
+
 // clearTyped empties the composer.
 func (m *model) clearTyped() {
 	m.editor.Clear()
@@ -91,8 +98,8 @@ func runWithWords(m *model, name, words string) tea.Cmd {
 		accepted, run = m.hasSession(), func() tea.Cmd { return setTitle(m, m.session.ID, words) }
 	case "export":
 		accepted, run = m.hasSession(), func() tea.Cmd { return exportSession(m, words) }
-	case "compact":
-		accepted, run = m.hasSession(), func() tea.Cmd { return previewCompactionWith(m, words) }
+	case "compact": // the words stay until it is confirmed
+		return previewCompactionWith(m, words, strings.TrimSpace(m.editor.Text()))
 	case "effort":
 		accepted = takeEffort(m, words)
 	case "stash":

@@ -153,10 +153,11 @@ func showChanges(m *model) tea.Cmd {
 }
 
 // previewCompaction shows what a compaction would do, and asks.
-func previewCompaction(m *model) tea.Cmd { return previewCompactionWith(m, "") }
+func previewCompaction(m *model) tea.Cmd { return previewCompactionWith(m, "", "") }
 
-// previewCompactionWith is previewCompaction with instructions for the summary.
-func previewCompactionWith(m *model, instructions string) tea.Cmd {
+// previewCompactionWith is previewCompaction with instructions for the summary, and the text of the composer that has
+// them.
+func previewCompactionWith(m *model, instructions, typed string) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
@@ -171,7 +172,7 @@ func previewCompactionWith(m *model, instructions string) tea.Cmd {
 			return m.callAPI("compact", func(ctx context.Context) error {
 				_, err := c.Compact(ctx, id, request)
 				return err
-			}, nil)
+			}, func() tea.Cmd { m.clearIfTyped(typed); return nil })
 		}
 		m.openDialog(&dialog.Choice{
 			Title: "Summarise the history that the model sees?",
