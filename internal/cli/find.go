@@ -36,14 +36,7 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 // NewestSession returns the newest session of exactly the directory. The hint goes with the error if there is no session.
 func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
 	root := session.ID("")
-	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(page.Data) == 0 {
-		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", dir), hint)
-	}
-	return page.Data[0], nil
+	return readNewest(ctx, c, api.SessionQuery{Directory: dir, Parent: &root}, dir, hint)
 }
 
 // FindNewest returns the newest session of the client's repository, or of exactly its directory if here is set. note
@@ -55,22 +48,28 @@ func FindNewest(
 	if err != nil {
 		return nil, err
 	}
+	place := c.Directory
+	if q.Project != "" {
+		place = "the repository of " + place
+	}
+	s, err := readNewest(ctx, c, q, place, n.Hint)
+	if err == nil && s.Location.Directory != c.Directory {
+		note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
+	}
+	return s, err
+}
+
+// readNewest returns the newest session of the query. The error without a session names the place.
+func readNewest(ctx context.Context, c *api.Client, q api.SessionQuery, place, hint string) (*session.Session, error) {
 	q.Limit = 1
 	page, err := c.Sessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Data) == 0 && q.Project != "" {
-		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in the repository of %s", c.Directory), n.Hint)
-	}
 	if len(page.Data) == 0 {
-		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", c.Directory), n.Hint)
+		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", place), hint)
 	}
-	s := page.Data[0]
-	if s.Location.Directory != c.Directory {
-		note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
-	}
-	return s, nil
+	return page.Data[0], nil
 }
 
 // Newest says which newest session is meant, and how it is spoken of.

@@ -119,7 +119,7 @@ func UnrunNote(names []string) string {
 // maxUnused bounds the settings that a note names.
 const maxUnused = 8
 
-// WithoutEffectNote says in one line what of the configuration has no effect, and what of the project waits for trust,
+// WithoutEffectNote says in one line which settings have no effect, and which of the project's settings wait for trust,
 // with the commands of the full-screen interface that show more; "" if there is nothing.
 func WithoutEffectNote(cfg *config.Config) string {
 	var unused, parts []string

@@ -27,6 +27,20 @@ type Revert struct {
 	RequestID MessageID `json:"requestID,omitzero"`
 }
 
+// CountTaken returns how many of the messages, newest first, the revert takes back: those after its message, and that one
+// if all or a part of it goes. found reports whether its message is among them; without it all are taken back. It does
+// not look at FilesOnly.
+func (r *Revert) CountTaken(newest []Message) (n int, found bool) {
+	n = slices.IndexFunc(newest, func(m Message) bool { return m.Meta().ID == r.MessageID })
+	switch {
+	case n < 0:
+		return len(newest), false
+	case r.Exclusive || r.PartID != "":
+		return n + 1, true
+	}
+	return n, true
+}
+
 // RevertPhase says what is under way with a revert. A process that finds a phase other than RevertDone at its start
 // completes it.
 type RevertPhase string

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -17,24 +19,50 @@ import (
 // made readable for its owner only, if possible.
 func Read(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", path, info.Size(), limit)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, 0o600) // best effort
 	}
-	raw, err := os.ReadFile(path)
-	if raw == nil && err == nil {
-		raw = []byte{}
+	return ReadRegular(path, limit)
+}
+
+// ReadRegular returns the content, never nil, of a regular file of at most limit bytes.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, info, err := OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", path, info.Size(), limit)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit { // it grows
+		return nil, fmt.Errorf("%s is longer than the limit of %d bytes", path, limit)
 	}
 	return raw, err
+}
+
+// OpenRegular opens a regular file for reading. It never waits, also not on a pipe that has taken the file's place.
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	notRegular := fmt.Errorf("%s is not a regular file", path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() { // a socket cannot be opened
+			err = notRegular
+		}
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
 }
 
 // lockTimeout is how long Lock waits if the context has no deadline.
@@ -68,6 +96,16 @@ func WithLock(ctx context.Context, path string, f func() error) error {
 
 // Replace writes a file durably and renames it into place. If path is a link, the file that it leads to is replaced.
 func Replace(path string, data []byte, mode fs.FileMode) error {
+	return replace(path, data, mode, true)
+}
+
+// ReplaceUnsynced is Replace without waiting for the disk: a power cut may lose the change. It is for what is written
+// while a person types.
+func ReplaceUnsynced(path string, data []byte, mode fs.FileMode) error {
+	return replace(path, data, mode, false)
+}
+
+func replace(path string, data []byte, mode fs.FileMode, sync bool) error {
 	target, err := resolveLink(path)
 	if err != nil {
 		return err
@@ -83,7 +121,10 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	if mode != 0o600 {
 		err = errors.Join(err, tmp.Chmod(mode))
 	}
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if sync {
+		err = errors.Join(err, tmp.Sync())
+	}
+	err = errors.Join(err, tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), target)
 	}

@@ -120,12 +120,17 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 	m.asks.pending = append(m.asks.pending, a)
 	tell := m.notify.TellPerson("cairn asks in "+m.askerTitle(a), describe.AskSummary(a), m.blurred)
 	if len(m.asks.pending) > 1 {
-		if d, ok := m.asks.dialog.(*dialog.Ask); ok {
-			d.Waiting = len(m.asks.pending) - 1
-		}
+		m.asks.countWaiting()
 		return tell
 	}
 	return tea.Batch(tell, showAsk(m))
+}
+
+// countWaiting has the ask on the screen say how many wait behind it.
+func (q *askQueue) countWaiting() {
+	if d, ok := q.dialog.(*dialog.Ask); ok {
+		d.Waiting = len(q.pending) - 1
+	}
 }
 
 // askerTitle names the session of an ask. The title of another session is not known yet.
@@ -159,6 +164,7 @@ func removeAsk(m *model, id session.AskID) tea.Cmd {
 	}
 	m.asks.pending = slices.Delete(m.asks.pending, i, i+1)
 	if i > 0 {
+		m.asks.countWaiting()
 		return nil
 	}
 	return showAsk(m)
@@ -279,8 +285,8 @@ func deliverAnswer(m *model, ans follow.Answer) tea.Cmd {
 	})
 }
 
-// onOther handles asks of other sessions.
-func onOther(m *model, e session.Event) tea.Cmd {
+// applyOtherEvent handles asks of other sessions than the one on the screen.
+func applyOtherEvent(m *model, e session.Event) tea.Cmd {
 	if m.session != nil && e.SessionID == m.session.ID {
 		return nil
 	}

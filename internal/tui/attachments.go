@@ -59,40 +59,33 @@ func (l localMedia) offerTyped(m *model, word string) {
 	}
 }
 
-// findIn returns the names in the text, without files that are attached already.
-func (l localMedia) findIn(text string, attached []session.File) (names []string) {
+// findIn returns the names in the text.
+func (l localMedia) findIn(text string) (names []string) {
 	offered := map[string]bool{}
 	for name := range l {
 		offered[name] = true
 	}
 	for _, f := range mention.FindFiles(text, offered, "") {
-		base := filepath.Base(f.Name)
-		isAttached := slices.ContainsFunc(attached, func(a session.File) bool { return a.Name == base })
-		if !isAttached && !slices.Contains(names, f.Name) {
+		if !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
 	}
 	return names
 }
 
-// readPromptFiles returns the files that a text names: the content of images and PDFs of this machine, the names of
-// others.
-func readPromptFiles(m *model, text string) ([]session.File, error) {
-	local, offered := m.media.findIn(text, m.attached), map[string]bool{}
+// findPromptFiles returns the files that a text names: images and PDFs of this machine, whose content is sent, and the
+// names of others.
+func findPromptFiles(m *model, text string) (named []session.File, local []attach.Media) {
+	offered := map[string]bool{}
 	for name := range m.offeredPaths {
 		if _, isLocal := m.media[name]; !isLocal {
 			offered[name] = true
 		}
 	}
-	files := mention.FindFiles(text, offered, m.api.Directory)
-	for _, name := range local {
-		f, err := attach.ReadFile(m.media[name].Path, attach.Lines{})
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
+	for _, name := range m.media.findIn(text) {
+		local = append(local, m.media[name])
 	}
-	return files, nil
+	return mention.FindFiles(text, offered, m.api.Directory), local
 }
 
 // describeAttached says what goes with the next prompt, "" without files.
@@ -101,10 +94,9 @@ func (m *model) describeAttached() string {
 	if len(m.attached) > 0 {
 		list = append(list, mention.DescribeFiles(m.attached))
 	}
-	for _, name := range m.media.findIn(m.editor.Text(), m.attached) {
+	for _, name := range m.media.findIn(m.editor.Text()) {
 		media := m.media[name]
-		label := describe.FileLabel(session.File{Mime: media.Mime, Name: filepath.Base(media.Path)})
-		list = append(list, label+" ("+describe.FormatBytes(media.Size)+")")
+		list = append(list, describe.FileLabel(describeMedia(media))+" ("+describe.FormatBytes(media.Size)+")")
 	}
 	if len(list) == 0 {
 		return ""
@@ -112,15 +104,26 @@ func (m *model) describeAttached() string {
 	return "attached to the next prompt: " + terminal.FirstLine(strings.Join(list, ", "), 300)
 }
 
-// warnBlindModel reports whether the prompt must not be sent yet, because its model cannot see a file of it. The person
-// sees why, and Enter again sends the same prompt.
-func warnBlindModel(m *model, text string, files []session.File) bool {
+// describeMedia returns the file as it is in a prompt, without its content.
+func describeMedia(x attach.Media) session.File {
+	return session.File{Mime: x.Mime, Name: filepath.Base(x.Path)}
+}
+
+// checkModelInput reports whether the model of the prompt can see its files. If not, the prompt must not be sent yet:
+// the person sees why, and Enter again sends the same prompt.
+func checkModelInput(m *model, text string, files []session.File, media []attach.Media) bool {
+	// Nothing is known about the inputs of some models; then the prompt is sent.
 	ref := m.nextModel()
 	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool {
 		return x.ID == ref.ID && x.ProviderID == ref.ProviderID
 	})
 	if i < 0 || len(m.offers.Models[i].Capabilities.Input) == 0 || m.warnedBlind == text+ref.String() {
-		return false
+		return true
+	}
+	// Find the first file that the model cannot see.
+	files = slices.Concat(files, m.attached)
+	for _, x := range media {
+		files = append(files, describeMedia(x))
 	}
 	for _, f := range files {
 		kind := ""
@@ -136,9 +139,9 @@ func warnBlindModel(m *model, text string, files []session.File) bool {
 		m.warnedBlind = text + ref.String()
 		m.note = ref.String() + " cannot see " + describe.FileLabel(f) +
 			": enter again sends the prompt anyway; /models chooses another model"
-		return true
+		return false
 	}
-	return false
+	return true
 }
 
 // offerTypedFile notes the image that the word at the cursor names, after a typed key.

@@ -29,8 +29,13 @@ func writeTestImage(t *testing.T) string {
 
 // sentFiles presses Enter and returns the files of the prompt, and whether it was sent.
 func sentFiles(m *model) ([]session.File, bool) {
-	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
 	n := len(m.unsentPrompts)
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+		if m.unsentPrompts[n].reading { // the request itself is not made
+			m.Update(f(context.Background()))
+		}
+		return nil
+	}
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 	if len(m.unsentPrompts) == n {
 		return nil, false

@@ -29,18 +29,21 @@ func askExport(m *model) tea.Cmd {
 }
 
 // exportSession writes the session to a new file of this machine, without secrets: as Markdown if its name ends with
-// .md, else in OpenCode's JSON.
+// .md, else in OpenCode's JSON. If that fails, the command is in the composer again.
 func exportSession(m *model, path string) tea.Cmd {
 	if path == "" || !m.hasSession() {
 		return nil
 	}
+	typed := "/export " + path
+	// The path is one of this machine; on another machine's server, of the process's own directory.
 	if home := m.options.Env("HOME"); strings.HasPrefix(path, "~/") && home != "" {
 		path = filepath.Join(home, path[2:])
 	}
 	if !filepath.IsAbs(path) && !m.options.Remote {
 		path = filepath.Join(m.api.Directory, path)
 	}
-	s, left := m.session, 0
+	// Write in the background, because a long session takes a while.
+	s, left := *m.session, 0 // events change the model's
 	e := transfer.Export{API: m.api}
 	m.note = "exporting"
 	return m.wait(func(ctx context.Context) tea.Msg {
@@ -49,11 +52,10 @@ func exportSession(m *model, path string) tea.Cmd {
 			e.Known, err = m.options.Secrets(ctx)
 		}
 		if err == nil {
-			left, err = writeExport(ctx, &e, s, path)
+			left, err = writeExport(ctx, &e, &s, path)
 		}
 		return func() tea.Cmd {
-			if err != nil {
-				m.showError("export the session", err)
+			if m.returnUnsent(typed, err) {
 				return nil
 			}
 			m.note = "written to " + path

@@ -76,7 +76,8 @@ func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	})
 }
 
-// editInput changes the text of a pending prompt where it is.
+// editInput changes the text of a pending prompt where it is. A text that is refused, such as that of a prompt which has
+// begun, is in the composer.
 func editInput(m *model, in *session.Input) tea.Cmd {
 	if in.Compaction != nil {
 		return nil
@@ -84,9 +85,10 @@ func editInput(m *model, in *session.Input) tea.Cmd {
 	c, id, prompt := m.api, m.session.ID, in.Prompt
 	m.openDialog(dialog.NewLineInput("Edit the prompt", prompt.Text, func(text string) tea.Cmd {
 		prompt.Text, prompt.Parts = text, nil
-		return m.callAPI("edit the prompt", func(ctx context.Context) error {
-			return c.Inbox().Edit(ctx, id, in.ID, prompt)
-		}, func() tea.Cmd { return readInbox(m) })
+		return m.run(func(ctx context.Context) tea.Msg {
+			err := c.Inbox().Edit(ctx, id, in.ID, prompt)
+			return func() tea.Cmd { m.returnUnsent(text, err); return readInbox(m) }
+		})
 	}))
 	return nil
 }

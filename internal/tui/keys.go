@@ -14,12 +14,13 @@ import (
 
 // listCommands returns all commands, in the order of the palette.
 func listCommands() []command {
-	return slices.Concat(sessionCommands(), itemCommands(), factCommands(), programCommands())
+	return slices.Concat(sessionCommands(), itemCommands(), infoCommands(), programCommands())
 }
 
 // sessionCommands are about sessions and models, then prompts, changes and views.
 func sessionCommands() []command {
 	return []command{
+		// Sessions, models and agents.
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
@@ -29,6 +30,7 @@ func sessionCommands() []command {
 		{"next agent", "tab", "take the next agent for the next prompts", switchAgent},
 		{"mode", "shift+tab", "take the next mode: ask, edits pass, plan", switchMode},
 		{answerLater, "alt+a", "put requests off, or show them again", postponeAsks},
+		// Prompts, and what was done.
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
 		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},
 		{"redo", "alt+r", "bring back the next prompt that undo took", redoNext},
@@ -37,6 +39,7 @@ func sessionCommands() []command {
 		{"tree", "alt+t", "show the session's forks and subagents, and open one", pickRelative},
 		{enterSubagent, "f3", "open the session of the selected or newest subagent", openSubagent},
 		{leaveSubagent, "f4", "go back to the session of a subagent's call", openParent},
+		// Views, and the composer.
 		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
 		{"compact", "alt+m", "summarise the history that the model sees", previewCompaction},
 		{"context", "alt+i", "show what the next request takes of the model's window", showContext},
@@ -55,6 +58,7 @@ func sessionCommands() []command {
 // itemCommands copy and open parts of the transcript.
 func itemCommands() []command {
 	return []command{
+		// Copy.
 		{
 			"copy message",
 			"alt+c",
@@ -73,6 +77,7 @@ func itemCommands() []command {
 			"copy the selected or newest command",
 			func(m *model) tea.Cmd { return copyPart(m, transcript.ExcerptCommand, "command") },
 		},
+		// Select and open.
 		{
 			"previous item",
 			"alt+up",
@@ -100,14 +105,14 @@ func itemCommands() []command {
 	}
 }
 
-// factCommands show what commands of cairn of the same names know.
-func factCommands() []command {
+// infoCommands open the dialogs that correspond to commands of the command line: cairn stats, cairn doctor and so on.
+func infoCommands() []command {
 	return []command{
 		{"status", "", "show the session, the model and the cairn at work", showStatus},
 		{"stats", "", "show the usage and costs of all sessions", showStats},
 		{"cost", "", "show what the session has cost", showCost},
 		{"permissions", "", "list the saved permissions, and revoke one", pickApproval},
-		{"trust", "", "show what of the project waits for trust", showTrust},
+		{"trust", "", "show which project files wait for trust", showTrust},
 		{"export", "", "write the session as Markdown or JSON", askExport},
 		{"mcp", "", "show which MCP servers are configured", showMCP},
 		{"doctor", "", "check the installation", showDoctor},
@@ -126,7 +131,7 @@ func programCommands() []command {
 	}
 }
 
-// newKeyMap returns the map with the user's bindings, and what of them has no effect.
+// newKeyMap returns the map with the user's bindings, and the problems of those without effect.
 func newKeyMap(own map[string]string) (keyMap, []string) {
 	k := keyMap{commands: listCommands(), byKey: map[string]int{}}
 	defaults := make([]keymap.Binding, len(k.commands))
@@ -144,6 +149,7 @@ func newKeyMap(own map[string]string) (keyMap, []string) {
 // pressKey handles a key: of the dialog on top, of a command, or of the composer.
 func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	m.note = ""
+	// The dialog on top takes all keys.
 	if n := len(m.dialogs); n > 0 {
 		if m.isUnseen(k) {
 			return nil
@@ -159,6 +165,8 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	}
+	// Then an ask takes those that answer it, and completions and vi those that they have; what remains is a command's or
+	// the composer's.
 	if cmd, taken := routeAskKey(m, k); taken {
 		return cmd
 	}
@@ -230,7 +238,6 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
-			m.noteTyped()
 			return offerTypedFile(m)
 		}
 	}

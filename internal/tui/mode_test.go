@@ -33,7 +33,7 @@ func TestModes(t *testing.T) {
 	// It lasts as long as its session, which begins with the first prompt and is read again after an undo.
 	m = newTestModel(t, composer.DraftFile{})
 	pressKeys(m, key)
-	m.Update(promptedMsg{session: &session.Session{ID: "ses_1"}, prompt: session.Prompt{Text: "go"}})
+	m.Update(promptedMsg{session: &session.Session{ID: "ses_1"}, prompt: &outgoingPrompt{}})
 	openTestSession(m)
 	if m.policy != "edits" {
 		t.Error("the mode ends within its session")

@@ -50,8 +50,7 @@ type model struct {
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
 	media         localMedia      // what the text may name on this machine
-	warnedBlind   string          // the prompt of which the model cannot see a file, as the person knows
-	isNote        bool            // the text begins with a typed noteMark
+	warnedBlind   string          // the prompt and model about which checkModelInput has warned
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
 	nextID        session.ID      // of the session that the first prompt creates; "" before one was sent
@@ -70,8 +69,8 @@ type model struct {
 	work
 	asks          askQueue
 	inbox         []*session.Input
-	inboxPicker   *dialog.Picker   // the newest list of them
-	unsentPrompts []session.Prompt // on their way to the inbox
+	inboxPicker   *dialog.Picker    // the newest list of them
+	unsentPrompts []*outgoingPrompt // on their way to the inbox, in the order in which they were typed
 	first         firstPrompt
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
@@ -131,7 +130,10 @@ type (
 		page api.Page[session.Message]
 		err  error
 	}
-	windowMsg struct{ window api.ContextRequest }
+	windowMsg struct {
+		id     session.ID
+		window api.ContextRequest
+	}
 	branchMsg struct{ name string }
 	diffMsg   struct {
 		id   session.ID
@@ -143,14 +145,6 @@ type (
 		waits bool // the session is idle, so that they wait for the person
 	}
 )
-
-// promptedMsg says that a prompt is in the inbox, or why not.
-type promptedMsg struct {
-	session *session.Session
-	id      session.MessageID
-	prompt  session.Prompt
-	err     error
-}
 
 // askQueue holds the asks that wait for the person; the first one is on the screen. It takes keys once it is armed:
 // keys that were typed before it was seen belong to the prompt.
@@ -230,8 +224,7 @@ func (m *model) draftText() string {
 func (m *model) saveDraft() {
 	m.savedText = m.draftText()
 	err := m.options.Store.Save(composer.Drafts{
-		Draft: m.savedText, History: m.history.Prompts, Stash: m.stash,
-		Media: m.media.findIn(strings.Join(append(slices.Clone(m.stash), m.savedText), "\n"), nil),
+		Draft: m.savedText, History: m.history.Prompts, Media: m.media.findIn(m.savedText),
 	})
 	if err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()

@@ -25,7 +25,7 @@ type Options struct {
 	Models  modelfile.File      // of favourite and recent models
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
-	// ReadTrust reads what of the project's files waits for trust; nil on another machine.
+	// ReadTrust reads which of the project's files wait for trust; nil on another machine.
 	ReadTrust func(ctx context.Context) (Trust, error)
 	// Secrets are what an export must not contain.
 	Secrets func(ctx context.Context) ([]string, error)
@@ -42,7 +42,7 @@ type Options struct {
 	Quiet bool          // no bell, notification or title
 }
 
-// Trust is what of a project's files waits for trust.
+// Trust is the content of a project's files that waits for trust.
 type Trust struct {
 	Body   []string                    // the content, with the reasons
 	Accept func(context.Context) error // trusts what Body shows; nil if nothing waits, or it cannot be trusted

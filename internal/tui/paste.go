@@ -9,15 +9,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// pasteText gives pasted text to the dialog on top, or to the composer.
+// pasteText gives pasted text to the dialog on top, or to the composer if the dialog has no place for text. One that
+// asks for a confirmation is closed then, because its keys would be taken for the text that follows.
 func pasteText(m *model, text string) tea.Cmd {
 	if n := len(m.dialogs); n > 0 {
-		choice, ok := m.dialogs[n-1].(*dialog.Choice)
-		if !ok {
-			m.dialogs[n-1].PasteText(text)
+		switch d := m.dialogs[n-1].(type) {
+		case *dialog.Choice:
+			m.closeDialog(d)
+			m.editor.Insert(d.TakeBack())
+		case *dialog.Text:
+			if m.note = "the pasted text is in the composer"; d.Enter != nil {
+				m.closeDialog(d)
+			}
+		default:
+			d.PasteText(text)
 			return nil
 		}
-		m.closeDialog(choice) // it has no place for text
 	}
 	if m.takesAskKeys() && m.asks.dialog.UseOf(tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}) == dialog.ForDialog {
 		m.asks.dialog.PasteText(text) // into a line of the dialog

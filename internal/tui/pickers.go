@@ -121,14 +121,14 @@ func pickRelative(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, s := m.api, m.session
+	c, s := m.api, *m.session // events change the model's
 	var list []*session.Session
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
-		list, err = m.options.List(ctx, c, describe.FamilyQuery(s), describe.MaxFamily)
+		list, err = m.options.List(ctx, c, describe.FamilyQuery(&s), describe.MaxFamily)
 		return err
 	}, func() tea.Cmd {
 		p := &dialog.Picker{Title: "Forks and subagents"}
-		describe.NewFamily(list, s).Walk(func(n *describe.FamilyNode, branch string) {
+		describe.NewFamily(list, &s).Walk(func(n *describe.FamilyNode, branch string) {
 			p.Items = append(p.Items, dialog.Entry{
 				ID: string(n.ID), Branch: branch, Label: n.FormatTitle(), Detail: terminal.FormatAge(n.Updated),
 			})
@@ -140,9 +140,22 @@ func pickRelative(m *model) tea.Cmd {
 	})
 }
 
+// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the open
+// one in its dialog.
 func setTitle(m *model, id session.ID, title string) tea.Cmd {
 	c := m.api
-	return m.callAPI("rename the session", func(ctx context.Context) error { return c.Rename(ctx, id, title) }, nil)
+	return m.run(func(ctx context.Context) tea.Msg {
+		err := c.Rename(ctx, id, title)
+		return func() tea.Cmd {
+			if m.session != nil && m.session.ID == id {
+				m.returnUnsent("/rename "+title, err)
+			} else if err != nil {
+				m.showError("rename the session", err)
+				return renameItem(m, dialog.Entry{ID: string(id)}, title)
+			}
+			return nil
+		}
+	})
 }
 
 func archiveItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
@@ -183,25 +196,26 @@ func switchEffort(m *model) tea.Cmd {
 	ref := m.nextModel()
 	efforts := append([]string{"default"}, m.offers.ListEfforts(ref)...)
 	i := slices.Index(efforts, cmp.Or(ref.Variant, "default"))
-	return takeEffort(m, efforts[(i+1)%len(efforts)])
+	takeEffort(m, efforts[(i+1)%len(efforts)])
+	return nil
 }
 
-// takeEffort takes a reasoning effort for the next prompts.
-func takeEffort(m *model, name string) tea.Cmd {
+// takeEffort takes a reasoning effort for the next prompts. It reports false if the model does not have it.
+func takeEffort(m *model, name string) bool {
 	ref := m.nextModel()
 	efforts := m.offers.ListEfforts(ref)
 	switch {
 	case len(efforts) == 0:
-		m.note = cmp.Or(ref.String(), "the model") + " has no reasoning efforts to choose from"
-		return nil
+		m.note = cmp.Or(m.modelName(), "the model") + " has no reasoning efforts to choose from"
+		return false
 	case name != "default" && !slices.Contains(efforts, name):
 		m.note = "there is no effort " + strconv.Quote(name) + "; there are default, " + strings.Join(efforts, ", ")
-		return nil
+		return false
 	}
 	ref.Variant = name
 	m.model = &ref
 	m.note = "effort from the next prompt on: " + name
-	return nil
+	return true
 }
 
 // pickAgent shows the agents that can be chosen.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,14 +22,17 @@ const noteMark = "# "
 // maxInstructions bounds the file to which a line is added.
 const maxInstructions = 1 << 20
 
-// noteTyped keeps track of whether the text begins with a typed noteMark. A pasted heading is a prompt.
-func (m *model) noteTyped() {
-	text := m.editor.Text()
-	m.isNote = strings.HasPrefix(text, noteMark) && (m.isNote || text == noteMark)
+// noteLine returns the line for AGENTS.md that the composer has: one that begins with noteMark. A pasted heading is a
+// prompt, and so is text of several lines.
+func (m *model) noteLine() (line string, ok bool) {
+	line, ok = strings.CutPrefix(m.editor.Text(), noteMark)
+	line = strings.TrimSpace(line)
+	return line, ok && line != "" && !m.editor.BeginsWithPaste() && !strings.Contains(line, "\n")
 }
 
-// previewNote shows what adding a line to the project's AGENTS.md changes; Enter adds it.
-func previewNote(m *model, line string) tea.Cmd {
+// previewNote shows what adding a line to the project's AGENTS.md changes; Enter adds it and takes the typed text out of
+// the composer.
+func previewNote(m *model, line, typed string) tea.Cmd {
 	if m.options.Remote {
 		m.note = "AGENTS.md is on the server's machine: ask the model to add the line there"
 		return nil
@@ -49,7 +51,7 @@ func previewNote(m *model, line string) tea.Cmd {
 			}
 			m.openDialog(&dialog.Text{
 				Title: "Add this line to " + edit.path + "?", Changes: []dialog.FilePatch{{Path: edit.path, Patch: edit.patch()}},
-				Enter: func() tea.Cmd { return writeNote(m, edit) }, EnterLabel: "add it", Type: m.typeText,
+				Enter: func() tea.Cmd { return writeNote(m, edit, typed) }, EnterLabel: "add it", Type: m.typeText,
 			})
 			return nil
 		}
@@ -70,17 +72,9 @@ func readNoteEdit(dir, project, line string) (noteEdit, error) {
 	if _, err := os.Stat(e.path); errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(project) && project != "/" {
 		e.path = filepath.Join(project, "AGENTS.md")
 	}
-	info, err := os.Stat(e.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	var err error
+	if e.before, err = statefile.ReadRegular(e.path, maxInstructions); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e, err
-	case !info.Mode().IsRegular() || info.Size() > maxInstructions:
-		return e, fmt.Errorf("%s is not a regular file of at most 1 MiB", e.path)
-	default:
-		if e.before, err = os.ReadFile(e.path); err != nil {
-			return e, err
-		}
 	}
 	e.after = bytes.Clone(e.before)
 	if n := len(e.after); n > 0 && e.after[n-1] != '\n' {
@@ -90,26 +84,28 @@ func readNoteEdit(dir, project, line string) (noteEdit, error) {
 	return e, nil
 }
 
-// writeNote writes the file unless it has changed since it was shown.
-func writeNote(m *model, e noteEdit) tea.Cmd {
+// write writes the file unless it has changed since it was read.
+func (e noteEdit) write() error {
 	mode := fs.FileMode(0o644)
-	now, err := os.ReadFile(e.path)
-	info, serr := os.Stat(e.path)
-	if serr == nil {
+	if info, err := os.Stat(e.path); err == nil {
 		mode = info.Mode().Perm()
 	}
+	now, err := statefile.ReadRegular(e.path, maxInstructions)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	case !bytes.Equal(now, e.before):
-		err = errors.New("it has changed meanwhile; press enter again")
-	default:
-		err = statefile.Replace(e.path, e.after, mode)
+		return errors.New("it has changed meanwhile; press enter again")
 	}
-	if err != nil {
-		m.showError("add a line to AGENTS.md", err)
+	return statefile.Replace(e.path, e.after, mode)
+}
+
+// writeNote writes the file in the background, and takes its text out of the composer if that is still there.
+func writeNote(m *model, e noteEdit, typed string) tea.Cmd {
+	return m.callAPI("add a line to AGENTS.md", func(context.Context) error { return e.write() }, func() tea.Cmd {
+		m.history.Add(typed)
+		m.clearIfTyped(typed)
+		m.note = "added to " + e.path + "; the model reads it with its next request"
 		return nil
-	}
-	m.takeTyped(strings.TrimSpace(m.editor.Text()))
-	m.note = "added to " + e.path + "; the model reads it with its next request"
-	return nil
+	})
 }

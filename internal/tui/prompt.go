@@ -6,15 +6,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
@@ -28,69 +25,104 @@ func submitText(m *model, steer bool) tea.Cmd {
 		return sendWaiting(m)
 	}
 	m.completion = mention.List{}
+	// Commands and lines for AGENTS.md first.
 	name, arguments, _ := strings.Cut(text, " ")
 	if word, ok := strings.CutPrefix(name, "/"); ok && word != "" && !strings.Contains(word, "/") {
 		return runSlash(m, word, strings.TrimSpace(arguments))
 	}
-	if line, ok := strings.CutPrefix(text, noteMark); ok && m.isNote && !strings.Contains(line, "\n") {
-		return previewNote(m, strings.TrimSpace(line))
+	if line, ok := m.noteLine(); ok {
+		return previewNote(m, line, text)
 	}
 	if line, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(line) != "" {
 		m.takeTyped(text)
 		return runShell(m, strings.TrimSpace(line))
 	}
-	files, err := readPromptFiles(m, text)
-	if err != nil {
-		m.showError("the prompt was not sent", err)
-		return nil
-	}
-	if warnBlindModel(m, text, slices.Concat(files, m.attached)) {
+	// All other text is a prompt.
+	files, media := findPromptFiles(m, text)
+	if !checkModelInput(m, text, files, media) {
 		return nil
 	}
 	m.takeTyped(text)
 	prompt := session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}
-	return sendPrompt(m, prompt, steer)
+	return sendWithMedia(m, prompt, media, steer)
 }
 
 // takeTyped moves the typed text to the history.
 func (m *model) takeTyped(text string) {
 	m.history.Add(text)
-	m.editor.Clear()
-	m.vi.Insert()
-	m.warnedBlind, m.isNote = "", false
+	m.clearTyped()
 }
 
-// runSlash runs a command of the interface, or one of the directory.
-func runSlash(m *model, name, arguments string) tea.Cmd {
-	for _, c := range m.keys.commands {
-		if strings.ReplaceAll(c.name, " ", "-") == name || slashAliases(name) == c.name {
-			m.editor.Clear()
-			switch {
-			case c.name == "rename" && arguments != "" && m.session != nil:
-				return setTitle(m, m.session.ID, arguments)
-			case c.name == "effort" && arguments != "":
-				return takeEffort(m, arguments)
-			case c.name == "export" && arguments != "":
-				return exportSession(m, arguments)
-			case c.name == "stash" && arguments != "":
-				return putAway(m, arguments)
-			}
-			return c.do(m)
-		}
+// clearIfTyped empties the composer if it still has the text.
+func (m *model) clearIfTyped(text string) {
+	if text != "" && strings.TrimSpace(m.editor.Text()) == text {
+		m.clearTyped()
 	}
-	m.history.Add(strings.TrimSpace("/" + name + " " + arguments))
+}
+
+// clearTyped empties the composer.
+func (m *model) clearTyped() {
 	m.editor.Clear()
-	q := api.ExpandRequest{Command: name, Arguments: arguments, Agent: m.agent}
+	m.vi.Insert()
+	m.warnedBlind = ""
+}
+
+// runSlash runs a command of the interface, or one of the directory. Words that the command refuses stay in the
+// composer.
+func runSlash(m *model, name, words string) tea.Cmd {
+	for _, c := range m.keys.commands {
+		if strings.ReplaceAll(c.name, " ", "-") != name && c.name != resolveAlias(name) {
+			continue
+		}
+		if words != "" {
+			return runWithWords(m, c.name, words)
+		}
+		m.clearTyped()
+		return c.do(m)
+	}
+	m.takeTyped(strings.TrimSpace("/" + name + " " + words))
+	q := api.ExpandRequest{Command: name, Arguments: words, Agent: m.agent}
 	if m.session != nil {
 		q.SessionID = m.session.ID
 	}
 	return expandCommand(m, q)
 }
 
+// runWithWords runs a command of the interface with the words behind its name. If it refuses them, the note says why
+// and they stay in the composer.
+func runWithWords(m *model, name, words string) tea.Cmd {
+	accepted := false
+	var run func() tea.Cmd
+	switch name {
+	case "rename":
+		accepted, run = m.hasSession(), func() tea.Cmd { return setTitle(m, m.session.ID, words) }
+	case "export":
+		accepted, run = m.hasSession(), func() tea.Cmd { return exportSession(m, words) }
+	case "compact": // the words stay until it is confirmed
+		return previewCompactionWith(m, words, strings.TrimSpace(m.editor.Text()))
+	case "effort":
+		accepted = takeEffort(m, words)
+	case "stash":
+		accepted = putAway(m, words)
+	default:
+		m.note = "the command " + name + " takes no words behind it"
+	}
+	if !accepted {
+		return nil
+	}
+	m.clearTyped() // before the call, which puts the words back if it fails
+	if run == nil {
+		return nil
+	}
+	return run()
+}
+
 // expandCommand sends the prompt of a command, once what its template runs is allowed. A session to ask in is begun if
-// one is needed.
+// one is needed. The prompt goes to the session for which the command was typed, or nowhere.
 func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
-	c, fresh := m.api, describeNewSession(m)
+	// The session is decided now, because the person may open another one meanwhile.
+	c, target, visit := m.api, m.targetSession(), m.visits
+	fresh := describeNewSession(m)
 	return m.wait(func(ctx context.Context) tea.Msg {
 		x, err := c.Expand(ctx, q)
 		var begun *session.Session
@@ -101,127 +133,38 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 			}
 		}
 		return func() tea.Cmd {
-			switch {
-			case m.showUnsent(strings.TrimSpace("/"+q.Command+" "+q.Arguments), err):
-				return nil
-			case begun != nil && m.session == nil:
-				followCreated(m, begun)
+			typed := strings.TrimSpace("/" + q.Command + " " + q.Arguments)
+			var follow tea.Cmd
+			if begun != nil && m.session == nil && m.visits == visit {
+				follow = followCreated(m, begun)
 			}
-			if q.SessionID != "" && (m.session == nil || m.session.ID != q.SessionID) {
-				m.note = "/" + q.Command + " was not sent: another session is open"
-				m.returnText(strings.TrimSpace("/" + q.Command + " " + q.Arguments))
-				return nil
+			if m.returnUnsent(typed, err) {
+				return follow
 			}
-			return sendPrompt(m, x.Prompt, false)
+			if !m.isTarget(target) {
+				m.note = "/" + q.Command + " was not sent, because its session was left"
+				m.returnText(typed)
+				return follow
+			}
+			return tea.Batch(follow, sendPrompt(m, x.Prompt, false))
 		}
 	})
 }
 
 // followCreated opens a session that was just created.
-func followCreated(m *model, s *session.Session) {
+func followCreated(m *model, s *session.Session) tea.Cmd {
 	closeSession(m)
 	m.session, m.watch = s, m.follow(s.ID, -1, nil)
+	return readAsks(m)
 }
 
-func slashAliases(name string) string {
+// resolveAlias returns the command that another name means, "" without one.
+func resolveAlias(name string) string {
 	return map[string]string{
 		"new": "new session", "clear": "new session", "exit": "quit", "q": "quit", "model": "models", "agent": "agents",
 		"resume": "sessions", "session": "sessions", "diff": "changes",
 		"usage": "stats", "permission": "permissions", "approvals": "permissions", "themes": "theme",
 	}[name]
-}
-
-// sendPrompt sends a prompt with what is attached, and creates the session for the first one.
-func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
-	// Take what was chosen for this prompt only: attachments, agent, model.
-	p.Files, m.attached = slices.Concat(p.Files, m.attached), nil
-	p.Agent = cmp.Or(m.agent, p.Agent)
-	if m.model != nil {
-		p.Model = m.model
-	}
-	m.agent, m.model = "", nil
-	// Build the request. Its id is made here, so that repeating it is harmless. While the model works, or others wait
-	// that were typed before, a prompt waits, unless it steers.
-	r := api.PromptRequest{
-		ID: session.MessageID(m.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
-		Recovery: session.RecoveryPause, Asks: m.policy,
-	}
-	if (m.working || len(m.inbox) > 0) && !steer {
-		r.Delivery = session.Queue
-	}
-	// Keep the prompt until the server has it: a failure puts it back into the composer.
-	m.unsentPrompts = append(m.unsentPrompts, p)
-	m.transcript.ScrollTo(false)
-	m.transcript.EndSelection()
-	// The first prompt creates the session, whose id is made here as well.
-	create := m.session == nil
-	fresh := describeNewSession(m)
-	fresh.RequireModel = p.Model == nil && p.Agent == "" // an invalid setting leaves no empty session behind
-	id := fresh.ID
-	if !create {
-		id = m.session.ID
-	}
-	c := m.api
-	// Send in the background. The session is created once, however often the prompt is repeated.
-	return m.run(func(ctx context.Context) tea.Msg {
-		out := promptedMsg{id: r.ID, prompt: p}
-		out.err = follow.RepeatUntilAnswered(ctx, func() (err error) {
-			if create && out.session == nil {
-				out.session, err = c.Create(ctx, fresh)
-			}
-			if err == nil {
-				_, err = c.Prompt(ctx, id, r)
-			}
-			return err
-		})
-		return out
-	})
-}
-
-// describeNewSession returns the request for a session that begins here: the same one, which creates one session, until
-// a session is on the screen.
-func describeNewSession(m *model) api.CreateSession {
-	if m.nextID == "" {
-		m.nextID = session.ID(m.ids.New(session.PrefixSession))
-	}
-	return api.CreateSession{ID: m.nextID, Sandbox: m.options.Sandbox}
-}
-
-// onPrompted shows that a prompt was admitted. A prompt that was not is in the composer again.
-func onPrompted(m *model, msg promptedMsg) tea.Cmd {
-	for i, p := range m.unsentPrompts {
-		if p.Text == msg.prompt.Text {
-			m.unsentPrompts = append(m.unsentPrompts[:i:i], m.unsentPrompts[i+1:]...)
-			break
-		}
-	}
-	var cmds []tea.Cmd
-	if s := msg.session; s != nil && m.session == nil {
-		followCreated(m, s)
-		cmds = append(cmds, readAsks(m))
-	}
-	if msg.err != nil {
-		m.showError("the prompt was not sent", msg.err)
-		m.returnPrompt(msg.prompt)
-		m.agent, m.model = cmp.Or(m.agent, msg.prompt.Agent), cmp.Or(m.model, msg.prompt.Model)
-		return nil
-	}
-	if m.session != nil {
-		m.watch.expectIdle()
-		cmds = append(cmds, beginWork(m), readInbox(m))
-	}
-	return tea.Batch(cmds...)
-}
-
-// returnPrompt puts a prompt back into the composer, with its files.
-func (m *model) returnPrompt(p session.Prompt) {
-	m.attached = append(m.attached, mention.FindUnnamed(p.Text, p.Files)...)
-	for _, f := range p.Files {
-		if mention.IsNamed(p.Text, f) {
-			m.offeredPaths[mention.NameOf(f)] = true
-		}
-	}
-	m.returnText(p.Text)
 }
 
 // typeText gives text that the dialog on top does not want to the one below it, or to the composer.
@@ -233,45 +176,31 @@ func (m *model) typeText(text string) {
 	m.editor.Insert(text)
 }
 
-// returnText puts text that was not sent back into the composer, before what was typed since.
-func (m *model) returnText(text string) {
-	if typed := m.editor.Text(); typed != "" {
-		text += "\n" + typed
-	}
-	m.editor.SetText(text)
-}
-
 // runShell runs a command of the user in the session's directory, as a message of the session.
 func runShell(m *model, line string) tea.Cmd {
 	c, in := m.api, map[string]string{"agent": m.agentName(), "command": line}
 	start := func(id session.ID) tea.Cmd {
 		return m.wait(func(ctx context.Context) tea.Msg { // answered when the command has ended
 			err := c.CallV1(ctx, "POST", "/session/"+string(id)+"/shell", in, nil)
-			return func() tea.Cmd { m.showUnsent("!"+line, err); return nil }
+			return func() tea.Cmd { m.returnUnsent("!"+line, err); return nil }
 		})
 	}
 	if m.session != nil {
 		return start(m.session.ID)
 	}
-	fresh := describeNewSession(m)
+	fresh, visit := describeNewSession(m), m.visits
 	return m.run(func(ctx context.Context) tea.Msg {
 		s, err := c.Create(ctx, fresh)
 		return func() tea.Cmd {
-			if m.showUnsent("!"+line, err) {
+			switch {
+			case m.returnUnsent("!"+line, err):
 				return nil
+			case m.visits != visit: // the person has gone on: the session is not shown
+				return start(s.ID)
 			}
 			return tea.Sequence(openSession(m, s.ID), start(s.ID))
 		}
 	})
-}
-
-// showUnsent reports whether typed text was not sent: then it shows the error, and the text is in the composer again.
-func (m *model) showUnsent(text string, err error) bool {
-	if err != nil {
-		m.showError(terminal.FirstLine(text, 80), err)
-		m.returnText(text)
-	}
-	return err != nil
 }
 
 // openEditor opens the typed text in the user's editor.

@@ -184,17 +184,17 @@ func TestFoundModelIsOffered(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
 	guide := api.ContextRequest{Model: session.ModelRef{ProviderID: offers.GuideProvider, ID: offers.GuideModel}}
-	m.Update(windowMsg{guide})
+	m.Update(windowMsg{"ses_1", guide})
 	if m.note != "" {
 		t.Errorf("with nothing to offer: %q", m.note)
 	}
 	m.offers.Models = []api.Model{{ProviderID: "cairn", ID: "guide"}, {ProviderID: "ollama", ID: "qwen3:8b"}}
-	m.Update(windowMsg{guide})
+	m.Update(windowMsg{"ses_1", guide})
 	if !strings.Contains(m.note, "/models offers ollama/qwen3:8b") {
 		t.Errorf("the note is %q", m.note)
 	}
 	m.note = ""
-	if m.Update(windowMsg{guide}); m.note != "" {
+	if m.Update(windowMsg{"ses_1", guide}); m.note != "" {
 		t.Errorf("the second time: %q", m.note)
 	}
 }

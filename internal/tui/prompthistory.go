@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
@@ -47,7 +48,10 @@ const (
 // stashPrompt puts the typed text away; with an empty composer it brings the newest one back.
 func stashPrompt(m *model) tea.Cmd {
 	if text := strings.TrimSpace(m.editor.Text()); text != "" {
-		return putAway(m, text)
+		if putAway(m, text) {
+			m.editor.DiscardText()
+		}
+		return nil
 	}
 	n := len(m.stash)
 	if n == 0 {
@@ -56,24 +60,31 @@ func stashPrompt(m *model) tea.Cmd {
 	}
 	m.editor.SetText(m.stash[n-1])
 	m.stash = m.stash[:n-1]
-	m.saveDraft()
+	m.saveDraft() // first, so that a crash between both keeps the text twice
+	m.saveStash()
 	return nil
 }
 
-// putAway puts a text on the stash.
-func putAway(m *model, text string) tea.Cmd {
+// putAway puts a text on the stash. It reports false if there is no room for it, as the note says.
+func putAway(m *model, text string) bool {
 	if len(m.stash) == maxStash {
 		m.note = fmt.Sprintf("%d prompts are put away, which is the limit: bring one back first", maxStash)
-		return nil
+		return false
 	}
 	if len(text) > maxStashText {
 		m.note = "a prompt of more than 1 MiB cannot be put away"
-		return nil
+		return false
 	}
-	m.stash = append(m.stash, text)
-	m.editor.DiscardText()
-	m.saveDraft()
-	return nil
+	m.stash = append(slices.Clip(m.stash), text)
+	m.saveStash()
+	return true
+}
+
+func (m *model) saveStash() {
+	err := m.options.Store.SaveStash(composer.Stash{Texts: m.stash, Media: m.media.findIn(strings.Join(m.stash, "\n"))})
+	if err != nil {
+		m.note = "what is put away cannot be stored: " + err.Error()
+	}
 }
 
 // describeStash says what is put away, "" without anything.

@@ -34,7 +34,8 @@ func TestEarlierPrompts(t *testing.T) {
 
 // TestStash: typed text that is put away survives a restart and comes back, the newest first.
 func TestStash(t *testing.T) {
-	file := composer.NewDraftFile(filepath.Join(t.TempDir(), "tui", "draft.json"))
+	path := filepath.Join(t.TempDir(), "tui", "draft.json")
+	file := composer.NewDraftFile(path)
 	key := tea.KeyPressMsg{Code: 'w', Mod: tea.ModAlt}
 	m := newTestModel(t, file)
 	typeText(m, "one")
@@ -44,6 +45,14 @@ func TestStash(t *testing.T) {
 	if above := ansi.Strip(strings.Join(m.aboveLines(20), "\n")); !strings.Contains(above, "put away: two words and 1 more") {
 		t.Errorf("above the composer: %s", above)
 	}
+	// It is not written again with each change of the typed text.
+	typeText(m, "typed")
+	m.Update(saveMsg{})
+	if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "two words") || !strings.Contains(string(b), "typed") {
+		t.Errorf("%v: the draft's file is %s", err, b)
+	}
+	m.editor.Clear()
+	m.Update(saveMsg{})
 	m = newTestModel(t, file)
 	for _, want := range []string{"two words", "one"} {
 		if pressKeys(m, key); m.editor.Text() != want {

@@ -59,7 +59,7 @@ func undo(m *model, id session.ID, r *session.Revert, prompt *session.User) tea.
 		return err
 	}, func() tea.Cmd {
 		m.note = "undone; /redo brings it back"
-		if prompt != nil && m.takeUndone() {
+		if prompt != nil && m.clearUndone() {
 			m.returnPrompt(session.Prompt{Text: prompt.Text, Files: prompt.Files})
 			m.undone = m.editor.Text()
 		}
@@ -67,8 +67,8 @@ func undo(m *model, id session.ID, r *session.Revert, prompt *session.User) tea.
 	})
 }
 
-// takeUndone empties the composer of the prompt that the last undo has put there, and reports whether it is empty.
-func (m *model) takeUndone() bool {
+// clearUndone empties the composer of the prompt that the last undo has put there, and reports whether it is empty.
+func (m *model) clearUndone() bool {
 	if m.undone != "" && m.editor.Text() == m.undone {
 		m.editor.Clear()
 		m.attached = nil
@@ -92,7 +92,7 @@ func redoNext(m *model) tea.Cmd {
 		step, err = redo.StageNext(ctx, c, &s)
 		return err
 	}, func() tea.Cmd {
-		m.takeUndone()
+		m.clearUndone()
 		m.note = "redone"
 		if step.Revert != nil {
 			m.note += "; more was taken back"
@@ -153,21 +153,26 @@ func showChanges(m *model) tea.Cmd {
 }
 
 // previewCompaction shows what a compaction would do, and asks.
-func previewCompaction(m *model) tea.Cmd {
+func previewCompaction(m *model) tea.Cmd { return previewCompactionWith(m, "", "") }
+
+// previewCompactionWith is previewCompaction with instructions for the summary, and the text of the composer that has
+// them.
+func previewCompactionWith(m *model, instructions, typed string) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
 	var p api.CompactionPreview
 	return m.callAPI("compact", func(ctx context.Context) (err error) {
-		p, err = api.Contexts{Client: c}.PreviewCompaction(ctx, id, session.CompactionRequest{}, false)
+		p, err = api.Contexts{Client: c}.PreviewCompaction(ctx, id, session.CompactionRequest{Instructions: instructions}, false)
 		return err
 	}, func() tea.Cmd {
+		request := api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage)), Instructions: instructions}
 		compact := func() tea.Cmd {
 			return m.callAPI("compact", func(ctx context.Context) error {
-				_, err := c.Compact(ctx, id, api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage))})
+				_, err := c.Compact(ctx, id, request)
 				return err
-			}, nil)
+			}, func() tea.Cmd { m.clearIfTyped(typed); return nil })
 		}
 		m.openDialog(&dialog.Choice{
 			Title: "Summarise the history that the model sees?",
@@ -213,20 +218,35 @@ func showJobs(m *model) tea.Cmd {
 		jobs, err = c.Jobs().List(ctx, id)
 		return err
 	}, func() tea.Cmd {
-		p := &dialog.Picker{Title: "Jobs", Enter: "show its output", Hint: "ctrl+d: cancel"}
-		for _, j := range jobs {
-			p.Items = append(p.Items, dialog.Entry{ID: string(j.ID), Label: j.Command, Detail: string(j.Status)})
-		}
-		p.Pick = func(it dialog.Entry) tea.Cmd { return showJobLog(m, id, session.JobID(it.ID)) }
-		p.Actions = map[string]dialog.Action{"ctrl+d": {Do: func(it dialog.Entry) tea.Cmd {
-			return m.callAPI("cancel the job", func(ctx context.Context) error {
-				_, err := c.Jobs().Cancel(ctx, id, session.JobID(it.ID))
-				return err
-			}, nil)
-		}, Closes: true}}
-		m.openDialog(p)
+		m.openDialog(jobPicker(m, id, jobs))
 		return nil
 	})
+}
+
+func jobPicker(m *model, id session.ID, jobs []session.Job) *dialog.Picker {
+	p := &dialog.Picker{Title: "Jobs", Enter: "show its output", Hint: "ctrl+d: cancel"}
+	for _, j := range jobs {
+		p.Items = append(p.Items, dialog.Entry{ID: string(j.ID), Label: j.Command, Detail: string(j.Status)})
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd { return showJobLog(m, id, session.JobID(it.ID)) }
+	c := m.api
+	cancel := func(it dialog.Entry) tea.Cmd {
+		return m.callAPI("cancel the job", func(ctx context.Context) error {
+			_, err := c.Jobs().Cancel(ctx, id, session.JobID(it.ID))
+			return err
+		}, func() tea.Cmd { m.closeDialog(p); return nil })
+	}
+	p.Actions = map[string]dialog.Action{"ctrl+d": {Do: func(it dialog.Entry) tea.Cmd {
+		m.openDialog(&dialog.Choice{
+			Title: "Cancel the job " + it.Label + "?", Text: []string{"Its processes are ended."},
+			Options: []dialog.Reply{
+				{Key: "y", Label: "cancel it", Do: func() tea.Cmd { return cancel(it) }}, {Key: "n", Label: "let it run"},
+			},
+			At: 1, Type: m.typeText,
+		})
+		return nil
+	}}}
+	return p
 }
 
 // jobTail is the number of bytes that are shown of the newest output of a job.

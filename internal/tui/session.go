@@ -51,7 +51,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	if o.err != nil {
 		m.showError("open the session", o.err)
-		m.keepFirst()
+		m.returnFirstPrompt()
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
@@ -145,7 +145,7 @@ func readWindow(m *model) tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return windowMsg{w}
+		return windowMsg{id, w}
 	})
 }
 
@@ -233,9 +233,9 @@ func applyUpdate(m *model, u follow.Update) tea.Cmd {
 		m.lost, m.note = false, "connected again"
 		return openSession(m, m.session.ID)
 	case errors.Is(u.End, &session.Error{Code: session.CodeNotFound}):
-		closeSession(m)
-		m.resetMode()
+		cmd := beginSession(m)
 		m.note = "this session was deleted; the next prompt begins another one"
+		return cmd
 	case u.End != nil:
 		m.showError("the session cannot be followed", u.End)
 	}

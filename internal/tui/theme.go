@@ -12,8 +12,8 @@ import (
 // themeKey is the user's setting of the theme.
 const themeKey = "terminal.theme"
 
-// pickTheme shows the themes above which the session is drawn in the selected one. The chosen theme is stored in the
-// user's configuration.
+// pickTheme lists the themes below a preview: the session is drawn in the selected theme. The chosen one is stored in
+// the user's configuration.
 func pickTheme(m *model) tea.Cmd {
 	before := m.themeName
 	p := &dialog.Picker{Title: "Themes", Enter: "use and store it", Beside: true}

@@ -44,10 +44,10 @@ func pickPrompt(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
-	c, s, revert := m.api, m.session, m.session.Revert
+	c, id, revert := m.api, m.session.ID, m.session.Revert
 	var newest []session.Message
 	return m.callAPI("read the prompts", func(ctx context.Context) error {
-		for x, err := range c.NewestMessages(ctx, s.ID) {
+		for x, err := range c.NewestMessages(ctx, id) {
 			if err != nil {
 				return err
 			}
@@ -57,21 +57,19 @@ func pickPrompt(m *model) tea.Cmd {
 		}
 		return nil
 	}, func() tea.Cmd {
-		m.openDialog(timelinePicker(m, s.ID, listPrompts(newest, revert)))
+		m.openDialog(timelinePicker(m, id, listPrompts(newest, revert)))
 		return nil
 	})
 }
 
 // listPrompts returns the prompts among messages, newest first, without those that the revert, if any, takes back.
 func listPrompts(newest []session.Message, taken *session.Revert) (prompts []*session.User) {
-	hidden := taken != nil && !taken.FilesOnly
+	if taken != nil && !taken.FilesOnly {
+		n, _ := taken.CountTaken(newest)
+		newest = newest[n:]
+	}
 	for _, x := range newest {
-		if hidden && x.Meta().ID == taken.MessageID {
-			if hidden = false; taken.Exclusive {
-				continue
-			}
-		}
-		if u, ok := x.(*session.User); ok && !hidden {
+		if u, ok := x.(*session.User); ok {
 			prompts = append(prompts, u)
 		}
 	}

@@ -356,7 +356,7 @@ func TestTypedTextIsKept(t *testing.T) {
 	if next := newTestModel(t, file); next.editor.Text() != "first\nsecond" {
 		t.Errorf("a kill before the answer keeps %q", next.editor.Text())
 	}
-	m.Update(promptedMsg{prompt: session.Prompt{Text: "first"}, err: errors.New("gone")})
+	m.Update(promptedMsg{prompt: m.unsentPrompts[0], err: errors.New("gone")})
 	if got := m.editor.Text(); got != "first\nsecond" {
 		t.Errorf("the composer has %q", got)
 	}

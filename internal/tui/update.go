@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,12 +33,12 @@ func newModel(o Options, th style.Theme) *model {
 	}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
 	m.vi.On, m.confirmDelay = o.Vi, armDelay
-	kept := o.Store.Load()
-	m.history.Prompts, m.stash = kept.History, kept.Stash
+	kept, away := o.Store.Load(), o.Store.LoadStash()
+	m.history.Prompts, m.stash = kept.History, away.Texts
 	m.editor.Clear()
 	m.editor.SetText(kept.Draft)
 	m.savedText = kept.Draft
-	for _, name := range kept.Media {
+	for _, name := range slices.Concat(kept.Media, away.Media) {
 		m.media.offerTyped(m, "@"+name)
 	}
 	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
@@ -133,15 +134,17 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case olderMsg:
 		return showOlder(m, msg)
 	case promptedMsg:
-		return onPrompted(m, msg)
+		return showPrompted(m, msg)
 	case offers.PromptOffers:
 		m.offers = msg
 		offerModel(m)
 		m.first.offered = true
 		return tea.Batch(m.sendFirst(), offerLogin(m))
 	case windowMsg:
-		m.window = msg.window
-		offerModel(m)
+		if m.session != nil && msg.id == m.session.ID {
+			m.window = msg.window
+			offerModel(m)
+		}
 	case branchMsg:
 		m.branch = msg.name
 	case diffMsg:
@@ -164,7 +167,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 			m.lost = bool(msg)
 		}
 	case feed.Event:
-		return onOther(m, msg.Event)
+		return applyOtherEvent(m, msg.Event)
 	case candidatesMsg:
 		for _, it := range msg.items {
 			m.offeredPaths[strings.TrimSpace(it.ID[1:])] = true

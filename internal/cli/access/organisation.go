@@ -96,7 +96,7 @@ func (g authCommands) trustOffer(ctx context.Context, offers *wellknown.Remotes,
 	return nil
 }
 
-// describeFurther says what else is fetched, and what of the login goes there.
+// describeFurther says which other configuration is fetched, and which part of the login is sent there.
 func describeFurther(o *wellknown.Offer) string {
 	text := fmt.Sprintf(
 		"%s names further configuration at %s",

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui"
 )
 
-// ReadTrust returns what of the working directory's files waits for trust, as cairn trust shows it.
+// ReadTrust returns the content of the working directory's files that waits for trust, as cairn trust shows it.
 func ReadTrust(ctx context.Context, inv *cli.Invocation) (tui.Trust, error) {
 	var text bytes.Buffer
 	here := *inv

@@ -123,6 +123,7 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	if err != nil {
 		return err
 	}
+	// Check the key and the value, then record the change and make it.
 	if e.values[0] != nil {
 		err := config.CheckKey(e.key)
 		if err == nil && e.key == "terminal.theme" { // the themes are those of the interface
@@ -140,6 +141,7 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}
 	}
 	g.inv.ReportChange(cli.Change{File: file, Key: e.key}, fmt.Sprintf("Changed %s.", file))
+	// Say why the new value may have no effect.
 	if c, err = g.inv.LoadConfig(ctx); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/finding"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -88,23 +88,9 @@ func (g storeCommands) findingsCommand(
 
 func (g storeCommands) showFindings(found []finding.Finding) {
 	for _, f := range found {
-		style, mark := "", g.inv.Marks.Dot
-		switch f.Level {
-		case finding.OK:
-			style, mark = terminal.Green, g.inv.Marks.Good
-		case finding.Warning:
-			style, mark = terminal.Yellow, "!"
-		case finding.Error:
-			style, mark = terminal.Red, g.inv.Marks.Bad
-		case finding.Note:
-		}
-		g.inv.Out.Printf("%s %s", g.inv.Out.PaintText(style, mark), terminal.FirstLine(f.What, 100))
-		if f.Detail != "" {
-			g.inv.Out.Printf(": %s", terminal.FirstLine(f.Detail, 800))
-		}
-		g.inv.Out.Printf("\n")
-		if f.Fix != "" {
-			g.inv.Out.Printf("    %s\n", terminal.FirstLine(f.Fix, 400))
+		mark, style := describe.FindingMark(f.Level, g.inv.Marks)
+		for _, line := range describe.FormatFinding(f, g.inv.Out.PaintText(style, mark)) {
+			g.inv.Out.Printf("%s\n", line)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// Keep those of the provider; suggest a similar name if there are none.
+	// Keep the models of the provider; without any, suggest a similar name.
 	ids := providersOf(all)
 	all = slices.DeleteFunc(all, func(m client.KnownModel) bool { return id != "" && m.ProviderID != id })
 	if len(all) == 0 {

@@ -31,7 +31,7 @@ func (g program) newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(root *cobra.Command, args []string) error {
-			if version || screen != nil && screen.Takes(args, root.ArgsLenAtDash()) {
+			if version || screen != nil && screen.AcceptArguments(args, root.ArgsLenAtDash()) {
 				return nil
 			}
 			return g.unknownCommand(root, args)
@@ -109,10 +109,10 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if meant := elsewhere[args[0]]; meant != "" && !g.inv.IsOpenCode() {
+	if meant := renamedCommands[args[0]]; meant != "" && !g.inv.IsOpenCode() {
 		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], meant)
 	}
-	if err := g.missingCommand(args[0], root.Name()); err != nil {
+	if err := g.describeUnsupported(args[0], root.Name()); err != nil {
 		return err
 	}
 	if cli.IsURL(args[0]) {
@@ -179,6 +179,7 @@ func completeDirectory(_ *cobra.Command, args []string, typed string) ([]cobra.C
 // addCompletions completes arguments and the values of flags, and keeps shells from offering files where none are
 // meant.
 func (g program) addCompletions(c *cobra.Command) {
+	// Arguments: those of sessions are found by their usage line.
 	switch {
 	case c.ValidArgsFunction != nil:
 	case !c.HasParent():
@@ -192,6 +193,7 @@ func (g program) addCompletions(c *cobra.Command) {
 	default:
 		c.ValidArgsFunction = g.inv.CompleteFirst(c)
 	}
+	// Values of flags, the same for a flag of a name in all commands.
 	for name, f := range map[string]cobra.CompletionFunc{
 		"format":  cli.FixedCompletions("text", "json"),
 		"ask":     cli.FixedCompletions("deny", "allow", "fail", "wait:5m"),

@@ -63,8 +63,8 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	})
 }
 
-// converse runs the lines of standard input. On a terminal the person is asked, and told what goes on afterwards;
-// otherwise requests are denied, and the exit code is that of the last prompt that failed.
+// converse runs the lines of standard input. On a terminal the person answers requests, and a line at the end says which
+// work goes on; otherwise requests are denied, and the exit code is that of the last prompt that failed.
 func (g attachCommand) converse(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
 	t := &conversation{
 		inv: g.inv, client: c, sandbox: f.sandbox, printer: printer.NewText(g.inv, false), interrupts: make(chan struct{}, 1),

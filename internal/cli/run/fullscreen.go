@@ -72,50 +72,64 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		if err = cmp.Or(err, checkAgent(ctx, c, f.agent)); err != nil {
 			return err
 		}
-		// The settings of the interface are the user's own: a project cannot change them.
-		dirs, err := config.FindDirectories(g.inv.Env)
+		options, err := g.interfaceOptions(ctx, f, &here, c)
 		if err != nil {
 			return err
 		}
-		user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: g.inv.Env, All: true})
-		if err != nil {
-			return err
-		}
+		options.Session, options.Notes = s, notes.Lines
 		ctx, stop := g.inv.UntilSignal(ctx)
 		defer stop()
-		model, _ := cli.ParseModel(f.model) // checked
-		where := c.Directory
-		if f.server.url != "" {
-			where = f.server.publicURL()
-		} else if cfg, err := here.LoadConfig(ctx); err == nil {
-			if text := cli.WithoutEffectNote(cfg); text != "" {
-				here.Note(text)
-			}
-		}
-		var readTrust func(context.Context) (tui.Trust, error)
-		if f.server.url == "" {
-			readTrust = func(ctx context.Context) (tui.Trust, error) { return access.ReadTrust(ctx, &here) }
-		}
-		r, err := tui.Run(ctx, tui.Options{
-			Client: c, Session: s, Model: model, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
-			Agent: f.agent, Effort: f.effort, Prompt: f.prompt,
-			Store:  draftStore(dirs, &f.server, c),
-			Models: modelfile.New(filepath.Join(dirs.State, "tui", "models.json")),
-			Env:    g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
-			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
-			StoreSetting: g.inv.StoreSetting, ReadTrust: readTrust, Secrets: here.CollectSecrets,
-			Vi:    user.Terminal.Vi,
-			Mouse: user.Terminal.Mouse == nil || *user.Terminal.Mouse,
-		})
+		r, err := tui.Run(ctx, options)
 		// The screen is given back: say what goes on without it.
 		notes.Close()
 		var jobs []session.Job
 		if r.SessionID != "" {
 			jobs, _ = c.Jobs().List(ctx, r.SessionID) // a server that is gone runs none
 		}
+		dirs, _ := config.FindDirectories(g.inv.Env) // found before
 		g.describeLeaving(f, r, jobs, dirs.BackgroundLog())
 		return err
 	})
+}
+
+// interfaceOptions returns the options of the interface from the flags and the user's settings. here is the invocation
+// whose notes are shown in the interface.
+func (g attachCommand) interfaceOptions(
+	ctx context.Context, f *attachFlags, here *cli.Invocation, c *api.Client,
+) (o tui.Options, err error) {
+	// The settings of the interface are the user's own: a project cannot change them.
+	dirs, err := config.FindDirectories(g.inv.Env)
+	if err != nil {
+		return o, err
+	}
+	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: g.inv.Env, All: true})
+	if err != nil {
+		return o, err
+	}
+	model, _ := cli.ParseModel(f.model) // checked
+	o = tui.Options{
+		Client: c, Model: model, Sandbox: f.sandbox, Where: c.Directory, Remote: f.server.url != "",
+		Agent: f.agent, Effort: f.effort, Prompt: f.prompt,
+		Store:  draftStore(dirs, &f.server, c),
+		Models: modelfile.New(filepath.Join(dirs.State, "tui", "models.json")),
+		Env:    g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, List: here.ListSessions,
+		Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
+		StoreSetting: g.inv.StoreSetting, Secrets: here.CollectSecrets,
+		Vi:    user.Terminal.Vi,
+		Mouse: user.Terminal.Mouse == nil || *user.Terminal.Mouse,
+	}
+	if o.Remote {
+		o.Where = f.server.publicURL()
+		return o, nil
+	}
+	// A project's files are on this machine: name settings without effect, and let the person trust the files.
+	if cfg, err := here.LoadConfig(ctx); err == nil {
+		if text := cli.WithoutEffectNote(cfg); text != "" {
+			here.Note(text)
+		}
+	}
+	o.ReadTrust = func(ctx context.Context) (tui.Trust, error) { return access.ReadTrust(ctx, here) }
+	return o, nil
 }
 
 // describeLeaving says what goes on, and how to go on. log is that of servers in the background.

@@ -40,10 +40,10 @@ func addInterfaceFlags(cmd *cobra.Command, f *attachFlags) {
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }
 
-// Takes reports whether the arguments of the root command are for the interface, and keeps them: an existing directory,
+// AcceptArguments reports whether the arguments of the root command are for the interface, and keeps them: an existing directory,
 // a prompt of two words or more in one argument, and any words after "--". dash is the number of arguments before "--",
 // -1 without it. One unknown word is not a prompt, because a misspelt command would be paid for.
-func (i *Interface) Takes(args []string, dash int) bool {
+func (i *Interface) AcceptArguments(args []string, dash int) bool {
 	before, prompt := args, ""
 	if dash >= 0 {
 		before, prompt = args[:dash], strings.Join(args[dash:], " ")
@@ -149,7 +149,7 @@ func checkAgent(ctx context.Context, c *api.Client, name string) error {
 	}
 	var names []string
 	for _, a := range agents.Data {
-		if a.Mode == session.ModeSubagent || a.Hidden {
+		if !a.IsSelectable() {
 			continue
 		}
 		if a.ID == name {

@@ -40,7 +40,7 @@ func TestInterfaceArguments(t *testing.T) {
 	for _, tt := range tests {
 		inv := cli.NewInvocation(nil, cli.Process{Env: func(string) string { return "" }, Dir: dir})
 		i := NewInterface(inv, &cobra.Command{Use: "cairn"})
-		takes := i.Takes(tt.args, tt.dash)
+		takes := i.AcceptArguments(tt.args, tt.dash)
 		got := []any{takes, i.flags.server.directory, i.flags.prompt}
 		if diff := cmp.Diff([]any{tt.takes, tt.directory, tt.prompt}, got); diff != "" {
 			t.Errorf("%q with -- at %d (-want +got):\n%s", tt.args, tt.dash, diff)

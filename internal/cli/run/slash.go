@@ -90,6 +90,7 @@ func (t *conversation) resolveName(name string) string {
 
 // chooseSession lists the sessions of the repository, or continues the one that is named.
 func (t *conversation) chooseSession(ctx context.Context, name string) error {
+	// Continue the session that is named.
 	if name != "" {
 		var s *session.Session
 		if !t.callAPI(ctx, func(ctx context.Context) (err error) {
@@ -100,6 +101,7 @@ func (t *conversation) chooseSession(ctx context.Context, name string) error {
 		}
 		return t.openSession(ctx, s, -1)
 	}
+	// List the sessions, those of other directories with their directory.
 	t.callAPI(ctx, func(ctx context.Context) error {
 		q, err := t.client.RepositorySessions(ctx, false)
 		if err != nil {
@@ -133,7 +135,7 @@ func (t *conversation) chooseAgent(ctx context.Context, name string) error {
 		}
 		var names []string
 		for _, x := range agents.Data {
-			if x.Mode != session.ModeSubagent && !x.Hidden {
+			if x.IsSelectable() {
 				names = append(names, x.ID)
 			}
 		}

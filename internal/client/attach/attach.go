@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
 // MaxBytes bounds one attached file. Base64 and the prompt's other parts must fit into the engine's 16 MiB.
@@ -68,7 +69,7 @@ func DataFile(data []byte, mime, name string) session.File {
 }
 
 func readAtMost(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, _, err := statefile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

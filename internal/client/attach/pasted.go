@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
 // maxPath bounds the pasted text that may be a path.
@@ -69,11 +71,7 @@ type Media struct {
 
 // InspectMedia reports whether the path is that of an image or a PDF, judged by its content.
 func InspectMedia(path string) (Media, bool) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait
-		return Media{}, false
-	}
-	f, err := os.Open(path)
+	f, info, err := statefile.OpenRegular(path)
 	if err != nil {
 		return Media{}, false
 	}

@@ -225,7 +225,7 @@ func callTodos(input jsontext.Value) []string {
 	return FormatTodos(in.Todos)
 }
 
-// describeAnswers returns a line for each question with its answer, or that there is none.
+// describeAnswers returns a line for each question with its answer; an unanswered question says so.
 func describeAnswers(input, structured jsontext.Value) (lines []string) {
 	var asked struct {
 		Questions []session.Question `json:"questions"`

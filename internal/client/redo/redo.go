@@ -76,25 +76,22 @@ func narrowRevert(
 func findHiddenPrompts(
 	ctx context.Context, c *api.Client, s *session.Session,
 ) (first, next session.MessageID, err error) {
-	// Collect what the revert hides, back to the message at which it begins.
-	var hidden []session.Message // newest first
-	found := false
+	// Collect what the revert takes back, and the message at which it begins.
+	var newest []session.Message
 	for m, err := range c.NewestMessages(ctx, s.ID) {
 		if err != nil {
 			return "", "", err
 		}
+		newest = append(newest, m)
 		if m.Meta().ID == s.Revert.MessageID {
-			found = true
-			if s.Revert.Exclusive || s.Revert.PartID != "" {
-				hidden = append(hidden, m)
-			}
 			break
 		}
-		hidden = append(hidden, m)
 	}
+	n, found := s.Revert.CountTaken(newest)
 	if !found {
 		return "", "", nil // the message was removed: the whole revert is cleared
 	}
+	hidden := newest[:n]
 	// Go forward in time: the oldest hidden message may be the first prompt; the next prompt ends the search.
 	for i, m := range slices.Backward(hidden) {
 		if !isPrompt(m) {

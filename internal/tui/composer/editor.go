@@ -20,6 +20,7 @@ type Editor struct {
 	goal   int          // column that moves up and down keep; -1 is the cursor's
 	undo   []state
 	killed []rune
+	pasted bool // the text begins with a paste
 }
 
 // pastedText is text that the editor shows by its label.
@@ -29,6 +30,7 @@ type pastedText struct{ label, text string }
 type state struct {
 	runes  []rune
 	cursor int
+	pasted bool
 }
 
 // Pastes longer than these become tokens.
@@ -42,12 +44,16 @@ const (
 // Insert puts typed text at the cursor.
 func (e *Editor) Insert(text string) {
 	e.keepState()
+	if e.cursor == 0 && text != "" {
+		e.pasted = false
+	}
 	e.insert(cleanRunes(text))
 }
 
 // PasteText puts pasted text at the cursor, as a token if it is long.
 func (e *Editor) PasteText(text string) {
 	e.keepState()
+	e.pasted = e.pasted || e.cursor == 0
 	clean := cleanRunes(strings.TrimRight(text, "\r\n"))
 	if countLines(clean) <= maxPasteLines && len(clean) <= maxPasteRunes {
 		e.insert(clean)
@@ -90,7 +96,7 @@ func (e *Editor) insert(rs []rune) {
 }
 
 func (e *Editor) keepState() {
-	e.undo = append(e.undo, state{slices.Clone(e.runes), e.cursor})
+	e.undo = append(e.undo, state{slices.Clone(e.runes), e.cursor, e.pasted})
 	if len(e.undo) > maxUndo {
 		e.undo = slices.Delete(e.undo, 0, len(e.undo)-maxUndo)
 	}
@@ -99,7 +105,7 @@ func (e *Editor) keepState() {
 // UndoEdit takes the newest change back.
 func (e *Editor) UndoEdit() {
 	if n := len(e.undo); n > 0 {
-		e.runes, e.cursor = e.undo[n-1].runes, e.undo[n-1].cursor
+		e.runes, e.cursor, e.pasted = e.undo[n-1].runes, e.undo[n-1].cursor, e.undo[n-1].pasted
 		e.undo, e.goal = e.undo[:n-1], -1
 	}
 }
@@ -131,8 +137,14 @@ func (e *Editor) SetText(text string) {
 	if len(e.runes) > maxEdited {
 		e.runes = []rune{e.addToken("text of", e.runes)}
 	}
-	e.cursor, e.goal = len(e.runes), -1
+	e.cursor, e.goal, e.pasted = len(e.runes), -1, false
 }
+
+// BeginsWithPaste reports whether the first character of the text was pasted.
+func (e *Editor) BeginsWithPaste() bool { return e.pasted }
+
+// MarkPasted has the text count as pasted.
+func (e *Editor) MarkPasted() { e.pasted = true }
 
 // Clear empties the editor.
 func (e *Editor) Clear() { *e = Editor{goal: -1} }

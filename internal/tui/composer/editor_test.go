@@ -94,12 +94,12 @@ func TestDraftFile(t *testing.T) {
 		h.Add("a")
 		h.Add("b")
 	}
-	if err := f.Save(Drafts{Draft: "draft", History: h.Prompts, Stash: []string{"away"}}); err != nil {
+	if err := f.Save(Drafts{Draft: "draft", History: h.Prompts}); err != nil {
 		t.Fatal(err)
 	}
 	kept := f.Load()
-	if kept.Draft != "draft" || len(kept.History) != maxHistory || len(kept.Stash) != 1 {
-		t.Errorf("%q, %d prompts, %q", kept.Draft, len(kept.History), kept.Stash)
+	if kept.Draft != "draft" || len(kept.History) != maxHistory {
+		t.Errorf("%q, %d prompts", kept.Draft, len(kept.History))
 	}
 	h = PromptHistory{Prompts: kept.History}
 	if text, ok := h.Move(1, "typed"); !ok || text != "b" {

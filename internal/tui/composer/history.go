@@ -1,20 +1,22 @@
 package composer
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// maxHistory bounds the prompts that are kept, maxKept the bytes of one.
+// maxHistory bounds the prompts that are kept, maxKept the bytes of one, maxFile those of a file.
 const (
 	maxHistory = 200
 	maxKept    = 64 << 10
+	maxFile    = 256 << 20
 )
 
 // DraftFile keeps the typed text and the earlier prompts of one place in a file. The zero DraftFile keeps nothing.
@@ -24,51 +26,62 @@ type DraftFile struct{ file string }
 type Drafts struct {
 	Draft   string   `json:"draft,omitzero"`
 	History []string `json:"history,omitempty"` // oldest first
-	Stash   []string `json:"stash,omitempty"`   // texts that are put away, oldest first
-	Media   []string `json:"media,omitempty"`   // names of images and PDFs that the texts name
+	Media   []string `json:"media,omitempty"`   // names of images and PDFs that the draft names
+}
+
+// Stash is the content of another file beside it, which may be large and is seldom written.
+type Stash struct {
+	Texts []string `json:"texts,omitempty"` // that are put away, oldest first
+	Media []string `json:"media,omitempty"` // names of images and PDFs that they name
 }
 
 // NewDraftFile returns the store of the file.
 func NewDraftFile(file string) DraftFile { return DraftFile{file} }
 
 // Load returns what is kept. A file that is missing or damaged holds nothing.
-func (s DraftFile) Load() (k Drafts) {
-	b, err := os.ReadFile(s.file)
-	if s.file == "" || err != nil || json.Unmarshal(b, &k, jsontext.AllowInvalidUTF8(true)) != nil {
-		return Drafts{}
+func (s DraftFile) Load() (k Drafts) { return load[Drafts](s.file) }
+
+// LoadStash is Load for the texts that are put away.
+func (s DraftFile) LoadStash() Stash { return load[Stash](s.stashFile()) }
+
+func load[T any](file string) (kept T) {
+	var none T
+	b, err := statefile.ReadRegular(file, maxFile)
+	if file == "" || err != nil || json.Unmarshal(b, &kept, jsontext.AllowInvalidUTF8(true)) != nil {
+		return none
 	}
-	return k
+	return kept
 }
 
 // Save replaces what is kept. Long prompts are not part of the history.
 func (s DraftFile) Save(k Drafts) error {
-	if s.file == "" {
-		return nil
-	}
 	history := slices.DeleteFunc(slices.Clone(k.History), func(h string) bool { return len(h) > maxKept })
 	k.History = history[max(0, len(history)-maxHistory):]
-	b, err := json.Marshal(k, jsontext.AllowInvalidUTF8(true))
+	return save(s.file, k)
+}
+
+// SaveStash replaces the texts that are put away.
+func (s DraftFile) SaveStash(away Stash) error { return save(s.stashFile(), away) }
+
+func (s DraftFile) stashFile() string {
+	if s.file == "" {
+		return ""
+	}
+	return strings.TrimSuffix(s.file, ".json") + ".stash.json"
+}
+
+func save(file string, kept any) error {
+	if file == "" {
+		return nil
+	}
+	b, err := json.Marshal(kept, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.file), ".draft-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), s.file)
-	}
-	if err != nil {
-		if rm := os.Remove(f.Name()); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
-			err = errors.Join(err, rm)
-		}
-	}
-	return err
+	return statefile.ReplaceUnsynced(file, b, 0o600)
 }
 
 // PromptHistory walks through earlier prompts.

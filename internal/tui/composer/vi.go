@@ -53,6 +53,7 @@ func (v *Vi) PressKey(e *Editor, k tea.KeyPressMsg) (rows int, taken bool) {
 
 // pressNormal handles a character in the normal mode and returns the rows to move by.
 func (v *Vi) pressNormal(e *Editor, r rune) (rows int) {
+	// The motion of an operator, then motions alone.
 	if v.pending != 0 {
 		v.applyOperator(e, r)
 		return 0
@@ -64,6 +65,7 @@ func (v *Vi) pressNormal(e *Editor, r rune) (rows int) {
 		e.cursor = e.keepOnText(to)
 		return 0
 	}
+	// Rows, operators and edits; what remains may begin to insert.
 	switch r {
 	case 'j':
 		return 1
@@ -148,6 +150,7 @@ func (v *Vi) applyOperator(e *Editor, motion rune) {
 
 // viMotion returns where a motion within the text leads.
 func (e *Editor) viMotion(r rune) (to int, ok bool) {
+	// Characters, the ends of the line, then words: a run of characters of one kind.
 	switch r {
 	case 'h':
 		return max(clusterStart(e.runes, e.cursor), e.lineStart()), true

@@ -122,6 +122,7 @@ func (d *Ask) TakeBack() (typed string) {
 
 // PressKey implements Dialog.
 func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	// What is open takes all keys.
 	switch {
 	case d.words != nil:
 		return d.pressWordKey(k)
@@ -131,6 +132,7 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case d.lasting != nil:
 		return d.pressLastingKey(k)
 	}
+	// Select an option, scroll the details, or answer.
 	switch key := k.String(); key {
 	case "up", "shift+tab":
 		d.at = (d.at + len(d.options) - 1) % len(d.options)

@@ -74,10 +74,16 @@ func (c *Choice) chooseAnswer(i int) (tea.Cmd, bool) {
 // PasteText implements Dialog.
 func (c *Choice) PasteText(string) {}
 
+// TakeBack returns the typed key that selected an option, because more text followed: it was the beginning of a prompt.
+func (c *Choice) TakeBack() (typed string) {
+	typed, c.typed = c.typed, ""
+	return typed
+}
+
 // RenderLines implements Dialog.
 func (c *Choice) RenderLines(th style.Theme, width, height int) []string {
 	options := optionLines(th, c.Options, c.At, width)
-	lines := []string{th.Heading.Render(Clip(c.Title, width))}
+	lines := []string{titleLine(th, c.Title, width)}
 	var text []string
 	for _, l := range c.Text {
 		text = append(text, Wrap(l, width)...)

@@ -47,6 +47,11 @@ func isText(k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod&^tea.ModShift
 // Clip cuts a line at the width. It may have styles.
 func Clip(line string, width int) string { return ansi.Truncate(line, max(width, 1), "…") }
 
+// titleLine returns a title, which may have the words of others, as one line without control characters.
+func titleLine(th style.Theme, title string, width int) string {
+	return th.Heading.Render(Clip(terminal.FirstLine(title, 500), width))
+}
+
 // Wrap returns the lines of a text of others, without control characters, wrapped at the width.
 func Wrap(text string, width int) []string {
 	text = strings.ReplaceAll(terminal.ReplaceControls(strings.TrimRight(text, "\n")), "\t", "    ")

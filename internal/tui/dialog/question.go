@@ -47,6 +47,7 @@ func (f *Form) lastOption() int {
 
 // PressKey implements Dialog.
 func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	// The order matters: editing own words comes before the keys of options, and moving and answering before both.
 	key := k.String()
 	switch {
 	case key == "up" || key == "shift+tab":

@@ -74,7 +74,7 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 	}
 	body, room := t.lines, max(height-2, 1)
 	t.scroll = max(min(t.scroll, len(body)-room), 0)
-	lines := []string{th.Heading.Render(Clip(t.Title, width))}
+	lines := []string{titleLine(th, t.Title, width)}
 	lines = append(lines, body[t.scroll:min(t.scroll+room, len(body))]...)
 	help := "esc: close"
 	if len(body) > room {
@@ -168,7 +168,7 @@ func (in *LineInput) RenderLines(th style.Theme, width, _ int) []string {
 		text = th.Selected.Render(terminal.FirstLine(in.text.Text(), 1000))
 	}
 	return []string{
-		th.Heading.Render(Clip(in.Title, width)),
+		titleLine(th, in.Title, width),
 		Clip("> "+text, width),
 		th.Muted.Render("enter: accept  esc: cancel"),
 	}

@@ -89,7 +89,5 @@ func (o *PromptOffers) ListEfforts(of session.ModelRef) (names []string) {
 
 // MainAgents returns the agents that prompts can choose.
 func (o *PromptOffers) MainAgents() []session.Agent {
-	return slices.DeleteFunc(slices.Clone(o.Agents), func(a session.Agent) bool {
-		return a.Mode == session.ModeSubagent || a.Hidden
-	})
+	return slices.DeleteFunc(slices.Clone(o.Agents), func(a session.Agent) bool { return !a.IsSelectable() })
 }

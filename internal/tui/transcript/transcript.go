@@ -113,17 +113,25 @@ func (m *Model) SetTime(now time.Time) {
 // maxRunning bounds the sections at the end among which running calls are searched.
 const maxRunning = 500
 
-// hideTaken returns the messages without those that the revert takes back, and whether there are some.
+// hideTaken returns the messages, oldest first, without those that the revert takes back, and whether there are some. If
+// the revert begins before all of them, they are shown.
 func hideTaken(ms []session.Message, taken *session.Revert) (shown []session.Message, hidden bool) {
 	if taken == nil || taken.FilesOnly {
 		return ms, false
 	}
-	at := slices.IndexFunc(ms, func(x session.Message) bool { return x.Meta().ID == taken.MessageID })
-	if at < 0 {
+	newest := slices.Clone(ms)
+	slices.Reverse(newest)
+	n, found := taken.CountTaken(newest)
+	if !found {
 		return ms, false
 	}
+	at := len(ms) - n
 	shown = slices.Clone(ms[:at])
-	if a, ok := ms[at].(*session.Assistant); ok && taken.PartID != "" {
+	if taken.PartID == "" {
+		return shown, true
+	}
+	// A part of the message stays.
+	if a, ok := ms[at].(*session.Assistant); ok {
 		cut := *a
 		end := slices.IndexFunc(a.Content, func(c session.Content) bool { return c.ItemID() == taken.PartID })
 		cut.Content = a.Content[:max(end, 0)]

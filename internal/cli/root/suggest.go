@@ -7,16 +7,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// elsewhere are the commands of similar programs that have another name here.
-var elsewhere = map[string]string{
+// renamedCommands are the commands of similar programs that have another name here.
+var renamedCommands = map[string]string{
 	"login": "auth login", "logout": "auth logout", "providers": "auth list", "chat": "attach", "ask": "run",
 	"exec": "run", "resume": "tui --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
 	"usage": "stats",
 }
 
-// missing are the commands of similar programs that cairn does not have, with what to use instead. "%s" is the name
+// unsupportedCommands are the commands of similar programs that cairn does not have, with what to use instead. "%s" is the name
 // under which cairn was called.
-var missing = map[string]string{
+var unsupportedCommands = map[string]string{
 	"acp":     "programs use the HTTP API instead: %s serve",
 	"debug":   "see %[1]s doctor, %[1]s config explain and %[1]s events",
 	"github":  "in a job, use: %s run --ask=deny --format json \"…\"",
@@ -30,13 +30,13 @@ var missing = map[string]string{
 	"web":     "there is no web page; programs use the HTTP API: %s serve",
 }
 
-// missingCommand returns the error for a command of similar programs that cairn does not have, nil for other words.
-func (g program) missingCommand(name, root string) error {
+// describeUnsupported returns the error for a command of similar programs that cairn does not have, nil for other words.
+func (g program) describeUnsupported(name, root string) error {
 	word := map[string]string{"plugins": "plugin", "upgrade": "update"}[name]
 	if word == "" {
 		word = name
 	}
-	instead, ok := missing[word]
+	instead, ok := unsupportedCommands[word]
 	if !ok {
 		return nil
 	}

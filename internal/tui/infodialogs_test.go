@@ -148,6 +148,7 @@ func TestExportSession(t *testing.T) {
 		if exportSession(m, path); !strings.Contains(m.note, "exists") {
 			t.Errorf("%s again: %q", name, m.note)
 		}
+		m.editor.Clear() // the command came back
 	}
 }
 

@@ -32,6 +32,7 @@ func showText(m *model, title string, read func(context.Context) ([]string, erro
 
 // showStatus shows the session, what answers its next prompt, and the cairn that does the work.
 func showStatus(m *model) tea.Cmd {
+	// What this interface knows, and the session if one is open.
 	c, s := m.api, m.session
 	facts := [][2]string{
 		{"session", m.sessionTitle()},
@@ -52,6 +53,7 @@ func showStatus(m *model) tea.Cmd {
 			{"cost", describe.FormatCost(s.Cost, s.Tokens)},
 		}...)
 	}
+	// What only the server knows.
 	return showText(m, "Status", func(ctx context.Context) ([]string, error) {
 		h, err := c.Health(ctx)
 		if err != nil {
@@ -111,7 +113,7 @@ func showCost(m *model) tea.Cmd {
 
 // showDoctor shows what the cairn that does the work finds out about its installation.
 func showDoctor(m *model) tea.Cmd {
-	c := m.api
+	c, marks := m.api, terminal.NewMarks(m.options.Env)
 	return showText(m, "Installation", func(ctx context.Context) ([]string, error) {
 		raw, err := c.Doctor(ctx)
 		if err != nil {
@@ -121,22 +123,13 @@ func showDoctor(m *model) tea.Cmd {
 		if err := json.Unmarshal(raw, &found); err != nil {
 			return nil, err
 		}
-		return formatFindings(found), nil
+		var lines []string
+		for _, f := range found {
+			mark, _ := describe.FindingMark(f.Level, marks)
+			lines = append(lines, describe.FormatFinding(f, mark)...)
+		}
+		return lines, nil
 	})
-}
-
-func formatFindings(found []finding.Finding) (lines []string) {
-	marks := map[finding.Level]string{finding.OK: "✓", finding.Warning: "!", finding.Error: "✗"}
-	for _, f := range found {
-		line := cmp.Or(marks[f.Level], "·") + " " + terminal.FirstLine(f.What, 100)
-		if f.Detail != "" {
-			line += ": " + terminal.FirstLine(f.Detail, 800)
-		}
-		if lines = append(lines, line); f.Fix != "" {
-			lines = append(lines, "    "+terminal.FirstLine(f.Fix, 400))
-		}
-	}
-	return lines
 }
 
 // showMCP says that MCP servers are not started, and which ones are configured.
@@ -228,7 +221,7 @@ func confirmRevoke(m *model, e dialog.Entry) tea.Cmd {
 	return nil
 }
 
-// showTrust shows what of the project's files waits for trust; Enter trusts it as it is shown.
+// showTrust shows which of the project's files wait for trust; Enter trusts them as they are shown.
 func showTrust(m *model) tea.Cmd {
 	if m.options.ReadTrust == nil {
 		m.note = "trust is decided on the server's machine: run cairn trust there"
