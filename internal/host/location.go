@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -34,6 +35,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
@@ -53,6 +55,7 @@ type locationCache struct {
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
 
 	reach *reach.Guard // of requests; nil: without limit
+	mcp   *mcp.Pool
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 
@@ -84,6 +87,8 @@ type locationSetup struct {
 	instructions instruction.Options
 	models       *models.Set
 	tools        toolConfig
+	servers      *mcp.Set
+	serverTools  *mcp.Tools // of servers, in the registry of the scope
 }
 
 const (
@@ -98,9 +103,14 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.mu.Unlock()
 	s.users++
-	return s.setup.scope, sync.OnceFunc(func() {
+	setup := s.setup
+	s.mu.Unlock()
+	// Start the MCP servers beside the first turn, and take the tools of those that are there.
+	setup.servers.Start()
+	setup.servers.AwaitRequired(ctx)
+	setup.serverTools.Sync()
+	return setup.scope, sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.users--
@@ -171,13 +181,21 @@ func (l *locationCache) evict() {
 		switch {
 		case users > 0:
 		case time.Since(used) > locationIdleTime:
-			delete(l.slots, d)
+			l.dropSlot(d)
 		case oldest == "" || used.Before(last):
 			oldest, last = d, used
 		}
 	}
 	if len(l.slots) >= l.limit {
-		delete(l.slots, oldest)
+		l.dropSlot(oldest)
+	}
+}
+
+// dropSlot removes the slot of a directory and ends what runs for it. mu is held.
+func (l *locationCache) dropSlot(dir string) {
+	delete(l.slots, dir)
+	if l.mcp != nil {
+		go l.mcp.CloseLocation(dir)
 	}
 }
 
@@ -233,18 +251,26 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	cfg.ResolveBareModels(p.models.FindBare)
-	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans})
+	// MCP servers come before agents, whose default rules name their tools.
+	p.servers = l.mcp.Open(mcp.Location{
+		Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
+		Environment: process.Environment{Deny: p.models.SecretVariables()},
+		Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
+	})
+	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
 	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err
 	}
+	p.serverTools = mcp.NewTools(p.servers, registry)
 	sources, err := l.contextSources(cfg, pr)
 	if err != nil {
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
+	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
 	if cfg.Snapshot {
@@ -318,8 +344,9 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 			if err != nil {
 				return nil, err
 			}
-			skills := skill.Context(p.skills.Find(), p.agents.AgentLayers(in.Agent.ID))
-			return systemcontext.Combine(all, skills, turnSources(ctx, p, in))
+			layers := p.agents.AgentLayers(in.Agent.ID)
+			skills := skill.Context(p.skills.Find(), layers)
+			return systemcontext.Combine(all, skills, p.servers.Context(layers), turnSources(ctx, p, in))
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/reach"
@@ -34,6 +35,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 )
 
@@ -139,6 +141,10 @@ func (w *owner) newLocations(
 	o client.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
 ) *locationCache {
 	l := &locationCache{
+		mcp: mcp.NewPool(mcp.Options{
+			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
+			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
+		}),
 		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
 		models: models.NewPool(models.Options{
 			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
@@ -235,6 +241,9 @@ func (w *owner) release() error {
 	}
 	if w.terminals != nil {
 		w.terminals.Close()
+	}
+	if w.locations != nil {
+		w.locations.mcp.Close()
 	}
 	if w.locations != nil && w.locations.pages != nil {
 		w.locations.pages.Close()

@@ -166,3 +166,6 @@ func (s *Set) CanonicalName(name string) string {
 	}
 	return name
 }
+
+// Has reports whether a tool of the name is registered.
+func (r *Registry) Has(name string) bool { return r.currentEntry(name) != nil }

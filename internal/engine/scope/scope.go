@@ -36,6 +36,8 @@ type Scope struct {
 	DefaultAgent string
 	Models       Models
 	Tools        *tool.Registry
+	// Extensions are patterns of the actions of tools that come from outside, which open sessions allow.
+	Extensions []string
 	// Small returns the model for small tasks, such as titles, of a session that runs on the model beside. It is nil,
 	// or returns false, if there is no such model.
 	Small func(beside session.ModelRef) (session.ModelRef, bool)
@@ -168,7 +170,10 @@ func (s *Scope) AgentNames(match func(session.Agent) bool) []string {
 func (s *Scope) RulesFor(a session.Agent, in *session.Session) []permission.Layer {
 	layers := s.Layers(a)
 	if in.Open {
-		open := permission.Layer{Name: "defaults", Source: openSource, Rules: openDefaults}
+		open := permission.Layer{Name: "defaults", Source: openSource, Rules: slices.Clone(openDefaults)}
+		for _, action := range s.Extensions {
+			open.Rules = append(open.Rules, session.Rule{Action: action, Resource: "*", Effect: session.Allow})
+		}
 		layers = slices.Insert(slices.Clone(layers), min(1, len(layers)), open)
 	}
 	if len(in.Permission) > 0 {

@@ -26,6 +26,8 @@ type Options struct {
 	Allowed []string
 	// Plans is the directory of plans that belong to no project; "" for none.
 	Plans string
+	// Asking are patterns of further actions that ask by default: those of tools of MCP servers.
+	Asking []string
 }
 
 // Set is the agents of one location. It is immutable and safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 // LocationLayers returns the rules for all agents of a location, lowest first: the defaults, one layer per document of
 // the user and of a trusted project, and one ceiling per document of an untrusted project.
 func LocationLayers(cfg *config.Config, o Options) []permission.Layer {
-	layers := []permission.Layer{{Name: "defaults", Source: permission.BuiltIn, Rules: defaultRules(o.Allowed)}}
+	layers := []permission.Layer{{Name: "defaults", Source: permission.BuiltIn, Rules: defaultRules(o)}}
 	var project []permission.Layer
 	for _, list := range cfg.Permissions {
 		switch {
@@ -65,7 +65,7 @@ func denyAll() []session.Rule { return []session.Rule{newRule("*", "*", session.
 
 // defaultRules allow every action but those listed: changing, running, leaving the location and reading secrets ask.
 // Rules for secrets exist for the action read only, so a tool that shows file contents must ask for read.
-func defaultRules(allowed []string) []session.Rule {
+func defaultRules(o Options) []session.Rule {
 	rules := []session.Rule{
 		newRule("*", "*", session.Allow),
 		newRule("doom_loop", "*", session.Ask),
@@ -77,7 +77,10 @@ func defaultRules(allowed []string) []session.Rule {
 		newRule("plan_enter", "*", session.Deny),
 		newRule("plan_exit", "*", session.Deny),
 	}
-	return slices.Concat(rules, secretRules(), outsideRules(allowed))
+	for _, action := range o.Asking {
+		rules = append(rules, newRule(action, "*", session.Ask))
+	}
+	return slices.Concat(rules, secretRules(), outsideRules(o.Allowed))
 }
 
 // outsideRules ask about addresses of the local network, and about paths outside of the location except for directories

@@ -87,6 +87,11 @@ func (c *checker) isRefused(m document.Member, key string, may document.Layer) b
 	case may == document.LayerTrusted:
 		c.addWarning(c.doc.FindPosition(m.Offset), WarnUntrusted, key, c.doc.UntrustedReason())
 		c.withheld = append(c.withheld, m)
+		if key == "mcp" {
+			for _, server := range m.Value.Members {
+				c.config.UntrustedServers = append(c.config.UntrustedServers, server.Key)
+			}
+		}
 	default:
 		c.addWarning(
 			c.doc.FindPosition(m.Offset),

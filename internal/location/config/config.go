@@ -50,8 +50,10 @@ type Config struct {
 	Warnings    []Warning
 	Errors      []*document.Error // with Options.All: all errors; the configuration must not be used if there are any
 	Claim       *trust.Claim      // the content of the project's files that needs trust
-	Trusted     bool              // whether Claim is trusted
-	Unrun       []string          // programs of Claim that cairn does not run; beside them, the project allows nothing
+	// UntrustedServers are the MCP servers of project files that need trust.
+	UntrustedServers []string
+	Trusted          bool     // whether Claim is trusted
+	Unrun            []string // programs of Claim that cairn does not run; beside them, the project allows nothing
 	// ProjectSandbox is the strictest sandbox that the project's files demand, which need no trust for it; "" if none.
 	ProjectSandbox session.SandboxMode
 	Remotes        []RemoteState

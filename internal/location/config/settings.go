@@ -252,7 +252,7 @@ type Experimental struct {
 	Policies            []Policy `json:"policies" doc:"which providers may be used; the last matching policy decides"`
 	ContinueLoopOnDeny  bool     `json:"continue_loop_on_deny" unused:"true"`
 	PrimaryTools        []string `json:"primary_tools" unused:"true"`
-	MCPTimeout          Duration `json:"mcp_timeout" unused:"true"`
+	MCPTimeout          Duration `json:"mcp_timeout" doc:"timeout of MCP servers that set none"`
 	OpenTelemetry       bool     `json:"openTelemetry" unused:"true"`
 	BatchTool           bool     `json:"batch_tool" unused:"true"`
 	DisablePasteSummary bool     `json:"disable_paste_summary" unused:"true"`

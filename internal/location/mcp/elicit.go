@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxQuestions bounds the questions of one request of a server.
+const maxQuestions = 8
+
+// elicit asks the person in the session whose call the server works on. Without such a call, or a person, it declines.
+// If the server works on several calls, the newest asks: the protocol does not say for which one the server does.
+func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	running, ok := s.calls.newest()
+	decline := &sdk.ElicitResult{Action: "decline"}
+	if !ok || running.call.Question == nil {
+		return decline, nil
+	}
+	// The clock of the call stands still while a person answers.
+	stop := keepAlive(ctx, running.alive)
+	defer stop()
+	p := r.Params
+	if p.Mode == "url" || p.URL != "" {
+		return s.elicitPage(ctx, running, p)
+	}
+	fields, err := readFields(p.RequestedSchema)
+	if err != nil {
+		return decline, nil
+	}
+	var questions []session.Question
+	for i, f := range fields {
+		q := f.question()
+		if i == 0 {
+			q.Question = cutText(p.Message, 2000) + "\n" + q.Question
+		}
+		q.Header = cutText(s.name, 30)
+		questions = append(questions, q)
+	}
+	if len(questions) == 0 { // a confirmation
+		questions = []session.Question{{
+			Question: cutText(p.Message, 2000), Header: cutText(s.name, 30),
+			Options: []session.Option{{Label: "Accept"}, {Label: "Decline"}},
+		}}
+	}
+	answers, err := running.call.Question(ctx, questions)
+	if err != nil {
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	}
+	if len(fields) == 0 {
+		if len(answers) == 1 && slices.Equal(answers[0], []string{"Accept"}) {
+			return &sdk.ElicitResult{Action: "accept"}, nil
+		}
+		return decline, nil
+	}
+	content := map[string]any{}
+	for i, f := range fields {
+		if i < len(answers) && len(answers[i]) > 0 {
+			content[f.name] = f.convert(answers[i])
+		}
+	}
+	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+// elicitPage shows the address of a page that the server wants the person to visit. cairn does not open it.
+func (s *server) elicitPage(ctx context.Context, running runningCall, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+	answers, err := running.call.Question(ctx, []session.Question{{
+		Question: cutText(p.Message, 2000) + "\nOpen this page and answer when you are done: " + cutText(p.URL, 2000),
+		Header:   cutText(s.name, 30), Options: []session.Option{{Label: "Done"}, {Label: "Decline"}},
+	}})
+	switch {
+	case err != nil:
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	case len(answers) == 1 && slices.Equal(answers[0], []string{"Done"}):
+		return &sdk.ElicitResult{Action: "accept"}, nil
+	default:
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}
+}
+
+// field is a member that a server asks for.
+type field struct {
+	name   string
+	schema *jsonschema.Schema
+	isList bool
+}
+
+// readFields returns the members of a requested schema, the required ones first.
+func readFields(schema any) ([]field, error) {
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var root jsonschema.Schema
+	if err := json.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	// The required ones first, each part in the order of the names: the SDK keeps no other.
+	names := slices.Sorted(maps.Keys(root.Properties))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return rank(slices.Contains(root.Required, a)) - rank(slices.Contains(root.Required, b))
+	})
+	var out []field
+	for _, name := range names[:min(len(names), maxQuestions)] {
+		out = append(out, field{name: name, schema: root.Properties[name], isList: root.Properties[name].Type == "array"})
+	}
+	return out, nil
+}
+
+func rank(isRequired bool) int {
+	if isRequired {
+		return 0
+	}
+	return 1
+}
+
+// question returns the question for the field: its values to choose from, or a text.
+func (f field) question() session.Question {
+	title := f.schema.Title
+	if title == "" {
+		title = f.name
+	}
+	q := session.Question{Question: cutText(strings.TrimSpace(title+" "+f.schema.Description), 1000), Multiple: f.isList}
+	values := f.schema
+	if f.isList && f.schema.Items != nil {
+		values = f.schema.Items
+	}
+	for _, v := range values.Enum {
+		q.Options = append(q.Options, session.Option{Label: cutText(fmt.Sprint(v), 200)})
+	}
+	for _, one := range slices.Concat(values.OneOf, values.AnyOf) { // values with titles
+		if one.Const != nil {
+			q.Options = append(q.Options, session.Option{Label: cutText(fmt.Sprint(*one.Const), 200), Description: cutText(one.Title, 200)})
+		}
+	}
+	if f.schema.Type == "boolean" {
+		q.Options = []session.Option{{Label: "true"}, {Label: "false"}}
+	}
+	if len(q.Options) > 0 {
+		custom := false
+		q.Custom = &custom
+	}
+	return q
+}
+
+// convert returns the answer in the type of the field; an answer that is none of it stays a text, which the SDK refuses.
+func (f field) convert(answer []string) any {
+	if f.isList {
+		return answer
+	}
+	text := answer[0]
+	switch f.schema.Type {
+	case "boolean":
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b
+		}
+	case "integer", "number":
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	}
+	return text
+}
+
+// keepAlive calls alive again and again until the returned function is called.
+func keepAlive(ctx context.Context, alive func()) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		ticker := time.NewTicker(idleCall / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				alive()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return cancel
+}

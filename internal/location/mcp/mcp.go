@@ -1,0 +1,291 @@
+// Package mcp connects a location with the MCP servers of its configuration: their tools, resources and prompts, over
+// stdio, streamable HTTP and SSE.
+//
+// A Pool holds the servers of all locations. The servers of a location start beside its first turn and are shared by
+// its sessions. Their tools join and leave at the boundaries of turns (Set.Sync), so that a request never changes while
+// it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// Status is the state of a server, in OpenCode's words where it has one.
+type Status string
+
+// The states of a server.
+const (
+	Connecting              Status = "connecting"
+	Connected               Status = "connected"
+	Failed                  Status = "failed" // and is tried again; State.Error says why
+	NeedsAuth               Status = "needs_auth"
+	NeedsClientRegistration Status = "needs_client_registration" // the user must register cairn by hand
+	Disabled                Status = "disabled"                  // by the configuration, or by a person
+	Untrusted               Status = "untrusted"                 // the project's files configure it and are not trusted
+)
+
+// State is the state of a server and what it offers.
+type State struct {
+	Name      string
+	Status    Status
+	Error     string // why it failed, or what to do; "" if it is connected
+	Tools     []ToolInfo
+	Prompts   []Prompt
+	Resources []Resource
+}
+
+// Options are what the servers of a process share.
+type Options struct {
+	Version    string   // of cairn, which servers are told
+	Supervisor []string // process.Spec.Supervisor
+	Log        *slog.Logger
+	// Login returns what authorises requests to a remote server; nil if requests need no login.
+	Login func(server string, c config.MCP) auth.OAuthHandler
+	// OnChange is called when the state or the tools of a server of the directory have changed. It must not block.
+	OnChange func(directory, server string)
+	// Approvals remembers the descriptions of tools that people have allowed; nil remembers none.
+	Approvals *Approvals
+}
+
+// Pool holds the servers of the locations of a process. Safe for concurrent use.
+type Pool struct {
+	options Options
+
+	mu     sync.Mutex // guards the rest
+	sets   map[string]*Set
+	closed bool
+}
+
+// NewPool returns an empty pool.
+func NewPool(o Options) *Pool {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(string, string) {}
+	}
+	return &Pool{options: o, sets: map[string]*Set{}}
+}
+
+// Location says what servers a directory has.
+type Location struct {
+	Directory string
+	Servers   map[string]config.MCP
+	Untrusted []string // names of servers that wait for trust
+	// Environment is what servers get besides their own variables.
+	Environment process.Environment
+	Timeout     time.Duration // of servers that set none; 0 is a default
+}
+
+// Open returns the servers of a location. Those that the location had before and whose configuration is the same stay
+// connected; others are closed. Nothing starts before Set.Start.
+func (p *Pool) Open(l Location) *Set {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sets[l.Directory]
+	if s == nil {
+		s = &Set{pool: p, directory: l.Directory, servers: map[string]*server{}}
+		p.sets[l.Directory] = s
+	}
+	if !p.closed {
+		s.configure(l)
+	}
+	return s
+}
+
+// CloseLocation ends the servers of a directory that is no longer used.
+func (p *Pool) CloseLocation(directory string) {
+	p.mu.Lock()
+	s := p.sets[directory]
+	delete(p.sets, directory)
+	p.mu.Unlock()
+	if s != nil {
+		s.close()
+	}
+}
+
+// Close ends all servers and returns when their processes have ended.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	sets := slices.Collect(maps.Values(p.sets))
+	p.sets, p.closed = map[string]*Set{}, true
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range sets {
+		all.Go(s.close)
+	}
+	all.Wait()
+}
+
+// Set is the servers of a location. Safe for concurrent use.
+type Set struct {
+	pool      *Pool
+	directory string
+
+	mu        sync.Mutex // guards the rest
+	location  Location
+	servers   map[string]*server
+	added     map[string]config.MCP // by a person while the process runs (Add)
+	untrusted []string
+	started   bool
+}
+
+// configure makes the servers those of the location.
+func (s *Set) configure(l Location) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.location, s.untrusted = l, l.Untrusted
+	want := maps.Clone(l.Servers)
+	if want == nil {
+		want = map[string]config.MCP{}
+	}
+	maps.Copy(want, s.added)
+	for name, old := range s.servers {
+		if c, ok := want[name]; !ok || !reflect.DeepEqual(c, old.config) {
+			delete(s.servers, name)
+			go old.close()
+		}
+	}
+	for name, c := range want {
+		if s.servers[name] == nil {
+			s.servers[name] = newServer(s, name, c)
+			if s.started {
+				s.servers[name].start()
+			}
+		}
+	}
+}
+
+// Start begins to connect the servers that are enabled, in the background. Later calls do nothing.
+func (s *Set) Start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return
+	}
+	s.started = true
+	for _, one := range s.servers {
+		one.start()
+	}
+}
+
+// AwaitRequired waits for the first attempt to connect the servers that must be there before a turn (config.MCP.Wait).
+func (s *Set) AwaitRequired(ctx context.Context) {
+	for _, one := range s.list() {
+		if one.config.Wait {
+			one.awaitAttempt(ctx)
+		}
+	}
+}
+
+// Add adds a server, or replaces the one of that name, until the process ends, and waits for the first attempt to
+// connect it.
+func (s *Set) Add(ctx context.Context, name string, c config.MCP) {
+	s.mu.Lock()
+	if s.added == nil {
+		s.added = map[string]config.MCP{}
+	}
+	s.added[name] = c
+	l := s.location
+	s.mu.Unlock()
+	s.Start()
+	s.configure(l)
+	if one := s.find(name); one != nil {
+		one.awaitAttempt(ctx)
+	}
+}
+
+// Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. It
+// reports whether there is such a server.
+func (s *Set) Connect(ctx context.Context, name string) bool {
+	one := s.find(name)
+	if one == nil {
+		return false
+	}
+	s.Start()
+	one.reconnect()
+	one.awaitAttempt(ctx)
+	return true
+}
+
+// Disconnect ends the connection with a server until Connect. It reports whether there is such a server.
+func (s *Set) Disconnect(name string) bool {
+	one := s.find(name)
+	if one == nil {
+		return false
+	}
+	one.disconnect()
+	return true
+}
+
+// States returns the states of the servers, sorted by name.
+func (s *Set) States() (out []State) {
+	for _, one := range s.list() {
+		out = append(out, one.state())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range s.untrusted {
+		if s.servers[name] == nil {
+			why := "the project's files configure it; cairn trust shows them and lets them take effect"
+			out = append(out, State{Name: name, Status: Untrusted, Error: why})
+		}
+	}
+	slices.SortFunc(out, func(a, b State) int { return compareText(a.Name, b.Name) })
+	return out
+}
+
+// Actions returns patterns of the permission actions of all servers' tools.
+func (s *Set) Actions() (out []string) {
+	for _, one := range s.list() {
+		out = append(out, cleanName(one.name)+"_*")
+	}
+	return out
+}
+
+// list returns the servers sorted by name.
+func (s *Set) list() []*server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Collect(maps.Values(s.servers))
+	slices.SortFunc(out, func(a, b *server) int { return compareText(a.name, b.name) })
+	return out
+}
+
+func (s *Set) find(name string) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.servers[name]
+}
+
+func (s *Set) close() {
+	var all sync.WaitGroup
+	for _, one := range s.list() {
+		all.Go(one.close)
+	}
+	all.Wait()
+}
+
+// workDir returns the directory in which a local server runs.
+func (s *Set) workDir(c config.MCP) string {
+	switch {
+	case c.Cwd == "":
+		return s.directory
+	case filepath.IsAbs(c.Cwd):
+		return c.Cwd
+	default:
+		return filepath.Join(s.directory, c.Cwd)
+	}
+}
