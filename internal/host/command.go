@@ -24,7 +24,20 @@ func (l *locationCache) commandSet(p *locationSetup) *command.Set {
 			Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir(),
 		})
 	}
-	return command.New(p.config, skills)
+	return command.New(p.config, listServerPrompts(p), skills)
+}
+
+// listServerPrompts returns the prompts of MCP servers as commands.
+func listServerPrompts(p *locationSetup) (out []command.Command) {
+	for _, c := range p.servers.Commands() {
+		out = append(out, command.Command{
+			Name: c.Name, Description: c.Description, Source: command.FromMCP, Arguments: c.Arguments,
+			Fetch: func(ctx context.Context, arguments []string) (string, error) {
+				return p.servers.ExpandCommand(ctx, c, arguments)
+			},
+		})
+	}
+	return out
 }
 
 // Commands implements v2.Locations.
@@ -60,6 +73,13 @@ func (l *locationCache) Expand(
 	}
 	if err != nil {
 		return api.Expansion{}, err
+	}
+	if c.Fetch != nil { // plain text: nothing in it is run or read
+		text, err := c.Fetch(ctx, command.SplitArguments(r.Arguments))
+		if err != nil {
+			return api.Expansion{}, session.Errorf(session.CodeUnavailable, "%v", err).At("command")
+		}
+		return api.Expansion{Prompt: session.Prompt{Text: text}}, nil
 	}
 	// Agent and model: of the command, whose agent may make it a subtask.
 	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask

@@ -154,6 +154,14 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 	return s, nil
 }
 
+// forget makes the next use of a directory build its setup anew.
+func (l *locationCache) forget(dir string) {
+	s := l.findSlot(dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setup = nil
+}
+
 // findSlot returns the slot of a directory and adds it if it is missing.
 func (l *locationCache) findSlot(dir string) *locationSlot {
 	l.mu.Lock()

@@ -34,7 +34,8 @@ type toolConfig struct {
 	search search.Config
 	exec   exec.Config
 	// browser resolves the paths of clients that read files.
-	browser workpath.Resolver
+	browser    workpath.Resolver
+	formatters *formatter.Set
 }
 
 // newToolConfig returns the configuration of a location's tools. readable are directories outside of it that agents may
@@ -46,10 +47,12 @@ func (l *locationCache) newToolConfig(
 	filePaths, browserPaths := paths, paths
 	cells := cell.New(cell.Config{Dirs: l.dirs, Outputs: l.outputs, Config: cfg, Project: pr, Readable: readable})
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
+	formatters := l.newFormatters(cfg, pr, set)
 	return toolConfig{
+		formatters: formatters,
 		file: file.Config{
 			Paths: filePaths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
-			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(l.newFormatters(cfg, pr, set)),
+			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(formatters),
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{

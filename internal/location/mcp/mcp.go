@@ -190,6 +190,21 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 	}
 }
 
+// AwaitAll waits for the first attempts to connect all servers that are enabled.
+func (s *Set) AwaitAll(ctx context.Context) {
+	for _, one := range s.list() {
+		one.awaitAttempt(ctx)
+	}
+}
+
+// Config returns the configuration of a server.
+func (s *Set) Config(name string) (config.MCP, bool) {
+	if one := s.find(name); one != nil {
+		return one.config, true
+	}
+	return config.MCP{}, false
+}
+
 // Add adds a server, or replaces the one of that name, until the process ends, and waits for the first attempt to
 // connect it.
 func (s *Set) Add(ctx context.Context, name string, c config.MCP) {

@@ -65,6 +65,7 @@ func documentTypes() openapi.Types {
 			typeOf[taggedError]():     "Tagged",
 			typeOf[bareError]():       "Bare",
 			typeOf[patchError]():      "VcsError",
+			typeOf[loginError]():      "McpLoginError",
 			typeOf[configError]():     "Misconfigured",
 			typeOf[configIssue]():     "Issue",
 			typeOf[instance]():        "DisposedPlace",
@@ -95,6 +96,7 @@ func documentTypes() openapi.Types {
 			typeOf[payload]():  {Also: []reflect.Type{typeOf[busEvent](), typeOf[syncMessage]()}},
 			typeOf[errorEnvelope](): {Also: []reflect.Type{
 				typeOf[namedError](), typeOf[taggedError](), typeOf[bareError](), typeOf[patchError](), typeOf[configError](),
+				typeOf[loginError](),
 			}},
 		},
 	}

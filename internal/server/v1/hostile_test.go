@@ -91,17 +91,12 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 	}
 }
 
-// Adding an MCP server starts no program.
-func TestNoProgramIsStartedForMCP(t *testing.T) {
+// A page in the user's browser cannot add an MCP server, which would start a program.
+func TestNoProgramIsStartedForPages(t *testing.T) {
 	w := newWorld(t, "", nil)
 	body := `{"name":"evil","config":{"type":"local","command":["sh","-c","touch ran"],"enabled":true}}`
-	if a := w.ask(t, http.MethodPost, "/mcp", body); a.status != 200 || !strings.Contains(a.body, `"failed"`) {
+	if a := w.ask(t, http.MethodPost, "/mcp", body, "Origin", "https://evil.example"); a.status < 400 {
 		t.Error(a)
-	}
-	for _, path := range []string{"/mcp/evil/connect", "/mcp/evil/auth"} {
-		if a := w.ask(t, http.MethodPost, path, ""); a.status != 404 {
-			t.Error(path, a)
-		}
 	}
 	if _, err := os.Stat(w.work + "/ran"); err == nil {
 		t.Error("it ran")
