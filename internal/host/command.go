@@ -27,6 +27,17 @@ func (l *locationCache) commandSet(p *locationSetup) *command.Set {
 	return command.New(p.config, listServerPrompts(p), skills)
 }
 
+// findCommand returns a command by name. A name with a colon may be a prompt of an MCP server that does not run yet.
+func (l *locationCache) findCommand(ctx context.Context, p *locationSetup, name string) (command.Command, error) {
+	c, err := l.commandSet(p).Get(name)
+	if err == nil || !strings.Contains(name, ":") {
+		return c, err
+	}
+	p.servers.Start()
+	p.servers.AwaitAll(ctx)
+	return l.commandSet(p).Get(name)
+}
+
 // listServerPrompts returns the prompts of MCP servers as commands.
 func listServerPrompts(p *locationSetup) (out []command.Command) {
 	for _, c := range p.servers.Commands() {
@@ -66,7 +77,7 @@ func (l *locationCache) Expand(
 		return api.Expansion{}, err
 	}
 	// Find the command, or say why a project's command does not run.
-	c, err := l.commandSet(p).Get(r.Command)
+	c, err := l.findCommand(ctx, p, r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
 		err = session.Errorf(session.CodeInvalid, "the project's command %q cannot run: it %s", r.Command, why).
 			At("command")

@@ -154,9 +154,18 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 	return s, nil
 }
 
-// forget makes the next use of a directory build its setup anew.
-func (l *locationCache) forget(dir string) {
-	s := l.findSlot(dir)
+// Servers implements v2.Locations.
+func (l *locationCache) Servers(ctx context.Context, at session.Location) (*mcp.Set, error) {
+	p, err := l.load(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.servers, nil
+}
+
+// ForgetLocation implements v1.Backend and v2.Locations.
+func (l *locationCache) ForgetLocation(at session.Location) {
+	s := l.findSlot(at.Directory)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setup = nil

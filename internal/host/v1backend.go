@@ -50,9 +50,6 @@ func (b v1Backend) Location(ctx context.Context, at session.Location) (*v1.Locat
 	}, nil
 }
 
-// ForgetLocation implements v1.Backend.
-func (b v1Backend) ForgetLocation(at session.Location) { b.forget(at.Directory) }
-
 // UserConfig implements v1.Backend.
 func (b v1Backend) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
 	c, err := b.loadUserConfig(ctx)

@@ -8,6 +8,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -16,9 +17,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -220,6 +224,41 @@ func (s *Set) Add(ctx context.Context, name string, c config.MCP) {
 	if one := s.find(name); one != nil {
 		one.awaitAttempt(ctx)
 	}
+}
+
+// Remove removes a server that was added. It reports whether there was one.
+func (s *Set) Remove(name string) bool {
+	s.mu.Lock()
+	_, ok := s.added[name]
+	delete(s.added, name)
+	l := s.location
+	s.mu.Unlock()
+	if ok {
+		s.configure(l)
+	}
+	return ok
+}
+
+// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed.
+func (s *Set) Call(ctx context.Context, name, toolName string, input jsontext.Value) (out tool.Output, isError bool, err error) {
+	one := s.find(name)
+	if one == nil {
+		return out, false, fmt.Errorf("there is no MCP server %q", name)
+	}
+	ctx, _, stop := withIdleLimit(ctx, idleCall)
+	defer stop()
+	open, err := one.openSession(ctx)
+	if err != nil {
+		return out, false, err
+	}
+	if len(input) == 0 {
+		input = jsontext.Value(`{}`)
+	}
+	result, err := open.CallTool(ctx, &sdk.CallToolParams{Name: toolName, Arguments: jsonBytes(input)})
+	if err != nil {
+		return out, false, fmt.Errorf("the MCP server %s: %s", name, describeError(err))
+	}
+	return convertResult(tool.Call{}, name, result), result.IsError, nil
 }
 
 // Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. It

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,18 +87,6 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 		if kind != "application/json" && (kind != "text/x-diff" || path != "/vcs/diff/raw") {
 			t.Errorf("%s: %d as %q", path, a.status, kind)
 		}
-	}
-}
-
-// A page in the user's browser cannot add an MCP server, which would start a program.
-func TestNoProgramIsStartedForPages(t *testing.T) {
-	w := newWorld(t, "", nil)
-	body := `{"name":"evil","config":{"type":"local","command":["sh","-c","touch ran"],"enabled":true}}`
-	if a := w.ask(t, http.MethodPost, "/mcp", body, "Origin", "https://evil.example"); a.status < 400 {
-		t.Error(a)
-	}
-	if _, err := os.Stat(w.work + "/ran"); err == nil {
-		t.Error("it ran")
 	}
 }
 
