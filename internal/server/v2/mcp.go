@@ -194,6 +194,12 @@ func (h mcpHandlers) call(ctx context.Context, in struct {
 	if err != nil {
 		return out, err
 	}
+	if in.Body.Tool == "" {
+		return out, session.Errorf(session.CodeInvalid, "the request names no tool").At("tool")
+	}
+	if _, ok := servers.Config(in.Server); !ok {
+		return out, session.NotFound("mcp", in.Server)
+	}
 	result, isError, err := servers.Call(ctx, in.Server, in.Body.Tool, in.Body.Input)
 	if err != nil {
 		return out, session.Errorf(session.CodeUnavailable, "%v", err)
