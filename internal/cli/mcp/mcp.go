@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
@@ -47,11 +47,7 @@ func (g serverCommands) listCommand() *cobra.Command {
 }
 
 func formatServer(s api.MCPServer) []string {
-	state := s.Status.Status
-	if s.Status.Error != "" {
-		state += ": " + s.Status.Error
-	}
-	return []string{s.Name, terminal.FirstLine(state, 200), strconv.Itoa(len(s.Tools)), terminal.FirstLine(s.Source, 80)}
+	return []string{s.Name, describe.MCPState(s), strconv.Itoa(len(s.Tools)), terminal.FirstLine(s.Source, 80)}
 }
 
 func (g serverCommands) debugCommand() *cobra.Command {
@@ -79,22 +75,8 @@ func (g serverCommands) debugCommand() *cobra.Command {
 // showServer prints a server with its tools. One that is not connected is an error.
 func (g serverCommands) showServer(s api.MCPServer) error {
 	err := cli.PrintResult(g.inv, s, func(s api.MCPServer) {
-		g.inv.Out.Printf("%s: %s\n", s.Name, s.Source)
-		g.inv.Out.Printf("state: %s\n", strings.TrimSpace(s.Status.Status+" "+s.Status.Error))
-		for _, t := range s.Tools {
-			hint := ""
-			if t.ReadOnly {
-				hint = " (says that it only reads)"
-			} else if t.Destructive {
-				hint = " (says that it may destroy)"
-			}
-			g.inv.Out.Printf("tool %s%s: %s\n", t.Name, hint, terminal.FirstLine(t.Description, 200))
-		}
-		for _, p := range s.Prompts {
-			g.inv.Out.Printf("command %s\n", p)
-		}
-		if s.Resources > 0 {
-			g.inv.Out.Printf("resources: %d\n", s.Resources)
+		for _, l := range describe.FormatMCPServer(s) {
+			g.inv.Out.Printf("%s\n", l)
 		}
 	})
 	if err == nil && s.Status.Status != "connected" {
