@@ -116,6 +116,7 @@ type openedMsg struct {
 	visit    int // number of the request
 	session  *session.Session
 	parent   *session.Session // of a subagent; nil if it cannot be read
+	gone     bool             // its directory does not exist any more
 	head     int64            // read first: the events behind it are followed
 	messages api.Page[session.Message]
 	status   api.Status

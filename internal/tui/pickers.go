@@ -24,21 +24,21 @@ import (
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
 	m.resetMode()
-	if m.workIn(m.options.Client.Directory) {
-		return tea.Batch(readAsks(m), readOffers(m), readBranch(m))
-	}
-	return readAsks(m)
+	return tea.Batch(readAsks(m), m.workAtHome())
 }
 
 // maxSessions bounds the list of sessions.
 const maxSessions = 500
 
-// pickSession shows the sessions of the repository.
+// pickSession shows the sessions of the repository: of the session's directory or, if that is gone, of the own one.
 func pickSession(m *model) tea.Cmd {
-	c := m.api
+	c, own := m.api, m.options.Client
 	var list []*session.Session
 	var active map[session.ID]api.Active
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
+		if c.Directory != own.Directory && c.IsGone(ctx, c.Directory) {
+			c = own
+		}
 		q, err := c.RepositorySessions(ctx, false)
 		if err != nil {
 			return err

@@ -40,6 +40,9 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		if o.err = err; err == nil && isSubagent(o.session) {
 			o.parent, _ = c.Session(ctx, o.session.ParentID) // it may be deleted
 		}
+		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
+			o.gone = c.IsGone(ctx, o.session.Location.Directory)
+		}
 		return o
 	})
 }
@@ -78,7 +81,13 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
-	if dir := o.session.Location.Directory; dir != "" && m.workIn(dir) {
+	dir := o.session.Location.Directory
+	switch {
+	case o.gone:
+		cmds = append(cmds, m.workAtHome())
+		m.note = "the directory of this session is gone: " + describe.FormatDirectory(dir, m.options.Client.Directory) +
+			"; the session can be read, and works again once the directory is back"
+	case dir != "" && m.workIn(dir):
 		cmds = append(cmds, readOffers(m), readBranch(m))
 		m.note = "this session works in " + describe.FormatDirectory(dir, m.options.Client.Directory)
 	}
@@ -108,6 +117,14 @@ func (m *model) workIn(dir string) (changed bool) {
 	there.Directory = dir
 	m.api = &there
 	return true
+}
+
+// workAtHome has the calls of the interface name its own directory again.
+func (m *model) workAtHome() tea.Cmd {
+	if m.workIn(m.options.Client.Directory) {
+		return tea.Batch(readOffers(m), readBranch(m))
+	}
+	return nil
 }
 
 // workStart returns when the work on the last of the messages began, in milliseconds: when a person last gave work.

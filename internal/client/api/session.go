@@ -147,6 +147,15 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	return q, err
 }
 
+// IsGone reports whether a directory, such as that of a session, does not exist on the server's machine any more.
+func (c *Client) IsGone(ctx context.Context, dir string) bool {
+	there := *c
+	there.Directory = dir
+	_, err := there.Location(ctx)
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Field == "directory"
+}
+
 // Uncompact makes visible to the model again what the newest compaction hides.
 func (c *Client) Uncompact(ctx context.Context, id session.ID) error {
 	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "uncompact"), nil)
