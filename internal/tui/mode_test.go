@@ -55,6 +55,46 @@ func TestModes(t *testing.T) {
 		if leave(); m.policy != "" {
 			t.Errorf("%s: the mode outlives its session", name)
 		}
+		m.note = ""
+		if openTestSession(m); m.policy != "edits" || m.note != "" {
+			t.Errorf("%s: the session comes back with the mode %q, the note is %q", name, m.policy, m.note)
+		}
+	}
+}
+
+// TestModeOfRunningPrompt: while a prompt runs, the status line has the mode with which it was sent, and that of the
+// next one. A new process begins with the first mode, and says so if the last prompt had another one.
+func TestModeOfRunningPrompt(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 24})
+	openTestSession(m)
+	key := tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
+	pressKeys(m, key)
+	m.Update(updateOf(&session.Prompted{MessageID: "msg_9", Asks: "edits"}))
+	check := func(want string) {
+		t.Helper()
+		if line := ansi.Strip(m.statusLine()); !strings.Contains(line, want) {
+			t.Errorf("%q, want %q", line, want)
+		}
+	}
+	check(" · edits pass · build ·")
+	pressKeys(m, key)
+	check(" · edits pass → ask (next prompt) · build ·")
+	m.Update(updateOf(&session.Prompted{MessageID: "msg_a"}))
+	m.policy = "edits"
+	check(" · ask → edits pass (next prompt) · build ·")
+
+	m = newTestModel(t, composer.DraftFile{})
+	opened := openedMsg{session: &session.Session{ID: "ses_2"}, policy: "edits", status: api.Status{Type: "busy"}}
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 24})
+	m.Update(opened)
+	check(" · edits pass → ask (next prompt) ·")
+	if m.policy != "" || !strings.Contains(m.note, "edits pass") {
+		t.Errorf("the mode is %q, the note %q", m.policy, m.note)
+	}
+	m.note = ""
+	if m.Update(opened); m.note != "" {
+		t.Errorf("once more: %q", m.note)
 	}
 }
 
@@ -119,7 +159,7 @@ func TestGoneDirectory(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"_tag": "InvalidRequestError", "message": "it does not exist", "field": "directory"}`)
 		default:
-			_, _ = io.WriteString(w, `{"directory": "/src/project", "project": {"id": "one", "directory": "/src/project"}}`)
+			_, _ = io.WriteString(w, `{"directory": "/src/project", "repository": "/src/project", "project": {"id": "one", "directory": "/src/project"}}`)
 		}
 	})
 	m.api.Directory = "/src/project"

@@ -23,7 +23,7 @@ import (
 // beginSession leaves the session; the next prompt begins another one.
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
-	m.resetMode()
+	m.enterMode("")
 	return tea.Batch(readAsks(m), m.workAtHome())
 }
 

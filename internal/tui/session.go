@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,6 +41,9 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		if o.err = err; err == nil && isSubagent(o.session) {
 			o.parent, _ = c.Session(ctx, o.session.ParentID) // it may be deleted
 		}
+		if err == nil {
+			o.policy = findPolicy(ctx, c, id, o.head)
+		}
 		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
 			o.gone = c.IsGone(ctx, o.session.Location.Directory)
 		}
@@ -58,10 +62,12 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
-	if m.session == nil || m.session.ID != o.session.ID {
-		m.resetMode()
-	}
+	isOther, isFirst := m.session == nil || m.session.ID != o.session.ID, false
 	closeSession(m)
+	if isOther {
+		isFirst = m.enterMode(o.session.ID)
+	}
+	m.running = o.policy
 	var newest session.Message
 	if len(o.messages.Data) > 0 {
 		newest = o.messages.Data[0]
@@ -91,8 +97,12 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		cmds = append(cmds, readOffers(m), readBranch(m))
 		m.note = "this session works in " + describe.FormatDirectory(dir, m.options.Client.Directory)
 	}
-	if o.session.Open {
+	switch {
+	case o.session.Open:
 		m.note = describe.OpenNote
+	case isFirst && o.policy != "" && o.policy != m.policy:
+		m.note = strings.TrimPrefix(m.note+"; ", "; ") + "the last prompt of this session was sent with “" +
+			describePolicy(o.policy) + "”, the next one asks again"
 	}
 	if o.status.Type != api.StatusIdle {
 		m.watch.expectIdle()
@@ -142,6 +152,9 @@ func workStart(list []session.Message) int64 {
 func closeSession(m *model) {
 	m.visits++
 	m.nextID = ""
+	if m.session != nil {
+		m.policies[m.session.ID] = m.policy
+	}
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
 	m.pendingSearch = ""
@@ -265,6 +278,9 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	// Work and asks change here; the inbox, and a session after a revert, are read from the server.
 	switch d := e.Data.(type) {
 	case *session.Prompted:
+		if !d.NoReply {
+			m.running = d.Asks
+		}
 		dropInput(m, d.MessageID)
 		return beginWork(m)
 	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted: // as in follow.BeginsWork
