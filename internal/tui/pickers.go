@@ -35,6 +35,7 @@ func pickSession(m *model) tea.Cmd {
 	c, own := m.api, m.options.Client
 	var list []*session.Session
 	var active map[session.ID]api.Active
+	var gone map[string]bool
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
 		if c.Directory != own.Directory && c.IsGone(ctx, c.Directory) {
 			c = own
@@ -46,9 +47,15 @@ func pickSession(m *model) tea.Cmd {
 		if list, err = m.options.List(ctx, c, q, maxSessions); err == nil {
 			active, err = c.Active(ctx)
 		}
+		if !m.options.Remote {
+			gone = describe.FindGone(list)
+		}
 		return err
 	}, func() tea.Cmd {
 		p := sessionPicker(m, list, active)
+		for i, s := range list {
+			p.Items[i].Detail = describe.MarkGone(p.Items[i].Detail, gone[s.Location.Directory])
+		}
 		m.openDialog(p)
 		if len(list) == 0 {
 			return nil
