@@ -460,7 +460,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	info := api.LocationInfo{Directory: p.project.Directory}
+	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why
 		info.Model = &ref

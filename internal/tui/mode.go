@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"context"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -32,12 +34,15 @@ func switchMode(m *model) tea.Cmd {
 	return nil
 }
 
-// resetMode begins with the first mode again, because another session is opened.
-func (m *model) resetMode() {
-	m.policy = ""
+// enterMode takes the mode of a session that is opened, which is the first one unless it was another one when the
+// session was left. It reports whether the session is visited for the first time.
+func (m *model) enterMode(id session.ID) (isFirst bool) {
+	policy, known := m.policies[id]
+	m.policy = policy
 	if m.agent == session.AgentPlan {
 		m.agent = ""
 	}
+	return !known
 }
 
 // workAgent returns the first agent for prompts beside plan.
@@ -50,10 +55,52 @@ func (m *model) workAgent() string {
 	return session.AgentBuild
 }
 
-// describeMode names the mode in the status line, which names the agent as well.
+// describeMode names the mode in the status line, which names the agent as well. While a prompt runs that was sent with
+// another mode than the next one, it names both.
 func (m *model) describeMode() string {
-	if m.policy == editsPass {
-		return "edits pass"
+	now, next := describePolicy(m.running), describePolicy(m.policy)
+	if m.session != nil && m.session.Agent == session.AgentPlan {
+		now = session.AgentPlan
+	}
+	if m.agentName() == session.AgentPlan {
+		next = session.AgentPlan
+	}
+	switch {
+	case m.working && now != next:
+		return now + " → " + next + " (next prompt)"
+	case m.policy != "":
+		return next
 	}
 	return ""
 }
+
+// describePolicy names what a prompt allows without a question.
+func describePolicy(p session.AskPolicy) string {
+	switch p {
+	case "":
+		return "ask"
+	case editsPass:
+		return "edits pass"
+	case "allow":
+		return "everything passes"
+	default:
+		return "asks are refused"
+	}
+}
+
+// findPolicy returns the policy of the newest prompt that was taken up, if it is among the newest events.
+func findPolicy(ctx context.Context, c *api.Client, id session.ID, head int64) (found session.AskPolicy) {
+	h, err := c.History(ctx, id, max(head-newestEvents, -1), newestEvents)
+	if err != nil {
+		return ""
+	}
+	for _, e := range h.Data {
+		if p, ok := e.Data.(*session.Prompted); ok && !p.NoReply {
+			found = p.Asks
+		}
+	}
+	return found
+}
+
+// newestEvents bounds how far back the mode of a running prompt is searched.
+const newestEvents = 100
