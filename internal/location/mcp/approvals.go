@@ -38,8 +38,9 @@ func (d Definition) compare(later Definition) string {
 type Approvals struct {
 	path string
 
-	mu    sync.Mutex            // guards known
-	known map[string]Definition // nil before the first use
+	mu      sync.Mutex            // guards the rest
+	known   map[string]Definition // nil before the first use
+	changes int                   // of known
 }
 
 // maxApprovals bounds the tools that are remembered.
@@ -74,6 +75,16 @@ func (a *Approvals) read() map[string]Definition {
 	return out
 }
 
+// countChanges returns how often something was allowed that was not before; a nil a has 0.
+func (a *Approvals) countChanges() int {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.changes
+}
+
 // note records that a call of a tool as it is described now was allowed. An error of the disk is ignored: the tool is
 // then asked for anew when it changes.
 func (a *Approvals) note(directory, name string, d Definition) {
@@ -84,7 +95,7 @@ func (a *Approvals) note(directory, name string, d Definition) {
 	key := approvalKey(directory, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known[key] = d
+	a.known[key], a.changes = d, a.changes+1
 	_ = statefile.WithLock(context.Background(), a.path, func() error {
 		all := a.read()
 		all[key] = d

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // maxQuestions bounds the questions of one request of a server.
@@ -55,7 +57,7 @@ func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	}
 	answers, err := running.call.Question(ctx, questions)
 	if err != nil {
-		return &sdk.ElicitResult{Action: "cancel"}, nil
+		return refuseElicitation(err), nil
 	}
 	if len(fields) == 0 {
 		if len(answers) == 1 && slices.Equal(answers[0], []string{"Accept"}) {
@@ -80,12 +82,21 @@ func (s *server) elicitPage(ctx context.Context, running runningCall, p *sdk.Eli
 	}})
 	switch {
 	case err != nil:
-		return &sdk.ElicitResult{Action: "cancel"}, nil
+		return refuseElicitation(err), nil
 	case len(answers) == 1 && slices.Equal(answers[0], []string{"Done"}):
 		return &sdk.ElicitResult{Action: "accept"}, nil
 	default:
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
+}
+
+// refuseElicitation returns the result for a question that was not answered: a person dismissed it, or there is no
+// person.
+func refuseElicitation(err error) *sdk.ElicitResult {
+	if denial, ok := errors.AsType[*tool.Denial](err); ok && !denial.ByPolicy && denial.Rule == nil {
+		return &sdk.ElicitResult{Action: "cancel"}
+	}
+	return &sdk.ElicitResult{Action: "decline"}
 }
 
 // field is a member that a server asks for.
@@ -112,7 +123,11 @@ func readFields(schema any) ([]field, error) {
 	})
 	var out []field
 	for _, name := range names[:min(len(names), maxQuestions)] {
-		out = append(out, field{name: name, schema: root.Properties[name], isList: root.Properties[name].Type == "array"})
+		one := root.Properties[name]
+		if one == nil { // the server wrote null
+			one = &jsonschema.Schema{}
+		}
+		out = append(out, field{name: name, schema: one, isList: one.Type == "array"})
 	}
 	return out, nil
 }
@@ -139,7 +154,7 @@ func (f field) question() session.Question {
 		q.Options = append(q.Options, session.Option{Label: cutText(fmt.Sprint(v), 200)})
 	}
 	for _, one := range slices.Concat(values.OneOf, values.AnyOf) { // values with titles
-		if one.Const != nil {
+		if one != nil && one.Const != nil {
 			q.Options = append(q.Options, session.Option{Label: cutText(fmt.Sprint(*one.Const), 200), Description: cutText(one.Title, 200)})
 		}
 	}

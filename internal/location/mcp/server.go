@@ -10,8 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -24,7 +26,10 @@ type server struct {
 	name   string
 	config config.MCP
 	login  auth.OAuthHandler // nil: requests need no login
-	calls  callTable
+	// of the location when the server was configured
+	environment process.Environment
+	limit       time.Duration
+	calls       callTable
 
 	mu       sync.Mutex // guards the rest
 	status   Status
@@ -40,8 +45,12 @@ type server struct {
 	isClosed bool
 }
 
+// newServer returns a server of the set, whose mu is held.
 func newServer(s *Set, name string, c config.MCP) *server {
-	one := &server{set: s, name: name, config: c, status: Disabled, attempt: make(chan struct{}), wake: make(chan struct{}, 1)}
+	one := &server{
+		set: s, name: name, config: c, environment: s.location.Environment, limit: s.location.Timeout,
+		status: Disabled, attempt: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
 	if s.pool.options.Login != nil && c.Type == "remote" {
 		one.login = s.pool.options.Login(name, c)
 	}
@@ -123,6 +132,7 @@ func (s *server) stop() {
 	<-ended
 	s.mu.Lock()
 	s.offer, s.version = offer{}, s.version+1
+	s.finishAttempt() // calls that wait for it fail now
 	s.mu.Unlock()
 }
 
@@ -141,7 +151,7 @@ func (s *server) run(ctx context.Context, ended chan<- struct{}) {
 	var pause process.Backoff
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := s.serve(ctx)
+		wasConnected, err := s.serve(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -150,9 +160,11 @@ func (s *server) run(ctx context.Context, ended chan<- struct{}) {
 		s.setState(status, describeError(err))
 		s.set.pool.options.Log.Info("an MCP server is not connected", "server", s.name, "status", string(status),
 			"error", describeError(err))
-		s.mu.Lock()
-		s.finishAttempt()
-		s.mu.Unlock()
+		if !wasConnected || status != Failed { // else a call may wait for the next attempt already
+			s.mu.Lock()
+			s.finishAttempt()
+			s.mu.Unlock()
+		}
 		if status != Failed {
 			<-ctx.Done()
 			return
@@ -190,30 +202,31 @@ func describeError(err error) string {
 	if err == nil {
 		return "the connection ended"
 	}
-	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r < 0x20 || r == 0x7f }), " ")
+	text := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(err.Error(), "\uFFFD"), unicode.IsControl), " ")
 	if len(text) > maxProblem {
 		text = strings.ToValidUTF8(text[:maxProblem], "") + "…"
 	}
 	return text
 }
 
-// serve connects the server and keeps what it offers current until the connection ends.
-func (s *server) serve(ctx context.Context) error {
+// serve connects the server and keeps what it offers current until the connection ends. It reports whether there was
+// one.
+func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
 	// Connect within the timeout.
 	begin, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	changed := make(chan struct{}, 1) // a list of the server has changed
-	session, child, err := s.connect(begin, s.newSDKClient(changed))
+	session, child, err := s.connect(ctx, begin, s.newSDKClient(changed))
 	if child != nil {
 		defer func() { _ = child.Close() }()
 	}
 	if err != nil {
-		return s.explain(err, child)
+		return false, s.explain(err, child)
 	}
 	defer func() { _ = session.Close() }()
 	found, err := readOffer(begin, session, s.name)
 	if err != nil {
-		return s.explain(fmt.Errorf("list what it offers: %w", err), child)
+		return false, s.explain(fmt.Errorf("list what it offers: %w", err), child)
 	}
 	s.setOffer(session, found)
 	defer s.setSession(nil)
@@ -222,26 +235,28 @@ func (s *server) serve(ctx context.Context) error {
 	s.mu.Unlock()
 	cancel()
 	// Follow it: read its lists again when it says that they changed, but not all the time.
-	over := make(chan error, 1)
+	over, last := make(chan error, 1), time.Time{}
 	go func() { over <- session.Wait() }()
 	for {
 		select {
 		case err := <-over:
-			return s.explain(err, child)
+			s.setSession(nil)
+			return true, s.explain(err, child)
 		case <-ctx.Done():
-			return ctx.Err()
+			return true, ctx.Err()
 		case <-changed:
 			select { // a server that floods with changes is read once a second
-			case <-time.After(time.Second):
+			case <-time.After(time.Until(last.Add(time.Second))):
 			case <-ctx.Done():
-				return ctx.Err()
+				return true, ctx.Err()
 			}
 			again, cancel := context.WithTimeout(ctx, s.timeout())
 			found, err := readOffer(again, session, s.name)
 			cancel()
 			if err != nil {
-				return s.explain(fmt.Errorf("list what it offers: %w", err), child)
+				return true, s.explain(fmt.Errorf("list what it offers: %w", err), child)
 			}
+			last = time.Now()
 			s.setOffer(session, found)
 		}
 	}
@@ -275,27 +290,45 @@ func lastLines(text string, n int) string {
 	return strings.TrimSpace(strings.Join(lines[max(0, len(lines)-n):], " "))
 }
 
-// connect returns the session with the server and the process of a local one, also with an error.
-func (s *server) connect(ctx context.Context, client *sdk.Client) (*sdk.ClientSession, *process.Child, error) {
+// connect returns the session with the server and the process of a local one, also with an error. The connection lives
+// as long as life; ctx bounds the connecting.
+func (s *server) connect(
+	life, ctx context.Context, client *sdk.Client,
+) (*sdk.ClientSession, *process.Child, error) {
 	if s.config.Type != "remote" {
-		child, err := s.startLocal()
-		if err != nil {
-			return nil, nil, err
-		}
-		transport := &sdk.IOTransport{Reader: child.Out, Writer: child.In, MaxLineLength: maxMessage}
-		session, err := client.Connect(ctx, transport, nil)
-		return session, child, err
+		return s.connectLocal(ctx, client)
 	}
 	address, err := url.Parse(s.config.URL)
 	if err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" {
 		return nil, nil, fmt.Errorf("its address %q is not one of http or https", s.config.URL)
 	}
 	var unauthorized atomic.Bool
-	session, err := connectFirst(ctx, client, s.listRemote(newClient(s.config, address.Host, &unauthorized)), unauthorized.Load)
+	session, err := connectFirst(ctx, client, s.listRemote(life, newClient(s.config, address.Host, &unauthorized)), unauthorized.Load)
 	if err != nil && unauthorized.Load() {
 		err = s.explainLogin(err)
 	}
 	return session, nil, err
+}
+
+// handshakeVersion is the newest version of the protocol that begins with initialize. Local servers are asked for it
+// first: many end, or are silent, when a request of a later version comes before.
+const handshakeVersion = "2025-11-25"
+
+// connectLocal starts a local server and returns the session with it. A server that refuses initialize is started again
+// and spoken to in the newest version.
+func (s *server) connectLocal(ctx context.Context, client *sdk.Client) (*sdk.ClientSession, *process.Child, error) {
+	for version := handshakeVersion; ; version = "" {
+		child, err := s.startLocal()
+		if err != nil {
+			return nil, nil, err
+		}
+		transport := &sdk.IOTransport{Reader: newMessageReader(child.Out), Writer: child.In, MaxLineLength: maxMessage}
+		session, err := client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		if _, refused := errors.AsType[*jsonrpc.Error](err); !refused || version == "" {
+			return session, child, err
+		}
+		_ = child.Close()
+	}
 }
 
 // explainLogin returns what a person can do about a server that refused a request for want of a login.
@@ -318,7 +351,10 @@ func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
 		}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: s.set.pool.options.Version}, &sdk.ClientOptions{
-		Capabilities:               &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}},
+		Capabilities: &sdk.ClientCapabilities{
+			RootsV2:     &sdk.RootCapabilities{},
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+		},
 		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { note() },
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { note() },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { note() },
@@ -370,30 +406,44 @@ func (s *server) state() State {
 	return out
 }
 
-// openSession returns the session of a connected server. It wakes one that pauses after a failure and waits for the
-// attempt until ctx ends.
+var errNotConnected = errors.New("not connected")
+
+// openSession returns the session of a connected server. It lets one that pauses after a failure connect at once, and
+// waits for that attempt until ctx ends.
 func (s *server) openSession(ctx context.Context) (*sdk.ClientSession, error) {
-	poll := time.NewTicker(50 * time.Millisecond)
-	defer poll.Stop()
-	for first := true; ; first = false {
-		s.mu.Lock()
-		session, status, problem, running := s.session, s.status, s.problem, s.cancel != nil
-		s.mu.Unlock()
-		switch {
-		case session != nil:
-			return session, nil
-		case !running || status == NeedsAuth || status == NeedsClientRegistration:
-			return nil, fmt.Errorf("the MCP server %s is not connected (%s) %s", s.name, status, problem)
-		case first:
+	s.mu.Lock()
+	session, canWait := s.session, s.cancel != nil && s.status != NeedsAuth && s.status != NeedsClientRegistration
+	if session == nil && canWait {
+		select {
+		case <-s.attempt: // it is over: ask for another one
+			s.attempt = make(chan struct{})
 			select {
 			case s.wake <- struct{}{}:
 			default:
 			}
+		default:
 		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("the MCP server %s is not connected (%s) %s", s.name, status, problem)
-		}
+	}
+	s.mu.Unlock()
+	if session != nil {
+		return session, nil
+	}
+	if canWait {
+		s.awaitAttempt(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == nil {
+		return nil, fmt.Errorf("the MCP server %s is %w (%s) %s", s.name, errNotConnected, s.status, s.problem)
+	}
+	return s.session, nil
+}
+
+// dropSession forgets a session that has ended, before the goroutine finds out.
+func (s *server) dropSession(ended *sdk.ClientSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == ended {
+		s.session = nil
 	}
 }

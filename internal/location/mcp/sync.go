@@ -18,11 +18,13 @@ type Tools struct {
 	registered map[string]registeredTool
 	resources  *tool.Registration // of the tools for resources; nil unless a server has resources
 	versions   map[*server]int    // of the offers that are registered
+	approvals  int                // Approvals.countChanges when they were registered
 }
 
 type registeredTool struct {
 	server       *server
-	text         Definition // as registered
+	fingerprint  string // of the tool of the server
+	shown        tool.Definition
 	registration *tool.Registration
 }
 
@@ -36,8 +38,8 @@ func NewTools(s *Set, r *tool.Registry) *Tools {
 func (t *Tools) Sync() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	servers := t.set.list()
-	if t.isCurrent(servers) {
+	servers, approvals := t.set.list(), t.set.pool.options.Approvals.countChanges()
+	if t.approvals == approvals && t.isCurrent(servers) {
 		return
 	}
 	// Collect what there should be. Of two tools with one name, that of the first server counts.
@@ -60,7 +62,7 @@ func (t *Tools) Sync() {
 	}
 	t.replace(want)
 	t.offerResources(hasResources)
-	t.versions = versions
+	t.versions, t.approvals = versions, approvals
 }
 
 // isCurrent reports whether the registry has what the servers offer.
@@ -83,7 +85,7 @@ func (t *Tools) isCurrent(servers []*server) bool {
 func (t *Tools) replace(want map[string]serverTool) {
 	for name, old := range t.registered {
 		now, ok := want[name]
-		if ok && now.server == old.server && now.remoteTool.definition().Fingerprint == old.text.Fingerprint {
+		if ok && now.server == old.server && now.fingerprint == old.fingerprint && now.isShownAs(old.shown) {
 			delete(want, name)
 			continue
 		}
@@ -100,7 +102,7 @@ func (t *Tools) replace(want map[string]serverTool) {
 			t.log.Warn("a tool of an MCP server is left out", "tool", name, "error", describeError(err))
 			continue
 		}
-		t.registered[name] = registeredTool{one.server, one.remoteTool.definition(), registration}
+		t.registered[name] = registeredTool{one.server, one.fingerprint, one.Definition(), registration}
 	}
 }
 

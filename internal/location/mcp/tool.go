@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -106,6 +107,12 @@ func (t serverTool) Definition() tool.Definition {
 	return d
 }
 
+// isShownAs reports whether models read that of the tool.
+func (t serverTool) isShownAs(d tool.Definition) bool {
+	now := t.Definition()
+	return now.Description == d.Description && bytes.Equal(now.Schema, d.Schema)
+}
+
 // approved returns the tool as a person has allowed it last.
 func (t serverTool) approved() (Definition, bool) {
 	a := t.server.set.pool.options.Approvals
@@ -131,16 +138,14 @@ func (t serverTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	}
 	ctx, alive, stop := withIdleLimit(ctx, idleCall)
 	defer stop()
-	session, err := t.server.openSession(ctx)
-	if err != nil {
-		return tool.Output{}, tool.Failf("%v", err)
-	}
 	params := &sdk.CallToolParams{Name: t.remote, Arguments: jsonBytes(call.Input)}
 	defer t.server.calls.add(call, params, alive)()
-	result, err := session.CallTool(ctx, params)
+	result, err := t.server.callTool(ctx, params)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return tool.Output{}, context.Cause(ctx)
+	case errors.Is(err, errNotConnected):
+		return tool.Output{}, tool.Failf("%s", describeError(err))
 	case err != nil:
 		return tool.Output{}, tool.Failf("The MCP server %s failed: %s", t.server.name, describeError(err))
 	}
@@ -149,6 +154,22 @@ func (t serverTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		return tool.Output{}, tool.Failf("%s", cmp.Or(joinText(out.Content), "The tool failed and did not say why."))
 	}
 	return out, nil
+}
+
+// callTool calls a tool of the server, also if the connection has just ended: then the call was not sent, and it is
+// made once on the next connection.
+func (s *server) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
+	for again := true; ; again = false {
+		session, err := s.openSession(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := session.CallTool(ctx, params)
+		if !again || !errors.Is(err, sdk.ErrConnectionClosed) {
+			return result, err
+		}
+		s.dropSession(session)
+	}
 }
 
 // jsonBytes is JSON that the SDK sends as it is.

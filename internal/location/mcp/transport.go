@@ -46,28 +46,41 @@ func (s *server) startLocal() (*process.Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be run: %w", c.Command[0], errors.Unwrap(err))
 	}
-	env := s.set.location.Environment
-	env.Pass = append(slices.Clip(env.Pass), passedVariables...)
-	for _, name := range slices.Sorted(maps.Keys(c.Environment)) {
-		env.Set = append(env.Set, name+"="+c.Environment[name])
-	}
 	return process.StartChild(process.Spec{
-		Argv: append([]string{path}, c.Command[1:]...), Dir: s.set.workDir(c), Env: env.List(),
+		Argv: append([]string{path}, c.Command[1:]...), Dir: s.set.workDir(c), Env: s.listEnvironment(),
 		Supervisor: s.set.pool.options.Supervisor, Processes: process.MaxProcesses,
 	})
 }
 
+// listEnvironment returns the variables of a local server. What its configuration sets reaches it, also a key that is
+// denied to programs else; only cairn's own variables do not.
+func (s *server) listEnvironment() []string {
+	env := s.environment
+	env.Pass = append(slices.Clip(env.Pass), passedVariables...)
+	list := env.List()
+	for _, name := range slices.Sorted(maps.Keys(s.config.Environment)) {
+		if strings.HasPrefix(name, "CAIRN_") {
+			continue
+		}
+		list = slices.DeleteFunc(list, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		list = append(list, name+"="+s.config.Environment[name])
+	}
+	return list
+}
+
 // listRemote returns the ways to reach a remote server, best first: streamable HTTP, the same without the stream on
-// which the server speaks by itself, which some gateways hold back, and the older SSE.
-func (s *server) listRemote(client *http.Client) []sdk.Transport {
-	url := s.config.URL
-	login := s.login
+// which the server speaks by itself, which some gateways hold back, and the older SSE. life is that of the connection.
+func (s *server) listRemote(life context.Context, client *http.Client) []sdk.Transport {
+	url, login, old := s.config.URL, s.login, *client
+	if login != nil {
+		old.Transport = &loginTripper{client.Transport, login}
+	}
 	return []sdk.Transport{
 		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage},
 		&sdk.StreamableClientTransport{
 			Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage, DisableStandaloneSSE: true,
 		},
-		&sdk.SSEClientTransport{Endpoint: url, HTTPClient: client, MaxEventSize: maxMessage},
+		&sseTransport{life, sdk.SSEClientTransport{Endpoint: url, HTTPClient: &old, MaxEventSize: maxMessage}},
 	}
 }
 
@@ -130,7 +143,7 @@ const connectTimeout = 30 * time.Second
 
 // timeout bounds the connecting of the server and each list of what it offers. False, for no limit, is the default.
 func (s *server) timeout() time.Duration {
-	return cmp.Or(max(0, time.Duration(s.config.Timeout)), s.set.location.Timeout, connectTimeout)
+	return cmp.Or(max(0, time.Duration(s.config.Timeout)), s.limit, connectTimeout)
 }
 
 // connectFirst connects over the first transport that works. They share the time of ctx.

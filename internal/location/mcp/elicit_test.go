@@ -1,0 +1,155 @@
+package mcp_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// elicitWorld is a location whose server asks what a test says, and returns what it was answered.
+func elicitWorld(t *testing.T, p *sdk.ElicitParams) *world {
+	t.Helper()
+	s := newGoodServer()
+	addTool(s, "ask", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
+		answer, err := r.Session.Elicit(ctx, p)
+		if err != nil {
+			return "error: " + err.Error(), nil
+		}
+		return answer.Action + " " + mustJSON(answer.Content), nil
+	})
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
+	w.connect("one")
+	return w
+}
+
+// answer answers questions, which it stores, with answers.
+func answer(asked *[]session.Question, answers [][]string, err error) func(*tool.Call) {
+	return func(c *tool.Call) {
+		c.Question = func(_ context.Context, qs []session.Question) ([][]string, error) {
+			*asked = qs
+			return answers, err
+		}
+	}
+}
+
+func TestElicitationOfAForm(t *testing.T) {
+	t.Parallel()
+	w := elicitWorld(t, &sdk.ElicitParams{Message: "Book \x1b[2Ja table", RequestedSchema: jsontext.Value(`{
+		"type":"object","required":["name"],"properties":{
+			"name":{"type":"string","title":"Your name","description":"as on the card"},
+			"guests":{"type":"integer"},
+			"price":{"type":"number"},
+			"smoking":{"type":"boolean"},
+			"size":{"type":"string","enum":["small","large"]},
+			"city":{"type":"string","oneOf":[{"const":"b","title":"Berlin"},{"const":"p","title":"Paris"}]},
+			"extras":{"type":"array","items":{"type":"string","enum":["wine","bread"]}}
+		}}`)})
+	var asked []session.Question
+	answers := [][]string{{"Ada"}, {"b"}, {"wine", "bread"}, {"3"}, {"9.5"}, {"large"}, {"true"}}
+	got := w.text("one_ask", `{}`, answer(&asked, answers, nil))
+	want := `accept {"city":"b","extras":["wine","bread"],"guests":3,"name":"Ada","price":9.5,"size":"large","smoking":true}`
+	if got != want {
+		t.Errorf("the server got %s", got)
+	}
+	no := false
+	options := func(labels ...string) (out []session.Option) {
+		for _, l := range labels {
+			label, title, _ := strings.Cut(l, "=")
+			out = append(out, session.Option{Label: label, Description: title})
+		}
+		return out
+	}
+	wantQuestions := []session.Question{
+		{Header: "one", Question: "Book [2Ja table\nYour name as on the card"},
+		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
+		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
+		{Header: "one", Question: "guests"},
+		{Header: "one", Question: "price"},
+		{Header: "one", Question: "size", Options: options("small", "large"), Custom: &no},
+		{Header: "one", Question: "smoking", Options: options("true", "false"), Custom: &no},
+	}
+	if diff := cmp.Diff(wantQuestions, asked); diff != "" {
+		t.Errorf("the questions (-want +got):\n%s", diff)
+	}
+}
+
+func TestElicitationOutcomes(t *testing.T) {
+	t.Parallel()
+	form := &sdk.ElicitParams{Message: "Name?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+	page := &sdk.ElicitParams{Mode: "url", Message: "Sign in", URL: "https://example.com/in", ElicitationID: "1"}
+	confirm := &sdk.ElicitParams{Message: "Really?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{}}`)}
+	wrong := &sdk.ElicitParams{Message: "Really?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{"a":null}}`)}
+	for name, test := range map[string]struct {
+		params  *sdk.ElicitParams
+		answers [][]string
+		err     error
+		want    string
+	}{
+		"dismissed":       {form, nil, &tool.Denial{Action: "question"}, "cancel {}"},
+		"no person":       {form, nil, &tool.Denial{Action: "question", ByPolicy: true}, "decline {}"},
+		"not a number":    {form, [][]string{{"many"}}, nil, "does not match requested schema"},
+		"left empty":      {form, [][]string{nil}, nil, "accept {}"},
+		"page":            {page, [][]string{{"Done"}}, nil, "accept {}"},
+		"page declined":   {page, [][]string{{"Decline"}}, nil, "decline {}"},
+		"page dismissed":  {page, nil, &tool.Denial{Action: "question"}, "cancel {}"},
+		"accepted":        {confirm, [][]string{{"Accept"}}, nil, "accept {}"},
+		"declined":        {confirm, [][]string{{"Decline"}}, nil, "decline {}"},
+		"another text":    {confirm, [][]string{{"perhaps"}}, nil, "decline {}"},
+		"property is nil": {wrong, [][]string{{"x"}}, nil, "schema at /properties/a is nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := elicitWorld(t, test.params)
+			var asked []session.Question
+			got := w.text("one_ask", `{}`, answer(&asked, test.answers, test.err))
+			if !strings.Contains(got, test.want) {
+				t.Errorf("the server got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Without a call, a server gets no answer from a person.
+func TestElicitationWithoutACall(t *testing.T) {
+	t.Parallel()
+	s := newGoodServer()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
+	w.connect("one")
+	for open := range s.Sessions() {
+		r, err := open.Elicit(t.Context(), &sdk.ElicitParams{Message: "Hello?", RequestedSchema: map[string]any{"type": "object"}})
+		if err != nil || r.Action != "decline" {
+			t.Errorf("the server got %+v, %v", r, err)
+		}
+	}
+}
+
+// A server that asks for very much asks for a part of it.
+func TestElicitationIsBounded(t *testing.T) {
+	t.Parallel()
+	members := map[string]any{}
+	for i := range 50 {
+		members[fmt.Sprintf("f%02d", i)] = map[string]any{"type": "string", "description": strings.Repeat("x", 1<<16)}
+	}
+	w := elicitWorld(t, &sdk.ElicitParams{
+		Message: strings.Repeat("m", 1<<16), RequestedSchema: map[string]any{"type": "object", "properties": members},
+	})
+	var asked []session.Question
+	w.text("one_ask", `{}`, answer(&asked, nil, nil))
+	size := 0
+	for _, q := range asked {
+		size += len(q.Question)
+	}
+	if len(asked) != 8 || size > 20_000 {
+		t.Errorf("%d questions of %d bytes", len(asked), size)
+	}
+}

@@ -1,0 +1,182 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serverWord is the argument of the test program that makes it a server over stdio; the mode follows.
+const serverWord = "__mcp-server"
+
+// rawServer answers messages of the protocol by hand, so that it can do what no SDK does. A handler returns the result
+// of a method; "" gives no answer.
+type rawServer map[string]func(params jsontext.Value) string
+
+type rawMessage struct {
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+}
+
+const echoTool = `{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}}`
+
+// newRawServer returns a server with one tool that works.
+func newRawServer() rawServer {
+	return rawServer{
+		"initialize": func(jsontext.Value) string {
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
+				`"serverInfo":{"name":"raw","version":"1"}}`
+		},
+		"tools/list": func(jsontext.Value) string { return `{"tools":[` + echoTool + `]}` },
+		"tools/call": func(jsontext.Value) string { return `{"content":[{"type":"text","text":"done"}]}` },
+		"ping":       func(jsontext.Value) string { return `{}` },
+	}
+}
+
+func silent(jsontext.Value) string { return "" }
+
+// run serves the standard input until it ends.
+func (s rawServer) run() int {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		var m rawMessage
+		if json.Unmarshal(line, &m) != nil || m.ID == nil {
+			continue
+		}
+		handle, ok := s[m.Method]
+		if !ok {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`+"\n", m.ID)
+			continue
+		}
+		if result := handle(m.Params); result != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		}
+	}
+}
+
+// runServer is a server over stdio in one of the modes.
+func runServer(mode string, args []string) int {
+	s := newRawServer()
+	say := func(text string) string {
+		quoted, _ := json.Marshal(text)
+		return `{"content":[{"type":"text","text":` + string(quoted) + `}]}`
+	}
+	switch mode {
+	case "good":
+		if err := newGoodServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			return 1
+		}
+		return 0
+	case "exit":
+		fmt.Fprintln(os.Stderr, "no licence was found")
+		return 3
+	case "silent":
+		s["initialize"] = silent
+	case "silent-list":
+		s["tools/list"] = silent
+	case "silent-call":
+		s["tools/call"] = silent
+	case "modern": // knows no initialize
+		return newModernServer()
+	case "strict": // ends when something comes before initialize
+		s["server/discover"] = func(jsontext.Value) string { os.Exit(4); return "" }
+	case "greeting":
+		fmt.Print("Server is running…\n[info] listening on stdio\n\n   \n")
+	case "flood-errors":
+		_, _ = os.Stderr.Write(bytes.Repeat([]byte("error!\n"), 1<<20))
+	case "flood":
+		s["tools/call"] = func(jsontext.Value) string {
+			chunk := bytes.Repeat([]byte("no message "), 1<<13)
+			for range 1 << 10 {
+				_, _ = os.Stdout.Write(chunk)
+			}
+			fmt.Println()
+			return say("after the flood")
+		}
+	case "huge":
+		s["tools/call"] = func(jsontext.Value) string { writeHuge(2 << 30); return "" }
+	case "nested":
+		s["tools/call"] = func(jsontext.Value) string {
+			return `{"content":[],"structuredContent":{"a":` + strings.Repeat("[", 3_000_000) + strings.Repeat("]", 3_000_000) + `}}`
+		}
+	case "nested-list":
+		s["tools/list"] = func(jsontext.Value) string {
+			return `{"tools":[{"name":"a","inputSchema":{"a":` + strings.Repeat("[", 3_000_000) + strings.Repeat("]", 3_000_000) + `}}]}`
+		}
+	case "die", "die-once": // in a call; then it cannot be started again, or can
+		if mode == "die" && exists(args[0]) {
+			return 6
+		}
+		s["tools/call"] = func(jsontext.Value) string {
+			if exists(args[0]) {
+				return say("again")
+			}
+			_ = os.WriteFile(args[0], nil, 0o600)
+			fmt.Fprintln(os.Stderr, "out of memory")
+			os.Exit(5)
+			return ""
+		}
+	case "lists":
+		s["tools/list"] = func(jsontext.Value) string { b, _ := os.ReadFile(args[0]); return string(b) }
+	case "environment":
+		s["tools/call"] = func(jsontext.Value) string { return say(strings.Join(os.Environ(), "\n")) }
+	case "children":
+		s["tools/call"] = func(jsontext.Value) string { return say(fmt.Sprint(startChild())) }
+	case "linger":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		select {}
+	}
+	return s.run()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// writeHuge writes a result with a text of so many bytes, and never ends the line.
+func writeHuge(size int) {
+	fmt.Print(`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"`)
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	for range size / len(chunk) {
+		if _, err := os.Stdout.Write(chunk); err != nil {
+			os.Exit(0)
+		}
+	}
+}
+
+// startChild starts a process that leaves the server's session and stays, and returns its id.
+func startChild() int {
+	in, out, _ := os.Pipe()
+	cmd := exec.Command(os.Args[0], serverWord, "linger")
+	cmd.Stdin, cmd.Env, cmd.SysProcAttr = in, []string{}, &syscall.SysProcAttr{Setsid: true}
+	_ = cmd.Start()
+	_ = in.Close()
+	_ = out // stays open as long as this process
+	return cmd.Process.Pid
+}
+
+// newModernServer serves the protocol of 2026-07-28 only.
+func newModernServer() int {
+	s := newRawServer()
+	delete(s, "initialize")
+	s["server/discover"] = func(jsontext.Value) string {
+		return `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+	}
+	return s.run()
+}
