@@ -51,9 +51,8 @@ func newClient(ctx context.Context, s Server, l launch, e *endpoint, publish fun
 	c.documents.init()
 	c.conn = newConn(e, c)
 	if err := c.initialize(ctx); err != nil {
-		err = c.describeEnd(err)
 		c.kill()
-		return nil, err
+		return nil, c.describeEnd(err)
 	}
 	return c, nil
 }

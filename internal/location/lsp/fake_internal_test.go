@@ -34,9 +34,10 @@ type fakeServer struct {
 	out          io.Writer
 	capabilities string                                               // JSON; "" is a server that publishes
 	handle       func(f *fakeServer, m message) (answer any, ok bool) // ok: answer is the result of a request
+	writing      chan struct{}                                        // held by a write
 	silent       bool                                                 // it never answers initialize
 
-	mu       sync.Mutex // guards all below, and out
+	mu       sync.Mutex // guards all below and handle
 	received []message
 	asked    int
 }
@@ -163,8 +164,8 @@ func (f *fakeServer) send(m message) {
 }
 
 func (f *fakeServer) write(text string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.writing <- struct{}{} // no mutex: the time of a bubble goes on while one waits
+	defer func() { <-f.writing }()
 	_, _ = io.WriteString(f.out, text)
 }
 
@@ -269,7 +270,7 @@ func (w *world) start(change func(o *Options)) *Manager {
 	w.manager.start = func(launch) (*endpoint, error) {
 		fromClient, in := io.Pipe()
 		out, toClient := io.Pipe()
-		f := &fakeServer{in: bufio.NewReader(fromClient), out: toClient, handle: publishErrors}
+		f := &fakeServer{in: bufio.NewReader(fromClient), out: toClient, handle: publishErrors, writing: make(chan struct{}, 1)}
 		if w.configure != nil {
 			w.configure(f)
 		}
@@ -284,7 +285,7 @@ func (w *world) start(change func(o *Options)) *Manager {
 		}()
 		return &endpoint{
 			in: in, out: out, done: done, readErrors: func() string { return "first\nlast words" },
-			close: func() { _, _ = in.Close(), out.Close(); <-done },
+			close: func() { _, _ = in.Close(), out.Close() },
 		}, nil
 	}
 	return w.manager

@@ -1,5 +1,7 @@
 package lsp
 
+import "path/filepath"
+
 // languages are LSP's identifiers of languages by extension, or by the name of a file without one, where they are not
 // the extension itself.
 var languages = map[string]string{
@@ -26,8 +28,8 @@ func languageOf(path string) string {
 	if id := languages[ext]; id != "" {
 		return id
 	}
-	if ext[0] == '.' {
-		return ext[1:]
+	if ext == filepath.Base(path) { // the whole name
+		return "plaintext"
 	}
-	return "plaintext"
+	return ext[1:]
 }

@@ -14,7 +14,7 @@ import (
 
 // runProgram is the test program as a language server.
 func runProgram(script string) {
-	f := &fakeServer{in: bufio.NewReader(os.Stdin), out: os.Stdout, handle: publishErrors}
+	f := &fakeServer{in: bufio.NewReader(os.Stdin), out: os.Stdout, handle: publishErrors, writing: make(chan struct{}, 1)}
 	switch script {
 	case "plain":
 	case "crash":
