@@ -149,7 +149,7 @@ func (c *client) pull(ctx context.Context, path string, identifiers []string) bo
 		if identifier != "" {
 			params["identifier"] = identifier
 		}
-		answer, err := c.conn.call(ctx, "textDocument/diagnostic", params)
+		answer, err := c.callAgain(ctx, "textDocument/diagnostic", params)
 		if err != nil {
 			return false
 		}
@@ -166,6 +166,16 @@ func (c *client) pull(ctx context.Context, path string, identifiers []string) bo
 	}
 	c.store(path, list)
 	return true
+}
+
+// callAgain sends a request up to three times, as a server may give one up while it works on a change.
+func (c *client) callAgain(ctx context.Context, method string, params any) (answer jsontext.Value, err error) {
+	for range 3 {
+		if answer, err = c.conn.call(ctx, method, params); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return answer, err
 }
 
 func (c *client) store(path string, list []Diagnostic) {

@@ -64,7 +64,7 @@ func (m *Manager) Warm(path string) {
 	for e := range m.group([]string{path}) {
 		started := m.goBackground(func() {
 			defer m.release(e)
-			ctx, cancel := m.limit(initializeTime)
+			ctx, cancel := m.limitTime(initializeTime)
 			defer cancel()
 			if c, err := m.await(ctx, e); err == nil {
 				c.learn(ctx, []string{path})
@@ -98,15 +98,15 @@ func (m *Manager) diagnoseWith(
 	c, err := m.await(ctx, e)
 	if err != nil {
 		if ctx.Err() != nil {
-			m.notePatience(e, false)
+			m.notePatience(ctx, e, false)
 			m.learnLater(e, paths)
 		}
 		return nil, ctx.Err() == nil // a server that cannot run is not waited for
 	}
-	before := c.takeBaseline(paths, bound, func() { m.notePatience(e, true) })
+	before := c.takeBaseline(paths, bound, func() { m.notePatience(ctx, e, true) })
 	versions := c.send(ctx, paths)
 	answered = c.await(ctx, versions)
-	m.notePatience(e, answered)
+	m.notePatience(ctx, e, answered)
 	files = c.collect(paths, versions, before, answered)
 	return files, answered
 }

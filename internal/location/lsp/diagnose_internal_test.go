@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -190,6 +191,71 @@ func TestDiagnosePulls(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Errors of an earlier version of the document are not those of the change.
+func TestDiagnoseWaitsForTheVersion(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) {
+			f.handle = func(f *fakeServer, m message) (any, bool) {
+				switch m.Method {
+				case "textDocument/didOpen":
+					f.publishVersion(m.uri(), 0)
+				case "textDocument/didChange":
+					f.publishVersion(m.uri(), 0, "of before")
+					time.Sleep(time.Second)
+					f.publishVersion(m.uri(), 1, "of the change")
+				}
+				return nil, false
+			}
+		}
+		w.start(nil)
+		w.diagnose("a.x", "x")
+		if text, _ := w.diagnose("a.x", "xx"); !strings.Contains(text, "of the change") {
+			t.Errorf("report: %s", text)
+		}
+	})
+}
+
+// A caller that goes away is not an answer that did not come.
+func TestDiagnoseInterrupted(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) { f.handle = nil }
+		w.start(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		w.manager.Diagnose(ctx, []string{w.write("a.x", "x")}, DefaultBound)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("an interrupted call waits %v", took)
+		}
+		if _, took := w.diagnose("a.x", "xx"); took != DefaultBound {
+			t.Errorf("the next call waits %v", took)
+		}
+	})
+}
+
+// A server that gives a request up, as LSP lets it, is asked again.
+func TestDiagnosePullsAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) {
+			f.capabilities = `{"textDocumentSync":1,"diagnosticProvider":{}}`
+			f.handle = func(f *fakeServer, m message) (any, bool) {
+				if m.Method != "textDocument/diagnostic" {
+					return nil, false
+				}
+				if len(f.find(m.Method)) == 1 {
+					f.send(message{ID: m.ID, Error: jsontext.Value(`{"code":-32802,"message":"server cancelled"}`)})
+					return nil, false
+				}
+				return object{"kind": "full", "items": []object{{"message": "pulled", "range": Range{}}}}, true
+			}
+		}
+		w.start(nil)
+		if text, took := w.diagnose("a.x", "x"); !strings.Contains(text, "pulled") || took != 0 {
+			t.Errorf("after %v: %s", took, text)
+		}
+	})
 }
 
 // Columns of a server that counts bytes are reported in UTF-16.

@@ -17,17 +17,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fakeVariable makes the test program a language server that follows the named script.
-const fakeVariable = "LSP_FAKE_SCRIPT"
-
-func TestMain(m *testing.M) {
-	if name := os.Getenv(fakeVariable); name != "" {
-		runProgram(name)
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // fakeServer speaks LSP as a script says. Its framing is independent of stream.
 type fakeServer struct {
 	in           *bufio.Reader
@@ -170,13 +159,18 @@ func (f *fakeServer) write(text string) {
 }
 
 // publish sends errors of a file, one a line.
-func (f *fakeServer) publish(uri string, errors ...string) {
+func (f *fakeServer) publish(uri string, errors ...string) { f.publishVersion(uri, nil, errors...) }
+
+// publishVersion says for which version of the document the errors are.
+func (f *fakeServer) publishVersion(uri string, version any, errors ...string) {
 	list := []object{}
 	for i, text := range errors {
 		at := Position{i, 0}
 		list = append(list, object{"range": Range{at, at}, "severity": 1, "message": text})
 	}
-	f.send(message{Method: "textDocument/publishDiagnostics", Params: encode(object{"uri": uri, "diagnostics": list})})
+	f.send(message{Method: "textDocument/publishDiagnostics", Params: encode(object{
+		"uri": uri, "version": version, "diagnostics": list,
+	})})
 }
 
 // ask sends a request to the client; its answer is among the received messages.
@@ -308,6 +302,12 @@ func (w *world) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.servers)
+}
+
+func (w *world) listWarnings() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.warned)
 }
 
 // write writes a file with a modification time of its own, and returns its path.

@@ -32,9 +32,11 @@ func TestServerStartsOnceForEachRoot(t *testing.T) {
 		if diff := cmp.Diff(want, w.manager.Status()); diff != "" {
 			t.Error(diff)
 		}
+		w.mu.Lock()
 		if w.changes != 2 {
 			t.Errorf("%d changes of the status", w.changes)
 		}
+		w.mu.Unlock()
 		outside := filepath.Join(filepath.Dir(w.dir), "c.x")
 		if r := w.manager.Diagnose(t.Context(), []string{outside}, DefaultBound); len(r.Unanswered) > 0 || w.count() != 2 {
 			t.Error("a file outside of the location has a server")
@@ -102,6 +104,30 @@ func TestServerNeverInitializes(t *testing.T) {
 		got := w.manager.Status()
 		if len(got) != 1 || got[0].Status != "error" || !strings.Contains(got[0].Reason, "did not initialize within 45s") {
 			t.Errorf("status: %+v", got)
+		}
+	})
+}
+
+// Close does not wait for a server that is starting.
+func TestCloseWhileStarting(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) { f.silent = true }
+		m := w.start(nil)
+		w.diagnose("a.x", "x")
+		began := time.Now()
+		m.Close()
+		w.manager = nil
+		if took := time.Since(began); took != 0 {
+			t.Errorf("Close takes %v", took)
+		}
+		path := w.write("a.x", "xx")
+		m.Warm(path)
+		m.NoteChanged([]string{path})
+		if r := m.Diagnose(t.Context(), []string{path}, DefaultBound); len(r.Unanswered) > 0 || w.count() != 1 {
+			t.Errorf("a closed manager starts servers: %+v", r)
+		}
+		if _, err := m.Ask(t.Context(), Query{Operation: "hover", Path: path}); err == nil {
+			t.Error("a closed manager answers")
 		}
 	})
 }
@@ -195,10 +221,10 @@ func TestServerPublishesForEver(t *testing.T) {
 		}
 		before := <-sent
 		sent <- before
-		time.Sleep(100 * time.Second)
+		time.Sleep(10 * time.Second)
 		after := <-sent
 		sent <- after
-		if rate := (after - before) / 100; rate > 2*messageRate {
+		if rate := (after - before) / 10; rate > 2*messageRate {
 			t.Errorf("%d messages a second are read", rate)
 		}
 		for _, e := range w.manager.entries {
@@ -256,7 +282,7 @@ func TestMissingServerIsReportedOnce(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		want := []string{"language server fake is not installed (program " + program + "): get it"}
-		if diff := cmp.Diff(want, w.warned); diff != "" {
+		if diff := cmp.Diff(want, w.listWarnings()); diff != "" {
 			t.Error(diff)
 		}
 		if got := w.manager.Status(); len(got) != 0 {

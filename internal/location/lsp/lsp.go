@@ -116,8 +116,8 @@ func (m *Manager) Close() {
 	m.background.Wait()
 }
 
-// limit returns a context that ends after d, or when the manager is closed.
-func (m *Manager) limit(d time.Duration) (context.Context, context.CancelFunc) {
+// limitTime returns a context that ends after d, or when the manager is closed.
+func (m *Manager) limitTime(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	go func() {
 		select {

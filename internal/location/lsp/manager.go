@@ -174,7 +174,7 @@ func (m *Manager) startEntry(e *entry) {
 		return
 	}
 	m.background.Go(func() { m.watch(e, c) })
-	ctx, cancel := m.limit(initializeTime)
+	ctx, cancel := m.limitTime(initializeTime)
 	defer cancel()
 	if len(later) > 0 {
 		c.learn(ctx, later)
@@ -190,7 +190,7 @@ func (m *Manager) startClient(e *entry) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := m.limit(2 * initializeTime)
+	ctx, cancel := m.limitTime(2 * initializeTime)
 	defer cancel()
 	return newClient(ctx, e.server, l, end, func(path string) {
 		if m.options.OnDiagnostics != nil {
@@ -268,12 +268,14 @@ func (m *Manager) findPatience(e *entry, bound time.Duration) time.Duration {
 	return bound >> min(e.misses, maxMisses)
 }
 
-func (m *Manager) notePatience(e *entry, answered bool) {
+// notePatience counts a wait that timed out, and forgets all of them after an answer.
+func (m *Manager) notePatience(ctx context.Context, e *entry, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if answered {
+	switch {
+	case answered:
 		e.misses = 0
-	} else {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e.misses++
 	}
 }
@@ -303,7 +305,7 @@ func (m *Manager) NoteChanged(paths []string) {
 			continue
 		}
 		m.background.Go(func() {
-			ctx, cancel := m.limit(DefaultBound)
+			ctx, cancel := m.limitTime(DefaultBound)
 			defer cancel()
 			c.noteChanged(ctx, paths)
 		})

@@ -1,3 +1,5 @@
+//go:build unix
+
 package lsp
 
 import (
@@ -5,12 +7,24 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// fakeVariable makes the test program a language server that follows the named script.
+const fakeVariable = "LSP_FAKE_SCRIPT"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(fakeVariable); name != "" {
+		runProgram(name)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 // runProgram is the test program as a language server.
 func runProgram(script string) {
@@ -34,7 +48,9 @@ func runProgram(script string) {
 		}
 		_ = os.WriteFile("stray.pid", []byte(strconv.Itoa(stray.Process.Pid)), 0o600)
 	case "sleep":
-		time.Sleep(time.Hour)
+		never := make(chan os.Signal, 1)
+		signal.Notify(never, syscall.SIGUSR1)
+		<-never
 	}
 	f.run()
 }
