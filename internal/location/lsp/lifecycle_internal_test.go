@@ -76,7 +76,7 @@ func TestServersAreLimited(t *testing.T) {
 			w.diagnose(fmt.Sprintf("r%d/a.x", i), "x")
 			time.Sleep(time.Second)
 		}
-		// The third start ends the first server; it happens when that has ended.
+		// The third start ends the first server.
 		w.diagnose("r2/a.x", "x")
 		var roots []string
 		for _, s := range w.manager.Status() {
