@@ -17,6 +17,7 @@ type Child struct {
 
 	grace  time.Duration
 	errors *tail
+	read   chan struct{} // closed when the end of errors has been read
 	stop   sync.Once
 }
 
@@ -53,9 +54,13 @@ func StartChild(s Spec) (*Child, error) {
 		closeAll(ours)
 		return nil, err
 	}
-	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}}
+	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}, read: make(chan struct{})}
 	// Read the standard error until it ends, or a second after the program: others may hold the pipe.
-	go func() { _, _ = io.Copy(c.errors, ours[2]); _ = ours[2].Close() }()
+	go func() {
+		defer close(c.read)
+		_, _ = io.Copy(c.errors, ours[2])
+		_ = ours[2].Close()
+	}()
 	go func() {
 		<-p.Done()
 		_ = ours[2].SetReadDeadline(time.Now().Add(time.Second))
@@ -74,7 +79,7 @@ func (c *Child) CollectOutput() func() string {
 }
 
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
-// returns when they have ended.
+// returns when they have ended and ReadErrors is complete.
 func (c *Child) Close() error {
 	c.stop.Do(func() {
 		_ = c.In.Close()
@@ -84,6 +89,7 @@ func (c *Child) Close() error {
 		}
 		c.Stop(c.grace)
 		_ = c.Out.Close()
+		<-c.read
 	})
 	return nil
 }
