@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
@@ -56,6 +57,8 @@ type locationCache struct {
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool
+	// languages are the language servers.
+	languages *languages
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 
@@ -87,6 +90,7 @@ type locationSetup struct {
 	instructions instruction.Options
 	models       *models.Set
 	tools        toolConfig
+	languages    *lsp.Manager
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
 }
@@ -213,6 +217,7 @@ func (l *locationCache) dropSlot(dir string) {
 	delete(l.slots, dir)
 	if l.mcp != nil {
 		go l.mcp.CloseLocation(dir)
+		go l.languages.drop(dir)
 	}
 }
 
@@ -276,6 +281,11 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	})
 	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
+	p.languages = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
+	if cfg.LSP != nil {
+		p.tools.file.Warm = p.languages.Warm
+	}
 	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)
 	if err != nil {

@@ -144,7 +144,14 @@ func (w *owner) newLocations(
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
+			OnChange:  func(directory, server string) { w.v1.AnnounceServer(directory, server) },
 		}),
+		languages: &languages{
+			opened: map[string]openLanguages{}, onChange: func(directory string) { w.v1.AnnounceLanguages(directory) },
+			warn: func(directory, text string) {
+				w.logger.Warn("a language server is not used", "directory", directory, "reason", text)
+			},
+		},
 		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
 		models: models.NewPool(models.Options{
 			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
@@ -244,6 +251,7 @@ func (w *owner) release() error {
 	}
 	if w.locations != nil {
 		w.locations.mcp.Close()
+		w.locations.languages.close()
 	}
 	if w.locations != nil && w.locations.pages != nil {
 		w.locations.pages.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/models"
@@ -104,6 +105,9 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills)},
 		task.New(p.agents.List()), plan.New(p.agents.List()))...)
+	if err == nil && p.config.LSP != nil {
+		_, err = r.Register(lsp.NewTool(p.languages, p.tools.file.Paths))
+	}
 	return r, err
 }
 

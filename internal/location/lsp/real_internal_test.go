@@ -98,7 +98,7 @@ func TestRealServers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			servers, _ := Select(nil)
+			servers, _ := Select(config.LanguageServers{})
 			m := New(Options{
 				Directory: root, Servers: servers, Trusted: true, Warn: func(text string) { t.Log("warn:", text) },
 				Environment: process.Environment{Set: []string{"PATH=" + path}},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // Server describes a language server: which files it serves, where its root is, and how it is started. It is data.
@@ -58,30 +60,15 @@ func readTable() ([]Server, error) {
 	return servers, err
 }
 
-// configured is the value of a server in the configuration, with OpenCode's members.
-type configured struct {
-	Command        []string          `json:"command"`
-	Extensions     []string          `json:"extensions"`
-	Env            map[string]string `json:"env"`
-	Initialization jsontext.Value    `json:"initialization"`
-	Disabled       bool              `json:"disabled"`
-}
-
-// Select returns the servers that the configuration's key lsp selects: true and no value mean all of the table, false
-// none, and an object changes the servers of the table by name and adds others. Problems name what is left out.
-func Select(value jsontext.Value) (servers []Server, problems []string) {
-	servers, err := readTable()
-	switch {
-	case err != nil:
-		return nil, []string{err.Error()} // a test excludes it
-	case len(value) == 0, value.Kind() == 'n', value.Kind() == 't':
-		return servers, nil
-	case value.Kind() == 'f':
+// Select returns the servers that the configuration's key lsp selects: none without it, else those of the table, as it
+// changes them by name, and its own. Problems name what is left out.
+func Select(byName config.LanguageServers) (servers []Server, problems []string) {
+	if byName == nil {
 		return nil, nil
 	}
-	var byName map[string]configured
-	if err := json.Unmarshal(value, &byName); err != nil {
-		return nil, []string{"lsp must be true, false or an object of language servers by name"}
+	servers, err := readTable()
+	if err != nil {
+		return nil, []string{err.Error()} // a test excludes it
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		i := slices.IndexFunc(servers, func(s Server) bool { return s.ID == name })
@@ -94,7 +81,7 @@ func Select(value jsontext.Value) (servers []Server, problems []string) {
 		if i < 0 {
 			servers, i = append(servers, Server{ID: name}), len(servers)
 		}
-		servers[i] = byName[name].apply(servers[i])
+		servers[i] = servers[i].configure(byName[name])
 		if s := servers[i]; len(s.Programs) == 0 || len(s.Extensions) == 0 {
 			problems = append(problems, fmt.Sprintf("lsp.%s needs a command and extensions", name))
 			servers = slices.Delete(servers, i, i+1)
@@ -103,8 +90,8 @@ func Select(value jsontext.Value) (servers []Server, problems []string) {
 	return servers, problems
 }
 
-// apply returns the server as it is configured.
-func (c configured) apply(s Server) Server {
+// configure returns the server as it is configured.
+func (s Server) configure(c config.LanguageServer) Server {
 	if len(c.Command) > 0 {
 		s.Programs, s.Install, s.Optional = []Program{{Argv: c.Command}}, "", false
 	}

@@ -53,6 +53,15 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// configured returns the value of the key lsp.
+func configured(t *testing.T, value string) (out config.LanguageServers) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(value), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	all, _ := readTable()
@@ -61,18 +70,16 @@ func TestSelect(t *testing.T) {
 		count    int
 		problems []string
 	}{
-		{"", len(all), nil},
 		{"true", len(all), nil},
-		{"null", len(all), nil},
+		{"null", 0, nil},
 		{"false", 0, nil},
 		{"{}", len(all), nil},
 		{`{"gopls":{"disabled":true},"none":{"disabled":true}}`, len(all) - 1, nil},
 		{`{"mine":{"command":["mine"],"extensions":[".m"]}}`, len(all) + 1, nil},
 		{`{"mine":{"command":["mine"]}}`, len(all), []string{"lsp.mine needs a command and extensions"}},
 		{`{"mine":{"extensions":[".m"]}}`, len(all), []string{"lsp.mine needs a command and extensions"}},
-		{`[]`, 0, []string{"lsp must be true, false or an object of language servers by name"}},
 	} {
-		servers, problems := Select(jsontext.Value(test.value))
+		servers, problems := Select(configured(t, test.value))
 		if len(servers) != test.count {
 			t.Errorf("%s: %d servers", test.value, len(servers))
 		}
@@ -80,7 +87,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s: %s", test.value, diff)
 		}
 	}
-	servers, _ := Select(jsontext.Value(`{"gopls":{"command":["mine","-x"],"env":{"B":"2","A":"1"},"initialization":{"a":1}}}`))
+	servers, _ := Select(configured(t, `{"gopls":{"command":["mine","-x"],"env":{"B":"2","A":"1"},"initialization":{"a":1}}}`))
 	got := servers[slices.IndexFunc(servers, func(s Server) bool { return s.ID == "gopls" })]
 	want := Server{
 		ID: "gopls", Extensions: []string{".go"}, Roots: [][]string{{"go.work"}, {"go.mod", "go.sum"}},

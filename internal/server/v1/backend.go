@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
@@ -53,6 +54,7 @@ type Location struct {
 	MCP      *mcp.Set
 	// Formatters are those that run after edits.
 	Formatters *formatter.Set
+	Languages  *lsp.Manager
 	Commands   func() *command.Set
 	User       string // the name of the user; "" if unknown
 	Files      Files

@@ -48,7 +48,6 @@ func documentTypes() openapi.Types {
 		},
 		Forms: map[reflect.Type]string{
 			typeOf[session.USD](): `{"type":"number"}`,
-			typeOf[emptyList]():   `{"type":"array","maxItems":0}`,
 			typeOf[never]():       `{"not":{}}`,
 
 			typeOf[opencode.ToolSwitches](): `{"type":"object","additionalProperties":{"type":"boolean"}}`,

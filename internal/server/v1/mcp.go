@@ -7,8 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -36,6 +39,8 @@ func (d *dependencies) listExtensions() []operation.Operation {
 			"mcp.auth.authenticate", h.login).WithStatuses(http.StatusNotFound),
 		operation.New("read GET /experimental/resource List the resources of MCP servers",
 			"experimental.resource.list", h.listResources),
+		operation.New("read GET /lsp List the language servers", "lsp.status", h.listLanguages),
+		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
 		operation.New("read GET /formatter List the formatters", "formatter.status", h.listFormatters),
 	}
 }
@@ -76,6 +81,16 @@ type (
 		Client      string `json:"client"`
 	}
 )
+
+// codeSymbol is a symbol that a language server has found.
+type codeSymbol struct {
+	Name     string `json:"name"`
+	Kind     int    `json:"kind"`
+	Location struct {
+		URI   string    `json:"uri"`
+		Range lsp.Range `json:"range"`
+	} `json:"location"`
+}
 
 type extensionHandlers struct{ *dependencies }
 
@@ -224,4 +239,41 @@ func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemo
 		return loginRemoved{}, session.NotFound("mcp", in.Name)
 	}
 	return loginRemoved{true}, nil
+}
+
+func (h extensionHandlers) listLanguages(ctx context.Context, in locationIn) ([]lsp.Status, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	return append([]lsp.Status{}, l.Languages.Status()...), nil
+}
+
+func (h extensionHandlers) findSymbols(ctx context.Context, in struct {
+	locationIn
+	Query string `query:"query" required:"true"`
+},
+) ([]codeSymbol, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	out := []codeSymbol{}
+	for _, value := range l.Languages.FindSymbols(ctx, in.Query) {
+		var s codeSymbol
+		if json.Unmarshal(value, &s) == nil { // a server may answer in another form
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// AnnounceServer tells the streams of a directory that an MCP server, or what it offers, has changed.
+func (d *dependencies) AnnounceServer(directory, server string) {
+	d.notices.Send(notice{directory: directory, kind: kindTools, properties: ofTools{server}})
+}
+
+// AnnounceLanguages tells the streams of a directory that its language servers have changed.
+func (d *dependencies) AnnounceLanguages(directory string) {
+	d.notices.Send(notice{directory: directory, kind: kindLanguages, properties: emptyObject{}})
 }

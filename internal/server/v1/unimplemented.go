@@ -19,9 +19,8 @@ var unimplementedFile []byte
 // it configured (docs/differences.md). The data file has those whose response is constant.
 func (d *dependencies) listUnimplemented() []operation.Operation {
 	h := unimplementedHandlers{d}
-	// Grouped by capability: symbols, workspaces, updates and sharing.
+	// Grouped by capability: workspaces, updates and sharing.
 	rows := []operation.Operation{
-		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
 		operation.New("approve POST /experimental/workspace Create a workspace",
 			"experimental.workspace.create", h.createWorkspace),
 		operation.New("approve POST /experimental/workspace/warp Move a session into or out of a workspace",
@@ -44,9 +43,6 @@ type (
 	body[Body any] struct {
 		Body Body `body:"optional"`
 	}
-	symbolQuery struct {
-		Query string `query:"query" required:"true"`
-	}
 )
 
 // Bodies.
@@ -63,7 +59,6 @@ type (
 
 // Responses.
 type (
-	emptyList     []struct{}
 	never         struct{} // of an operation that only fails
 	upgradeResult struct {
 		Success bool   `json:"success"`
@@ -74,10 +69,6 @@ type (
 
 // unimplementedHandlers answers where the response names something of the request.
 type unimplementedHandlers struct{ *dependencies }
-
-func (unimplementedHandlers) findSymbols(context.Context, symbolQuery) (emptyList, error) {
-	return emptyList{}, nil
-}
 
 func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode.WorkspaceType]) (never, error) {
 	message := "Unknown workspace adapter: " + in.Body.Type

@@ -115,7 +115,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
 		},
 		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
-		found: t.rememberFindings(call.SessionID),
+		found:  t.rememberFindings(call.SessionID),
 		output: &commandOutput{capture: t.newCapture().SetSession(call.SessionID)},
 	}
 	r.Isolated = r.UsesNamespace()
