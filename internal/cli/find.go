@@ -59,7 +59,8 @@ func FindNewest(
 	}
 	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
 	if c.IsGone(ctx, s.Location.Directory) {
-		note("the directory of the newest session is gone: " + string(s.ID) + " of " + terminal.FirstLine(s.Location.Directory, 200))
+		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
+			terminal.FirstLine(s.Location.Directory, 200))
 		if s, err = skipGone(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
 			return s, err
 		}
@@ -72,7 +73,9 @@ func FindNewest(
 const maxSkipped = 100
 
 // skipGone returns the newest session of the query whose directory exists, or else newest.
-func skipGone(ctx context.Context, c *api.Client, q api.SessionQuery, newest *session.Session) (*session.Session, error) {
+func skipGone(
+	ctx context.Context, c *api.Client, q api.SessionQuery, newest *session.Session,
+) (*session.Session, error) {
 	q.Limit = maxSkipped
 	page, err := c.Sessions(ctx, q)
 	if err != nil {
@@ -97,8 +100,9 @@ func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) erro
 	if dir == c.Directory || !c.IsGone(ctx, dir) {
 		return nil
 	}
-	return NewExitError(ExitUsage, fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200)),
-		fmt.Sprintf("make it again, such as with git worktree add, or start a new session; cairn session show %s shows this one", s.ID))
+	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
+	return NewExitError(ExitUsage, err, fmt.Sprintf("make it again, such as with git worktree add, or start a new session; "+
+		"cairn session show %s shows this one", s.ID))
 }
 
 // readNewest returns the newest session of the query. The error without a session names the place.

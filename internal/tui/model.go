@@ -50,6 +50,8 @@ type model struct {
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
 	media         localMedia      // what the text may name on this machine
+	typedMentions map[string]bool // words with an @ that the person typed
+	warnedMention string          // the prompt about which checkMentions has warned
 	warnedBlind   string          // the prompt and model about which checkModelInput has warned
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored

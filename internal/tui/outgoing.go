@@ -98,7 +98,7 @@ func newOutgoingPrompt(m *model, p session.Prompt, steer bool) *outgoingPrompt {
 // readMedia returns the files with their content.
 func readMedia(media []attach.Media) (files []session.File, err error) {
 	for _, x := range media {
-		f, err := attach.ReadFile(x.Path, attach.Lines{})
+		f, err := attach.ReadFile(x.Path, x.Lines)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ func newModel(o Options, th style.Theme) *model {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
 	m.policies = map[session.ID]session.AskPolicy{}
+	m.typedMentions = map[string]bool{}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
 	m.vi.On, m.confirmDelay = o.Vi, armDelay
 	kept, away := o.Store.Load(), o.Store.LoadStash()
@@ -40,9 +41,7 @@ func newModel(o Options, th style.Theme) *model {
 	m.editor.Clear()
 	m.editor.SetText(kept.Draft)
 	m.savedText = kept.Draft
-	for _, name := range slices.Concat(kept.Media, away.Media) {
-		m.media.offerTyped(m, "@"+name)
-	}
+	m.offerKept(slices.Concat(kept.Media, away.Media))
 	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
 	m.first = firstPrompt{text: o.Prompt, effort: o.Effort, opened: o.Session == nil}
 	return m
