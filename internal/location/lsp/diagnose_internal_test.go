@@ -193,6 +193,56 @@ func TestDiagnosePulls(t *testing.T) {
 	}
 }
 
+// A server that starts slowly gets the files that waited for it, and is then waited for as any other.
+func TestDiagnoseSlowStart(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) { f.delay, f.handle = 5*time.Second, nil }
+		w.start(nil)
+		w.diagnose("a.x", "x")
+		w.diagnose("b.x", "x")
+		time.Sleep(time.Minute)
+		var opened []string
+		for _, m := range w.server().find("textDocument/didOpen") {
+			opened = append(opened, m.file())
+		}
+		if diff := cmp.Diff([]string{"a.x", "b.x"}, opened); diff != "" {
+			t.Error(diff)
+		}
+		if _, took := w.diagnose("c.x", "x"); took != DefaultBound {
+			t.Errorf("after its start it is waited for %v", took)
+		}
+	})
+}
+
+// A quick server is waited for less each time. One that publishes other files without a pause is not waited for long.
+func TestDiagnosePause(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.start(nil)
+		last := DefaultBound
+		for i := range 4 {
+			_, took := w.diagnose("a.x", strings.Repeat("x", i))
+			if took >= last || took < leastQuiet {
+				t.Errorf("wait %d is %v after %v", i, took, last)
+			}
+			last = took
+		}
+		w.server().follow(func(f *fakeServer, m message) (any, bool) {
+			if m.Method == "textDocument/didChange" {
+				f.publish(m.uri())
+				for i := range 100 {
+					time.Sleep(leastQuiet / 2)
+					f.publish(fileURI(w.dir+"/b.x"), fmt.Sprint(i))
+				}
+			}
+			return nil, false
+		})
+		if _, took := w.diagnose("a.x", "new"); took > 3*last {
+			t.Errorf("other files are waited for %v", took)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // Errors of an earlier version of the document are not those of the change.
 func TestDiagnoseWaitsForTheVersion(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

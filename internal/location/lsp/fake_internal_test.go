@@ -24,6 +24,7 @@ type fakeServer struct {
 	capabilities string                                               // JSON; "" is a server that publishes
 	handle       func(f *fakeServer, m message) (answer any, ok bool) // ok: answer is the result of a request
 	writing      chan struct{}                                        // held by a write
+	delay        time.Duration                                        // before it answers initialize
 	silent       bool                                                 // it never answers initialize
 
 	mu       sync.Mutex // guards all below and handle
@@ -91,6 +92,7 @@ func (f *fakeServer) run() {
 		f.mu.Unlock()
 		switch {
 		case m.Method == "initialize" && !f.silent:
+			time.Sleep(f.delay) // of the bubble
 			capabilities := f.capabilities
 			if capabilities == "" {
 				capabilities = `{"textDocumentSync":2}`

@@ -351,6 +351,12 @@ func TestDocumentsAreLimited(t *testing.T) {
 		if r := w.manager.Diagnose(t.Context(), []string{w.dir + "/large.x"}, DefaultBound); len(r.Unanswered) > 0 {
 			t.Error("a file that is not sent is waited for")
 		}
+		synctest.Wait()
+		for _, m := range w.server().find("textDocument/didOpen") {
+			if m.file() == "large.x" {
+				t.Error("a large file is sent")
+			}
+		}
 	})
 }
 

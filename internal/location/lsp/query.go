@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 )
 
 // errNoServer is OpenCode's text.
-var errNoServer = errors.New("No LSP server available for this file type.") //nolint:staticcheck // as OpenCode
+var errNoServer error = &tool.Failure{Message: "No LSP server available for this file type."}
 
 // Query is a question about code. Operation is one of those of the tool.
 type Query struct {

@@ -147,15 +147,15 @@ func TestAskConvertsColumns(t *testing.T) {
 				case "textDocument/definition":
 					return []object{
 						{"uri": m.uri(), "range": at(4), "params": m.Params},
-						{"uri": fileURI(other), "range": at(6)},
-						{"targetUri": fileURI(other), "targetRange": at(6), "originSelectionRange": at(4)},
+						{"uri": fileURI(other), "range": at(7)},
+						{"targetUri": fileURI(other), "targetRange": at(7), "originSelectionRange": at(4)},
 					}, true
 				case "textDocument/prepareCallHierarchy":
 					return []object{{"uri": m.uri(), "range": at(4)}}, true
 				case "callHierarchy/incomingCalls":
-					return []object{{"from": object{"uri": fileURI(other), "range": at(6)}, "fromRanges": []object{at(6)}}}, true
+					return []object{{"from": object{"uri": fileURI(other), "range": at(7)}, "fromRanges": []object{at(7)}}}, true
 				case "callHierarchy/outgoingCalls":
-					return []object{{"to": object{"uri": fileURI(other), "range": at(6)}, "fromRanges": []object{at(4)}}}, true
+					return []object{{"to": object{"uri": fileURI(other), "range": at(7)}, "fromRanges": []object{at(4)}}}, true
 				}
 				return nil, false
 			}
@@ -174,7 +174,7 @@ func TestAskConvertsColumns(t *testing.T) {
 		}
 		// The server got byte 4, which is column 2.
 		want := `[{"params":{"position":{"character":2,"line":0},"textDocument":{"uri":"/a.x"}},"range":` + at(2) +
-			`,"uri":"/a.x"},{"range":` + at(3) + `,"uri":"/b.x"},{"originSelectionRange":` + at(2) + `,"targetRange":` + at(3) +
+			`,"uri":"/a.x"},{"range":` + at(4) + `,"uri":"/b.x"},{"originSelectionRange":` + at(2) + `,"targetRange":` + at(4) +
 			`,"targetUri":"/b.x"}]`
 		if diff := cmp.Diff(want, ask("goToDefinition")); diff != "" {
 			t.Error(diff)
@@ -183,11 +183,11 @@ func TestAskConvertsColumns(t *testing.T) {
 		if !strings.Contains(sent, `"character":4`) {
 			t.Errorf("sent: %s", sent)
 		}
-		want = `[{"from":{"range":` + at(3) + `,"uri":"/b.x"},"fromRanges":[` + at(3) + `]}]`
+		want = `[{"from":{"range":` + at(4) + `,"uri":"/b.x"},"fromRanges":[` + at(4) + `]}]`
 		if diff := cmp.Diff(want, ask("incomingCalls")); diff != "" {
 			t.Error(diff)
 		}
-		want = `[{"fromRanges":[` + at(2) + `],"to":{"range":` + at(3) + `,"uri":"/b.x"}}]`
+		want = `[{"fromRanges":[` + at(2) + `],"to":{"range":` + at(4) + `,"uri":"/b.x"}}]`
 		if diff := cmp.Diff(want, ask("outgoingCalls")); diff != "" {
 			t.Error(diff)
 		}

@@ -63,6 +63,23 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// What waits for a server that does not read is bounded in bytes.
+func TestStreamQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	out, in := io.Pipe()
+	s := newStream(&endpoint{in: in, out: out}, nil)
+	defer s.writer.Wait()
+	large := strings.Repeat("x", 16<<20)
+	var err error
+	n := 0
+	for ; err == nil && n < 20; n++ {
+		err = s.WriteObject(large)
+	}
+	if n > maxQueued/len(large)+2 || err == nil || err.Error() != "it does not read what it is sent" {
+		t.Errorf("message %d: %v", n, err)
+	}
+}
+
 func FuzzStream(f *testing.F) {
 	f.Add(frame(`{"id":1,"result":null}`) + frame(`{"method":"n"}`))
 	f.Add("Content-Length: 5\r\n\r\nhello")
