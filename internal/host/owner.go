@@ -144,7 +144,11 @@ func (w *owner) newLocations(
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
-			OnChange:  func(directory, server string) { w.v1.AnnounceServer(directory, server) },
+			OnChange: func(directory, server string, listed bool) {
+				if listed {
+					w.v1.AnnounceServer(directory, server)
+				}
+			},
 		}),
 		languages: &languages{
 			opened: map[string]openLanguages{}, onChange: func(directory string) { w.v1.AnnounceLanguages(directory) },

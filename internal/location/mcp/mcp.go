@@ -57,8 +57,9 @@ type Options struct {
 	Log        *slog.Logger
 	// Login returns what authorises requests to a remote server; nil if requests need no login.
 	Login func(server string, c config.MCP) auth.OAuthHandler
-	// OnChange is called when the state or the tools of a server of the directory have changed. It must not block.
-	OnChange func(directory, server string)
+	// OnChange is called when the state or the offer of a server of the directory has changed, with listed because the
+	// server announced that a list did. It must not block.
+	OnChange func(directory, server string, listed bool)
 	// Approvals remembers the descriptions of tools that people have allowed; nil remembers none.
 	Approvals *Approvals
 }
@@ -78,7 +79,7 @@ func NewPool(o Options) *Pool {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.OnChange == nil {
-		o.OnChange = func(string, string) {}
+		o.OnChange = func(string, string, bool) {}
 	}
 	return &Pool{options: o, sets: map[string]*Set{}}
 }
