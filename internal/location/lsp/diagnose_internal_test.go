@@ -196,7 +196,10 @@ func TestDiagnosePulls(t *testing.T) {
 // A server that starts slowly gets the files that waited for it, and is then waited for as any other.
 func TestDiagnoseSlowStart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		w.configure = func(f *fakeServer) { f.delay, f.handle = 5*time.Second, nil }
+		w.configure = func(f *fakeServer) {
+			f.ready, f.handle = make(chan struct{}), nil
+			time.AfterFunc(5*time.Second, func() { close(f.ready) })
+		}
 		w.start(nil)
 		w.diagnose("a.x", "x")
 		w.diagnose("b.x", "x")

@@ -24,7 +24,7 @@ type fakeServer struct {
 	capabilities string                                               // JSON; "" is a server that publishes
 	handle       func(f *fakeServer, m message) (answer any, ok bool) // ok: answer is the result of a request
 	writing      chan struct{}                                        // held by a write
-	delay        time.Duration                                        // before it answers initialize
+	ready        chan struct{}                                        // closed when it may answer initialize; nil: at once
 	silent       bool                                                 // it never answers initialize
 
 	mu       sync.Mutex // guards all below and handle
@@ -92,7 +92,9 @@ func (f *fakeServer) run() {
 		f.mu.Unlock()
 		switch {
 		case m.Method == "initialize" && !f.silent:
-			time.Sleep(f.delay) // of the bubble
+			if f.ready != nil {
+				<-f.ready
+			}
 			capabilities := f.capabilities
 			if capabilities == "" {
 				capabilities = `{"textDocumentSync":2}`

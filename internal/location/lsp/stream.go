@@ -96,7 +96,7 @@ func (s *stream) writeQueue() {
 		case message := <-s.queue:
 			s.queued.Add(-int64(len(message)))
 			if _, err := s.in.Write(message); err != nil {
-				_ = s.fail(fmt.Errorf("cannot write to it: %w", err))
+				_ = s.fail(io.ErrClosedPipe) // it has ended, and its last words say more
 				return
 			}
 		case <-s.closed:

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -60,6 +61,20 @@ func TestStream(t *testing.T) {
 		if cause == nil && test.cause != "" || cause != nil && (test.cause == "" || !strings.HasPrefix(cause.Error(), test.cause)) {
 			t.Errorf("%s: cause %v", test.name, cause)
 		}
+	}
+}
+
+// A server that takes no input has ended: that is no reason of its own.
+func TestStreamWriteFails(t *testing.T) {
+	t.Parallel()
+	out, in := io.Pipe()
+	_ = out.CloseWithError(errors.New("broken pipe"))
+	s := newStream(&endpoint{in: in, out: out}, nil)
+	_ = s.WriteObject("x")
+	<-s.closed
+	s.writer.Wait()
+	if cause := s.readCause(); cause != nil {
+		t.Errorf("cause: %v", cause)
 	}
 }
 
