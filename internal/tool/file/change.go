@@ -105,7 +105,7 @@ func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan
 		return change{}, s.explainStale(ctx, call, err)
 	}
 	done.message += done.describeHardLinks()
-	s.diagnose(ctx, &done)
+	s.diagnose(ctx, call, &done)
 	return done, nil
 }
 

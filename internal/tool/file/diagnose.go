@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // ChangedPaths are the files that a call changed: real paths, of removed files as well.
@@ -20,7 +22,7 @@ type Diagnosis struct {
 }
 
 // diagnose adds what language servers say of the change to its message.
-func (s *fileTools) diagnose(ctx context.Context, c *change) {
+func (s *fileTools) diagnose(ctx context.Context, call tool.Call, c *change) {
 	c.diagnostics = map[string]jsontext.Value{}
 	if s.config.Diagnose == nil {
 		return
@@ -35,7 +37,7 @@ func (s *fileTools) diagnose(ctx context.Context, c *change) {
 		changed.Name = func(path string) string { return titles[path] }
 	}
 	found := s.config.Diagnose(ctx, changed)
-	c.message += found.Text
+	c.message += tool.MarkImitations(call, "language servers", found.Text)
 	if found.Files != nil {
 		c.diagnostics = found.Files
 	}
