@@ -33,7 +33,12 @@ type orphans map[string]orphan
 // maxOrphans bounds the names of secrets that may never have been stored.
 const maxOrphans = 256
 
-func (s *Store) orphansPath() string { return filepath.Join(filepath.Dir(s.path), orphansName) }
+func (s *Store) orphansPath() string {
+	if filepath.Base(s.path) == MCPFileName { // each store deletes what its own file does not refer to
+		return filepath.Join(filepath.Dir(s.path), "mcp-"+orphansName)
+	}
+	return filepath.Join(filepath.Dir(s.path), orphansName)
+}
 
 func (s *Store) readOrphans() (orphans, error) {
 	raw, err := statefile.Read(s.orphansPath(), maxFile)

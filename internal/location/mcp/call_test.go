@@ -60,10 +60,17 @@ func TestServersAreToldTheRootAndMayNotSample(t *testing.T) {
 
 func TestProgressOfACall(t *testing.T) {
 	t.Parallel()
-	w := newGoodWorld(t, mcp.Options{})
-	seen := make(chan string, 10)
-	w.text("one_progress", `{}`, func(c *tool.Call) { c.Progress = func(o tool.Output) { seen <- o.Title } })
-	if got := <-seen; got != "1 of 3 at work" {
+	s, seen := newGoodServer(), make(chan string, 1)
+	addTool(s, "work", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 3, Message: "at\x1b work",
+		})
+		return <-seen, err
+	})
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
+	w.connect("one")
+	got := w.text("one_work", `{}`, func(c *tool.Call) { c.Progress = func(o tool.Output) { seen <- o.Title } })
+	if got != "1 of 3 at work" {
 		t.Errorf("the progress is %q", got)
 	}
 }

@@ -30,7 +30,7 @@ func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 		return decline, nil
 	}
 	// The clock of the call stands still while a person answers.
-	stop := keepAlive(ctx, running.alive)
+	ctx, stop := keepAlive(ctx, running)
 	defer stop()
 	p := r.Params
 	if p.Mode == "url" || p.URL != "" {
@@ -187,8 +187,8 @@ func (f field) convert(answer []string) any {
 	return text
 }
 
-// keepAlive calls alive again and again until the returned function is called.
-func keepAlive(ctx context.Context, alive func()) (stop func()) {
+// keepAlive holds the clock of a call until stop is called. The context ends with the call.
+func keepAlive(ctx context.Context, running runningCall) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		ticker := time.NewTicker(idleCall / 4)
@@ -196,11 +196,13 @@ func keepAlive(ctx context.Context, alive func()) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				alive()
+				running.alive()
+			case <-running.done:
+				cancel()
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return cancel
+	return ctx, cancel
 }

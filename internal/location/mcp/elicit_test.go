@@ -119,6 +119,26 @@ func TestElicitationOutcomes(t *testing.T) {
 	}
 }
 
+// The question of a call ends with it, so that nothing waits for an answer.
+func TestElicitationEndsWithTheCall(t *testing.T) {
+	t.Parallel()
+	w := elicitWorld(t, &sdk.ElicitParams{Message: "Hello?", RequestedSchema: map[string]any{"type": "object"}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	got := w.callIn(ctx, "one_ask", `{}`, func(c *tool.Call) {
+		c.Question = func(ctx context.Context, _ []session.Question) ([][]string, error) {
+			cancel()
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		}
+	})
+	<-ended
+	if got.Error == nil || got.Error.Reason != session.ReasonAborted {
+		t.Errorf("the outcome is %+v", got)
+	}
+}
+
 // Without a call, a server gets no answer from a person.
 func TestElicitationWithoutACall(t *testing.T) {
 	t.Parallel()

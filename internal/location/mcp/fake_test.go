@@ -55,7 +55,7 @@ func (s rawServer) run() int {
 			return 0
 		}
 		var m rawMessage
-		if json.Unmarshal(line, &m) != nil || m.ID == nil {
+		if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "" {
 			continue
 		}
 		handle, ok := s[m.Method]
@@ -108,6 +108,28 @@ func runServer(mode string, args []string) int {
 			fmt.Println()
 			return say("after the flood")
 		}
+	case "notices":
+		for _, m := range []string{"progress", "message", "tools/list_changed", "cancelled", "elicitation/complete", "unknown"} {
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s"}`+"\n", m)
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s","params":null}`+"\n", m)
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{"data":{},"progressToken":[]}}`+"\n", m)
+		}
+		for i, m := range []string{"elicitation/create", "roots/list", "sampling/createMessage", "ping", "unknown"} {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"method":"%s"}`+"\n", i, m)
+			fmt.Printf(`{"jsonrpc":"2.0","id":"x%d","method":"%s","params":{"requestedSchema":[1],"mode":"form"}}`+"\n", i, m)
+		}
+		fmt.Println(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+	case "nulls":
+		s["initialize"] = func(jsontext.Value) string {
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":null}`
+		}
+		s["tools/list"] = func(jsontext.Value) string { return `{"tools":[null,` + echoTool + `]}` }
+		s["prompts/list"] = func(jsontext.Value) string { return `{"prompts":[null,{"name":"p","arguments":[null]}]}` }
+		s["resources/list"] = func(jsontext.Value) string { return `{"resources":[null,{"uri":"a:b"}]}` }
+		s["resources/templates/list"] = func(jsontext.Value) string { return `{"resourceTemplates":[null]}` }
+		s["prompts/get"] = func(jsontext.Value) string { return `{"messages":[null,{"role":"user","content":null}]}` }
+		s["resources/read"] = func(jsontext.Value) string { return `{"contents":[null]}` }
+		s["tools/call"] = func(jsontext.Value) string { return `{"content":[null,{"type":"resource","resource":null}]}` }
 	case "huge":
 		s["tools/call"] = func(jsontext.Value) string { writeHuge(2 << 30); return "" }
 	case "nested":

@@ -44,17 +44,6 @@ func newGoodServer() *sdk.Server {
 		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 1})
 		return fmt.Sprint(err), nil
 	})
-	addTool(s, "progress", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
-		for i := range 3 {
-			err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "at\x1b work",
-			})
-			if err != nil {
-				return "", err
-			}
-		}
-		return "worked", nil
-	})
 	addTool(s, "broken", func(context.Context, *sdk.CallToolRequest) (string, error) { return "", errors.New("no such table") })
 	addResults(s)
 	s.AddResource(&sdk.Resource{Name: "notes", URI: "memo://notes", MIMEType: "text/plain"}, readMemo)

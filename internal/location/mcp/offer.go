@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,6 +20,7 @@ const (
 	maxDescription = 16 << 10 // bytes of a description; the rest is cut
 	maxSchema      = 256 << 10
 	maxInstruction = 16 << 10
+	maxName        = 1 << 10
 )
 
 // offer is what a server offers.
@@ -61,9 +64,14 @@ func readOffer(ctx context.Context, session *sdk.ClientSession, server string) (
 				out.problems = append(out.problems, "its prompts cannot be listed: "+describeError(err))
 				break
 			}
+			if p == nil || hasControl(p.Name) {
+				continue
+			}
 			one := Prompt{Name: p.Name, Description: cutText(p.Description, maxDescription)}
 			for _, a := range p.Arguments {
-				one.Arguments = append(one.Arguments, a.Name)
+				if a != nil {
+					one.Arguments = append(one.Arguments, a.Name)
+				}
 			}
 			out.prompts = append(out.prompts, one)
 		}
@@ -75,11 +83,17 @@ func readOffer(ctx context.Context, session *sdk.ClientSession, server string) (
 				out.problems = append(out.problems, "its resources cannot be listed: "+describeError(err))
 				break
 			}
-			out.resources = append(out.resources, Resource{server, r.URI, r.Name, cutText(r.Description, maxDescription), r.MIMEType})
+			if r == nil || hasControl(r.URI) {
+				continue
+			}
+			out.resources = append(out.resources, Resource{server, r.URI, cutText(r.Name, maxName), cutText(r.Description, maxDescription), r.MIMEType})
 		}
 	}
 	return out, nil
 }
+
+// hasControl reports whether a name has characters that change what a terminal shows.
+func hasControl(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) }
 
 // readTools reads the tools. One that cannot be offered to a model is left out.
 func (o *offer) readTools(all iter.Seq2[*sdk.Tool, error], server string) error {
@@ -87,6 +101,9 @@ func (o *offer) readTools(all iter.Seq2[*sdk.Tool, error], server string) error 
 	for t, err := range limit(all, maxTools, "tools", o) {
 		if err != nil {
 			return err
+		}
+		if t == nil {
+			continue
 		}
 		one, err := newRemoteTool(server, t)
 		if err == nil && seen[one.name] != "" {

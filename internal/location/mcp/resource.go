@@ -133,6 +133,9 @@ func listTemplates(ctx context.Context, s *Set, call tool.Call, in resourceInput
 			if err != nil || len(rows) >= maxResources {
 				break
 			}
+			if r == nil {
+				continue
+			}
 			rows = append(rows, row{one.name, r.URITemplate, r.Name, cutText(r.Description, maxDescription), r.MIMEType})
 		}
 	}
@@ -185,6 +188,9 @@ func (s *Set) ReadResource(ctx context.Context, server, uri string) (out tool.Ou
 	}
 	var texts []string
 	for _, c := range r.Contents {
+		if c == nil {
+			continue
+		}
 		texts = append(texts, attachResource(&out, c)...)
 	}
 	out.Title = uri
@@ -239,6 +245,9 @@ func (s *Set) ExpandCommand(ctx context.Context, c Command, arguments []string) 
 	}
 	var texts []string
 	for _, m := range r.Messages {
+		if m == nil {
+			continue
+		}
 		switch c := m.Content.(type) {
 		case *sdk.TextContent:
 			texts = append(texts, c.Text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type server struct {
 	environment process.Environment
 	limit       time.Duration
 	calls       callTable
+	refused     chan error // gets the LoginError of a call
 
 	mu       sync.Mutex // guards the rest
 	status   Status
@@ -49,7 +51,7 @@ type server struct {
 func newServer(s *Set, name string, c config.MCP) *server {
 	one := &server{
 		set: s, name: name, config: c, environment: s.location.Environment, limit: s.location.Timeout,
-		status: Disabled, attempt: make(chan struct{}), wake: make(chan struct{}, 1),
+		status: Disabled, attempt: make(chan struct{}), wake: make(chan struct{}, 1), refused: make(chan error, 1),
 	}
 	if s.pool.options.Login != nil && c.Type == "remote" {
 		one.login = s.pool.options.Login(name, c)
@@ -178,18 +180,18 @@ func (s *server) run(ctx context.Context, ended chan<- struct{}) {
 	}
 }
 
-// loginError reports that a server needs a login, or a registration of cairn by hand.
-type loginError struct {
-	status  Status
-	message string
+// LoginError reports that a server needs a login, or a registration of cairn by hand.
+type LoginError struct {
+	Status  Status // NeedsAuth or NeedsClientRegistration
+	Message string // what to do
 }
 
-func (e *loginError) Error() string { return e.message }
+func (e *LoginError) Error() string { return e.Message }
 
 // classify returns the state of a server after an error.
 func classify(err error) Status {
-	if login, ok := errors.AsType[*loginError](err); ok {
-		return login.status
+	if login, ok := errors.AsType[*LoginError](err); ok {
+		return login.Status
 	}
 	return Failed
 }
@@ -212,6 +214,11 @@ func describeError(err error) string {
 // serve connects the server and keeps what it offers current until the connection ends. It reports whether there was
 // one.
 func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
+	defer func() { // what a server says must not end this process
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its answer is invalid: %v", p)
+		}
+	}()
 	// Connect within the timeout.
 	begin, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
@@ -223,7 +230,7 @@ func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
 	if err != nil {
 		return false, s.explain(err, child)
 	}
-	defer func() { _ = session.Close() }()
+	defer closeSession(session)
 	found, err := readOffer(begin, session, s.name)
 	if err != nil {
 		return false, s.explain(fmt.Errorf("list what it offers: %w", err), child)
@@ -239,6 +246,8 @@ func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
 	go func() { over <- session.Wait() }()
 	for {
 		select {
+		case err := <-s.refused: // a request needs a login
+			return true, err
 		case err := <-over:
 			s.setSession(nil)
 			return true, s.explain(err, child)
@@ -267,16 +276,21 @@ const exitTime = 200 * time.Millisecond
 
 // explain adds to an error what the server's program said, or its exit code.
 func (s *server) explain(err error, child *process.Child) error {
-	if _, ok := errors.AsType[*loginError](err); ok || child == nil {
+	if _, ok := errors.AsType[*LoginError](err); ok {
 		return err
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	isLate := errors.Is(err, context.DeadlineExceeded)
+	if isLate {
 		err = fmt.Errorf("it did not answer within %v", s.timeout())
+	}
+	if child == nil {
+		return err
 	}
 	select {
 	case <-child.Done():
-		code, _ := child.ExitStatus()
-		err = fmt.Errorf("its program ended with exit code %d", code)
+		if code, _ := child.ExitStatus(); !isLate { // else it ended because the connection did
+			err = fmt.Errorf("its program ended with exit code %d", code)
+		}
 	case <-time.After(exitTime):
 	}
 	if said := lastLines(child.ReadErrors(), 3); said != "" {
@@ -333,13 +347,13 @@ func (s *server) connectLocal(ctx context.Context, client *sdk.Client) (*sdk.Cli
 
 // explainLogin returns what a person can do about a server that refused a request for want of a login.
 func (s *server) explainLogin(err error) error {
-	if login, ok := errors.AsType[*loginError](err); ok {
+	if login, ok := errors.AsType[*LoginError](err); ok {
 		return login
 	}
 	if s.login == nil {
-		return &loginError{NeedsAuth, "it refuses requests without a login; set its headers in the configuration"}
+		return &LoginError{NeedsAuth, "it refuses requests without a login; set its headers in the configuration"}
 	}
-	return &loginError{NeedsAuth, "it needs a login: cairn mcp auth " + s.name}
+	return &LoginError{NeedsAuth, "it needs a login: cairn mcp auth " + s.name}
 }
 
 // newSDKClient returns the client that a server talks to. changed gets a value when a list of the server has changed.
@@ -367,8 +381,39 @@ func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
 		},
 		ElicitationHandler: s.elicit,
 	})
+	client.AddReceivingMiddleware(rejectInvalid)
 	client.AddRoots(&sdk.Root{Name: filepath.Base(s.set.directory), URI: fileURI(s.set.directory)})
 	return client
+}
+
+// rejectInvalid answers messages that the protocol does not allow with an error: the SDK reads the parameters of some
+// notices without looking whether there are any.
+func rejectInvalid(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		needsParams := strings.HasPrefix(method, "notifications/") && !strings.HasSuffix(method, "/list_changed")
+		if p := reflect.ValueOf(r.GetParams()); needsParams && (!p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()) {
+			return nil, fmt.Errorf("the message %.80q has no parameters", method)
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = nil, fmt.Errorf("the message %.80q is invalid: %v", method, p)
+			}
+		}()
+		return next(ctx, method, r)
+	}
+}
+
+// closeTime bounds the end of a connection: the SDK waits for requests of the server that are worked on.
+const closeTime = 5 * time.Second
+
+// closeSession ends a connection.
+func closeSession(session *sdk.ClientSession) {
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = session.Close() }()
+	select {
+	case <-ended:
+	case <-time.After(closeTime):
+	}
 }
 
 // fileURI returns the file: URI of a path.

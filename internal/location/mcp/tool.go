@@ -73,7 +73,7 @@ func (t *remoteTool) definition() Definition {
 
 func (t *remoteTool) info() ToolInfo {
 	return ToolInfo{
-		Name: t.name, Remote: t.remote, Description: t.description, ReadOnly: t.hints.ReadOnlyHint,
+		Name: t.name, Remote: cutText(t.remote, maxName), Description: t.description, ReadOnly: t.hints.ReadOnlyHint,
 		Destructive: t.hints.DestructiveHint != nil && *t.hints.DestructiveHint,
 	}
 }
@@ -139,7 +139,7 @@ func (t serverTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	ctx, alive, stop := withIdleLimit(ctx, idleCall)
 	defer stop()
 	params := &sdk.CallToolParams{Name: t.remote, Arguments: jsonBytes(call.Input)}
-	defer t.server.calls.add(call, params, alive)()
+	defer t.server.calls.add(runningCall{call, alive, ctx.Done()}, params)()
 	result, err := t.server.callTool(ctx, params)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -165,6 +165,13 @@ func (s *server) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk
 			return nil, err
 		}
 		result, err := session.CallTool(ctx, params)
+		if login, ok := errors.AsType[*LoginError](err); ok {
+			select {
+			case s.refused <- login:
+			default:
+			}
+			return nil, fmt.Errorf("the MCP server %s is %w: %w", s.name, errNotConnected, login)
+		}
 		if !again || !errors.Is(err, sdk.ErrConnectionClosed) {
 			return result, err
 		}
@@ -214,10 +221,11 @@ type callTable struct {
 type runningCall struct {
 	call  tool.Call
 	alive func()
+	done  <-chan struct{} // closed when the call has ended
 }
 
 // add adds a call, whose parameters get the token of its progress. The returned function removes it.
-func (c *callTable) add(call tool.Call, params *sdk.CallToolParams, alive func()) (remove func()) {
+func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
@@ -225,7 +233,7 @@ func (c *callTable) add(call tool.Call, params *sdk.CallToolParams, alive func()
 	if c.calls == nil {
 		c.calls = map[int64]runningCall{}
 	}
-	c.calls[id] = runningCall{call, alive}
+	c.calls[id] = running
 	params.SetProgressToken(fmt.Sprint(id))
 	return func() {
 		c.mu.Lock()

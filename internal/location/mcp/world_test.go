@@ -68,7 +68,11 @@ func local(mode string, args ...string) config.MCP {
 // serveHTTP returns the configuration of a server over streamable HTTP in this process.
 func serveHTTP(t testing.TB, s *sdk.Server) config.MCP {
 	t.Helper()
-	return serveHandler(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	return serveHandler(t, handleStreamable(s))
+}
+
+func handleStreamable(s *sdk.Server) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 }
 
 func serveHandler(t testing.TB, h http.Handler) config.MCP {

@@ -1,0 +1,231 @@
+package mcpauth
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	stored "github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/location/config"
+)
+
+// Flow is a login that waits for a person.
+type Flow struct {
+	URL   string // to open in a browser
+	State string // names the login in the answer
+}
+
+// flow is a Flow with what its end needs.
+type flow struct {
+	Flow
+	name     string
+	config   config.MCP
+	login    login // without its token
+	verifier string
+	wantsIss bool // the server says that its answers have the issuer
+	ends     time.Time
+}
+
+// Logins that wait for a person are bounded in number and time.
+const (
+	maxFlows = 16
+	flowTime = 10 * time.Minute
+)
+
+// Start begins a login at a server: it finds the authorization server and registers cairn there unless the
+// configuration has a client. The caller shows the address of the Flow to a person and calls Finish.
+func (l *Logins) Start(ctx context.Context, name string, c config.MCP) (Flow, error) {
+	s, ok, err := readSettings(c)
+	switch {
+	case err != nil:
+		return Flow{}, fmt.Errorf("log in at the MCP server %s: %w", name, err)
+	case !ok:
+		return Flow{}, fmt.Errorf("the MCP server %s uses no login: it is local, or its configuration says oauth false", name)
+	}
+	f, err := l.prepare(ctx, name, c, s)
+	if err != nil {
+		return Flow{}, fmt.Errorf("log in at the MCP server %s: %w", name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flows = slices.DeleteFunc(l.flows, func(f *flow) bool { return time.Now().After(f.ends) })
+	if len(l.flows) >= maxFlows {
+		l.flows = l.flows[1:]
+	}
+	l.flows = append(l.flows, f)
+	return f.Flow, nil
+}
+
+// prepare does what comes before a person is asked.
+func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s settings) (*flow, error) {
+	// Find the authorization server. It must be the one of the login before, if there was one.
+	client := newClient(c.URL)
+	challenges, err := probe(ctx, client, c.URL)
+	if err != nil {
+		return nil, err
+	}
+	found, err := discover(ctx, client, c.URL, challenges)
+	if err != nil {
+		return nil, err
+	}
+	before, ok, err := l.read(ctx, name, c)
+	if err != nil {
+		return nil, err
+	}
+	if ok && before.Issuer != found.server.Issuer {
+		return nil, fmt.Errorf("its authorization server changed from %s to %s; if that is meant, run cairn mcp logout %s first",
+			before.Issuer, cutLine(found.server.Issuer), name)
+	}
+	// Take the client of the configuration, of the login before, or a new one.
+	one := login{details: details{
+		URL: canonicalURL(c.URL), Resource: found.resource, Issuer: found.server.Issuer, Token: found.server.TokenEndpoint,
+		Revocation: found.server.RevocationEndpoint, RedirectURI: s.redirectURI(),
+	}}
+	scopes := found.scopes
+	if s.Scope != "" {
+		scopes = strings.Fields(s.Scope)
+	} else if slices.Contains(found.server.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
+		scopes = append(slices.Clip(scopes), "offline_access")
+	}
+	switch {
+	case s.ClientID != "":
+		one.ClientID, one.secret = s.ClientID, stored.NewSecret(s.ClientSecret)
+		one.InHeader = prefersHeader(found.server.TokenEndpointAuthMethodsSupported)
+	case ok && before.Registered && before.RedirectURI == one.RedirectURI:
+		one.ClientID, one.secret, one.InHeader, one.Registered = before.ClientID, before.secret, before.InHeader, true
+	case found.server.RegistrationEndpoint == "":
+		return nil, errRegistration(name)
+	default:
+		if err := one.register(ctx, client, found.server, scopes); err != nil {
+			return nil, err
+		}
+	}
+	return newFlow(name, c, one, found.server, scopes)
+}
+
+// prefersHeader reports whether a client secret is sent in a header (RFC 7591, section 2: that is the default).
+func prefersHeader(methods []string) bool {
+	return !slices.Contains(methods, "client_secret_post")
+}
+
+// register registers cairn as a client (RFC 7591).
+func (l *login) register(
+	ctx context.Context, client *http.Client, server *oauthex.AuthServerMeta, scopes []string,
+) error {
+	method := "none"
+	if m := server.TokenEndpointAuthMethodsSupported; len(m) > 0 && !slices.Contains(m, "none") {
+		method = m[0]
+	}
+	answer, err := oauthex.RegisterClient(ctx, server.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		RedirectURIs: []string{l.RedirectURI}, ClientName: "cairn", GrantTypes: []string{"authorization_code", "refresh_token"},
+		ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: method, ApplicationType: "native",
+		Scope: strings.Join(scopes, " "),
+	}, client)
+	if err != nil {
+		return fmt.Errorf("register cairn at %s: %w", cutLine(server.Issuer), err)
+	}
+	l.ClientID, l.secret, l.Registered = answer.ClientID, stored.NewSecret(answer.ClientSecret), true
+	l.InHeader = cmp.Or(answer.TokenEndpointAuthMethod, method) == "client_secret_basic"
+	return nil
+}
+
+// newFlow returns the flow with its address.
+func newFlow(name string, c config.MCP, l login, server *oauthex.AuthServerMeta, scopes []string) (*flow, error) {
+	u, err := url.Parse(server.AuthorizationEndpoint)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("the address of its login page is invalid")
+	}
+	f := &flow{
+		name: name, config: c, login: l, verifier: oauth2.GenerateVerifier(), ends: time.Now().Add(flowTime),
+		wantsIss: server.AuthorizationResponseIssParameterSupported,
+	}
+	f.State = rand.Text()
+	q := u.Query()
+	for k, v := range map[string]string{
+		"response_type": "code", "client_id": l.ClientID, "redirect_uri": l.RedirectURI, "state": f.State,
+		"code_challenge": oauth2.S256ChallengeFromVerifier(f.verifier), "code_challenge_method": "S256", "resource": l.Resource,
+	} {
+		q.Set(k, v)
+	}
+	if len(scopes) > 0 {
+		q.Set("scope", strings.Join(scopes, " "))
+	}
+	u.RawQuery = q.Encode()
+	f.URL = u.String()
+	return f, nil
+}
+
+// Finish ends the login that a state names with the answer to it: the address that the browser was sent to, its query, or
+// the code alone. It stores the login.
+func (l *Logins) Finish(ctx context.Context, state, answer string) error {
+	f := l.take(state)
+	if f == nil {
+		return errors.New("no login waits for this answer; begin again")
+	}
+	given := parseAnswer(answer)
+	if err := f.check(given); err != nil {
+		return fmt.Errorf("log in at the MCP server %s: %w", f.name, err)
+	}
+	token, err := requestToken(ctx, newClient(f.config.URL), f.login, url.Values{
+		"grant_type": {"authorization_code"}, "code": {given.Get("code")}, "redirect_uri": {f.login.RedirectURI},
+		"code_verifier": {f.verifier}, "resource": {f.login.Resource},
+	})
+	if err != nil {
+		return fmt.Errorf("log in at the MCP server %s: %w", f.name, err)
+	}
+	f.login.Token = token
+	return l.withLock(ctx, f.name, f.config, func() error { return l.write(ctx, f.name, f.config, f.login) })
+}
+
+// take removes the flow of a state and returns it; nil if there is none.
+func (l *Logins) take(state string) *flow {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, f := range l.flows {
+		if f.State == state && time.Now().Before(f.ends) {
+			l.flows = slices.Delete(l.flows, i, i+1)
+			return f
+		}
+	}
+	return nil
+}
+
+// parseAnswer returns the parameters of an answer.
+func parseAnswer(answer string) url.Values {
+	answer = strings.TrimSpace(answer)
+	if u, err := url.Parse(answer); err == nil && u.RawQuery != "" {
+		return u.Query()
+	}
+	if q, err := url.ParseQuery(strings.TrimPrefix(answer, "?")); err == nil && q.Has("code") {
+		return q
+	}
+	return url.Values{"code": {answer}}
+}
+
+// check checks the parameters of an answer: its state, and the issuer (RFC 9207).
+func (f *flow) check(given url.Values) error {
+	iss := given.Get("iss")
+	switch {
+	case given.Has("state") && given.Get("state") != f.State:
+		return errors.New("the answer is that of another login")
+	case iss != "" && iss != f.login.Issuer:
+		return fmt.Errorf("the answer is from another authorization server, %s", cutLine(iss))
+	case iss == "" && f.wantsIss && given.Has("state"):
+		return errors.New("the answer does not name its authorization server")
+	case given.Get("error") != "":
+		return fmt.Errorf("it was refused: %s %s", cutLine(given.Get("error")), cutLine(given.Get("error_description")))
+	case given.Get("code") == "":
+		return errors.New("the answer has no code")
+	}
+	return nil
+}

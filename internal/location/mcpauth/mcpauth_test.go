@@ -1,0 +1,336 @@
+package mcpauth_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+)
+
+func answerHello(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{}, nil
+}
+
+// noKeyring makes logins go into a file.
+func noKeyring(name string) string {
+	if name == "CAIRN_DISABLE_KEYRING" {
+		return "1"
+	}
+	return ""
+}
+
+// logIn logs in at the server.
+func logIn(t testing.TB, f *fakeServer, l *mcpauth.Logins, c config.MCP) {
+	t.Helper()
+	flow, err := l.Start(t.Context(), "fake", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Finish(t.Context(), flow.State, f.open(flow.URL)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect returns the state of a server that is connected with the logins.
+func connect(t testing.TB, l *mcpauth.Logins, c config.MCP) (*mcp.Set, mcp.State) {
+	t.Helper()
+	pool := mcp.NewPool(mcp.Options{Login: func(name string, c config.MCP) sdkauth.OAuthHandler { return l.Handler(name, c) }})
+	t.Cleanup(pool.Close)
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"fake": c}})
+	set.Connect(t.Context(), "fake")
+	return set, set.States()[0]
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	l := mcpauth.New(dir, noKeyring)
+	// Without a login the server says what to do; it does not begin one.
+	if _, got := connect(t, l, f.config()); got.Status != mcp.NeedsAuth || got.Error != "it needs a login: cairn mcp auth fake" {
+		t.Errorf("without a login it is %s: %s", got.Status, got.Error)
+	}
+	if f.registrations != 0 {
+		t.Error("a request began a login")
+	}
+	logIn(t, f, l, f.config())
+	if _, got := connect(t, l, f.config()); got.Status != mcp.Connected {
+		t.Errorf("after the login it is %s: %s", got.Status, got.Error)
+	}
+	// Another process has it too. A second login uses the same client.
+	other := mcpauth.New(dir, noKeyring)
+	if _, got := connect(t, other, f.config()); got.Status != mcp.Connected || !other.HasLogin(t.Context(), "fake", f.config()) {
+		t.Errorf("in another process it is %s: %s", got.Status, got.Error)
+	}
+	logIn(t, f, other, f.config())
+	if f.registrations != 1 {
+		t.Errorf("cairn was registered %d times", f.registrations)
+	}
+	if diff := cmp.Diff([]string{f.URL + "/mcp", f.URL + "/mcp"}, f.resources); diff != "" {
+		t.Errorf("the resource indicators (-want +got):\n%s", diff)
+	}
+	checkPrivate(t, dir)
+}
+
+// checkPrivate fails the test if others can read a file of the directory.
+func checkPrivate(t testing.TB, dir string) {
+	t.Helper()
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if info, err := e.Info(); err == nil && !e.IsDir() && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		return err
+	})
+}
+
+// The token is that of an address: a server that the configuration moves does not get it.
+func TestLoginIsBoundToTheAddress(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	l := mcpauth.New(dir, noKeyring)
+	logIn(t, f, l, f.config())
+	var got []string
+	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer thief.Close()
+	connect(t, l, config.MCP{Type: "remote", URL: thief.URL + "/mcp"})
+	if got = slices.DeleteFunc(got, func(s string) bool { return s == "" }); len(got) > 0 {
+		t.Errorf("another address got %v", got)
+	}
+}
+
+// Requests of several processes that find an expired token renew it once.
+func TestOneRenewal(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	f.expiresIn = 1
+	logIn(t, f, mcpauth.New(dir, noKeyring), f.config())
+	f.mu.Lock()
+	f.expiresIn = 3600
+	f.mu.Unlock()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			h := mcpauth.New(dir, noKeyring).Handler("fake", f.config())
+			source, err := h.TokenSource(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if token, err := source.Token(); err != nil || token.AccessToken != "access2" {
+				t.Errorf("the token is %v, %v", token, err)
+			}
+		})
+	}
+	all.Wait()
+	if f.refreshes != 1 {
+		t.Errorf("there were %d renewals", f.refreshes)
+	}
+}
+
+// A token that the server refuses before its time is renewed once; a login that is over is said to be.
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	logIn(t, f, l, f.config())
+	f.mu.Lock()
+	f.access = "changed"
+	f.mu.Unlock()
+	if _, got := connect(t, l, f.config()); got.Status != mcp.Connected || f.refreshes != 1 {
+		t.Errorf("it is %s after %d renewals: %s", got.Status, f.refreshes, got.Error)
+	}
+	f.mu.Lock()
+	f.access, f.refresh = "changed again", "changed"
+	f.mu.Unlock()
+	_, got := connect(t, l, f.config())
+	if got.Status != mcp.NeedsAuth || !strings.Contains(got.Error, "cairn mcp auth fake") {
+		t.Errorf("after the end of the login it is %s: %s", got.Status, got.Error)
+	}
+	if strings.Contains(got.Error, "refresh") && strings.Contains(got.Error, "refresh2") {
+		t.Errorf("the error has a token: %s", got.Error)
+	}
+	if l.HasLogin(t.Context(), "fake", f.config()) {
+		t.Error("the refused tokens are kept")
+	}
+}
+
+func TestConfiguredClientAndRegistration(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	f.noRegister = true
+	if _, got := connect(t, l, f.config()); got.Status != mcp.NeedsClientRegistration || !strings.Contains(got.Error, "oauth.clientId") {
+		t.Errorf("it is %s: %s", got.Status, got.Error)
+	}
+	_, err := l.Start(t.Context(), "fake", f.config())
+	wantError(t, err, "log in at the MCP server fake", "oauth.clientId")
+	if need, ok := errors.AsType[*mcp.LoginError](err); !ok || need.Status != mcp.NeedsClientRegistration {
+		t.Errorf("the error is %#v", err)
+	}
+	c := f.config()
+	c.OAuth = jsontext.Value(`{"clientId":"mine","clientSecret":"s","scope":"a b","redirectUri":"http://127.0.0.1:9/back"}`)
+	flow, err := l.Start(t.Context(), "fake", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"client_id": "mine", "scope": "a b", "redirect_uri": "http://127.0.0.1:9/back"} {
+		if got := query(t, flow.URL, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	logIn(t, f, l, c)
+	c.OAuth = jsontext.Value(`false`)
+	if h := l.Handler("fake", c); h != nil {
+		t.Error("oauth false has a handler")
+	}
+	_, err = l.Start(t.Context(), "fake", c)
+	wantError(t, err, "oauth false")
+}
+
+// Answers that are not those of the login are refused.
+func TestWrongAnswers(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	f.wantsIss = true
+	for name, test := range map[string]struct {
+		change func(answer string) string
+		want   string
+	}{
+		"another state":  {func(a string) string { return strings.Replace(a, "state=", "state=x", 1) }, "another login"},
+		"another issuer": {func(a string) string { return strings.Replace(a, "iss=", "iss=https%3A%2F%2Fevil.example%2F", 1) }, "another authorization server"},
+		"no issuer":      {func(a string) string { return strings.Replace(a, "iss=", "x=", 1) }, "does not name its authorization server"},
+		"refused":        {func(a string) string { return strings.Replace(a, "code=", "error=access_denied&x=", 1) }, "access_denied"},
+		"no code":        {func(a string) string { return strings.Replace(a, "code=", "x=", 1) }, "no code"},
+		"wrong code":     {func(a string) string { return strings.Replace(a, "code=code", "code=other", 1) }, "invalid_grant"},
+	} {
+		flow, err := l.Start(t.Context(), "fake", f.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Finish(t.Context(), flow.State, test.change(f.open(flow.URL))); err == nil {
+			t.Errorf("%s: the login succeeded", name)
+		} else {
+			wantError(t, err, test.want)
+		}
+		wantError(t, l.Finish(t.Context(), flow.State, "code"), "no login waits")
+	}
+	logIn(t, f, l, f.config())
+}
+
+func TestChangedIssuerIsRefused(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	logIn(t, f, l, f.config())
+	other := newFakeServer(t)
+	f.Config.Handler.(*http.ServeMux).HandleFunc("GET /.well-known/oauth-protected-resource/mcp",
+		func(w http.ResponseWriter, _ *http.Request) {
+			write(w, 200, map[string]any{"resource": f.URL + "/mcp", "authorization_servers": []string{other.URL}})
+		})
+	_, err := l.Start(t.Context(), "fake", f.config())
+	wantError(t, err, "its authorization server changed from "+f.URL+" to "+other.URL, "cairn mcp logout fake")
+	if _, _, err := l.Logout(t.Context(), "fake", f.config()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Start(t.Context(), "fake", f.config()); err != nil {
+		t.Errorf("after the logout: %v", err)
+	}
+	// Metadata that names another issuer than was asked for is refused (RFC 8414, section 3.3).
+	third := newFakeServer(t)
+	third.issuer = "https://evil.example"
+	_, err = l.Start(t.Context(), "third", third.config())
+	wantError(t, err, "log in at the MCP server third")
+}
+
+func TestLogout(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	l := mcpauth.New(dir, noKeyring)
+	logIn(t, f, l, f.config())
+	had, problem, err := l.Logout(t.Context(), "fake", f.config())
+	if !had || problem != nil || err != nil {
+		t.Errorf("Logout: %v, %v, %v", had, problem, err)
+	}
+	slices.Sort(f.revoked)
+	if diff := cmp.Diff([]string{"access1", "refresh1"}, f.revoked); diff != "" {
+		t.Errorf("revoked (-want +got):\n%s", diff)
+	}
+	if had, _, err := l.Logout(t.Context(), "fake", f.config()); had || err != nil {
+		t.Errorf("the second Logout: %v, %v", had, err)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "mcp-auth.json"))
+	if strings.Contains(string(text), "access1") {
+		t.Errorf("the file is %s", text)
+	}
+}
+
+// The listener takes the answer of the browser, and ignores those of others.
+func TestAuthenticateWithAListener(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	c := f.config()
+	c.OAuth = jsontext.Value(`{"callbackPort":` + strconv.Itoa(freePort(t)) + `}`)
+	show := func(flow mcpauth.Flow) {
+		back := f.open(flow.URL)
+		for _, address := range []string{strings.Replace(back, "state=", "state=x", 1), back} {
+			resp, err := http.Get(address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	shown := make(chan mcpauth.Flow, 1)
+	go func() { done <- l.Authenticate(ctx, "fake", c, func(f mcpauth.Flow) { shown <- f }, nil) }()
+	flow := <-shown
+	show(flow)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// On a machine without a browser, the address that it was sent to elsewhere is pasted.
+func TestAuthenticateByPasting(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	c := f.config()
+	c.OAuth = jsontext.Value(`{"redirectUri":"https://example.com/back"}`)
+	paste := make(chan string, 1)
+	err := l.Authenticate(t.Context(), "fake", c, func(flow mcpauth.Flow) { paste <- " " + f.open(flow.URL) + "\n" }, paste)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, l.Authenticate(t.Context(), "fake", c, func(mcpauth.Flow) {}, nil), "not one of this machine")
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
