@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,9 +56,24 @@ func (l localMedia) offerTyped(m *model, word string) {
 	if path == "" {
 		return
 	}
-	if media, err := attach.Inspect(path); err == nil {
-		l[name] = media
+	media, err := attach.Inspect(path)
+	if err != nil {
+		delete(l, name) // it may have been there before, or in another directory
+		return
 	}
+	l[name] = media
+}
+
+// forget removes the names of a file.
+func (l localMedia) forget(path string) {
+	maps.DeleteFunc(l, func(_ string, x attach.Media) bool { return x.Path == path })
+}
+
+// forgetRelative removes the names that begin in a directory which is left.
+func (l localMedia) forgetRelative() {
+	maps.DeleteFunc(l, func(name string, _ attach.Media) bool {
+		return !filepath.IsAbs(name) && !strings.HasPrefix(name, "~/")
+	})
 }
 
 // localPath returns the path of a name that a person typed if it is read on this machine: an image, a PDF, or a file

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,13 +35,19 @@ func switchMode(m *model) tea.Cmd {
 	return nil
 }
 
-// enterMode takes the mode of a session that is opened, which is the first one unless it was another one when the
-// session was left. It reports whether the session is visited for the first time.
+// chosenMode is what a person chose for the next prompts of a session with switchMode.
+type chosenMode struct {
+	policy session.AskPolicy
+	agent  string // "" is the session's
+}
+
+// enterMode takes the mode of a session that is opened: the one with which it was left, else the first one. It reports
+// whether the session is visited for the first time.
 func (m *model) enterMode(id session.ID) (isFirst bool) {
-	policy, known := m.policies[id]
-	m.policy = policy
-	if m.agent == session.AgentPlan {
-		m.agent = ""
+	left, known := m.leftModes[id]
+	m.policy = left.policy
+	if known || m.agent == session.AgentPlan {
+		m.agent = left.agent
 	}
 	return !known
 }
@@ -76,12 +83,12 @@ func (m *model) describeMode() string {
 
 // describePolicy names what a prompt allows without a question.
 func describePolicy(p session.AskPolicy) string {
-	switch p {
-	case "":
+	switch {
+	case p == "", strings.HasPrefix(string(p), "wait:"):
 		return "ask"
-	case editsPass:
+	case p == editsPass:
 		return "edits pass"
-	case "allow":
+	case p == "allow":
 		return "everything passes"
 	default:
 		return "asks are refused"

@@ -59,6 +59,15 @@ func TestModes(t *testing.T) {
 		if openTestSession(m); m.policy != "edits" || m.note != "" {
 			t.Errorf("%s: the session comes back with the mode %q, the note is %q", name, m.policy, m.note)
 		}
+		// The plan that was chosen and not yet used stays with its session, too.
+		m.policy, m.agent = "", session.AgentPlan
+		if leave(); m.agent != "" {
+			t.Errorf("%s: the agent %s outlives its session", name, m.agent)
+		}
+		if openTestSession(m); m.agent != session.AgentPlan {
+			t.Errorf("%s: the session comes back with the agent %q", name, m.agent)
+		}
+		m.agent = ""
 	}
 }
 

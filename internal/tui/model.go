@@ -77,11 +77,11 @@ type model struct {
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
-	offeredModel bool                             // a model was named to a person whom the guide answers
-	agent        string                           // of the next prompts; "" is the session's
-	policy       session.AskPolicy                // of all prompts to this session: what is allowed without a question
-	policies     map[session.ID]session.AskPolicy // the same of sessions that were left
-	model        *session.ModelRef                // likewise
+	offeredModel bool                      // a model was named to a person whom the guide answers
+	agent        string                    // of the next prompts; "" is the session's
+	policy       session.AskPolicy         // of all prompts to this session: what is allowed without a question
+	leftModes    map[session.ID]chosenMode // of sessions that were left
+	model        *session.ModelRef         // of the next prompts; nil is the session's
 	window       api.ContextRequest
 	changes      api.SessionDiff // of the session, for the side bar
 	branch       string          // that is checked out; "" is unknown

@@ -62,10 +62,14 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
-	isOther, isFirst := m.session == nil || m.session.ID != o.session.ID, false
+	isOther := m.session == nil || m.session.ID != o.session.ID
+	isFirst := !m.first.opened // the session with which the interface began
+	if isFirst {
+		m.session = nil // nothing was chosen for it yet
+	}
 	closeSession(m)
 	if isOther {
-		isFirst = m.enterMode(o.session.ID)
+		isFirst = m.enterMode(o.session.ID) || isFirst
 	}
 	m.running = o.policy
 	var newest session.Message
@@ -126,6 +130,7 @@ func (m *model) workIn(dir string) (changed bool) {
 	there := *m.api
 	there.Directory = dir
 	m.api = &there
+	m.media.forgetRelative()
 	return true
 }
 
@@ -153,7 +158,7 @@ func closeSession(m *model) {
 	m.visits++
 	m.nextID = ""
 	if m.session != nil {
-		m.policies[m.session.ID] = m.policy
+		m.leftModes[m.session.ID] = chosenMode{m.policy, m.agent}
 	}
 	m.watch.stop()
 	m.work = work{watch: unwatched()}

@@ -32,7 +32,7 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
-	m.policies = map[session.ID]session.AskPolicy{}
+	m.leftModes = map[session.ID]chosenMode{}
 	m.typedMentions = map[string]bool{}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
 	m.vi.On, m.confirmDelay = o.Vi, armDelay

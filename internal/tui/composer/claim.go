@@ -32,6 +32,7 @@ func ClaimDraftFile(file string) DraftFile {
 		case err != nil: // the file system has no locks
 			return NewDraftFile(file)
 		case s.hasText():
+			claimed.Release()
 			return s
 		case claimed.file == "":
 			claimed = s

@@ -41,4 +41,14 @@ func TestClaimDraftFile(t *testing.T) {
 	}
 	first.Release()
 	third.Release()
+	// A file with text comes first, and the one that was looked at before it is free for the next interface.
+	if err := first.Save(Drafts{}); err != nil {
+		t.Fatal(err)
+	}
+	withText, empty := ClaimDraftFile(place), ClaimDraftFile(place)
+	if withText.Load().Draft != "left" || empty.file != place {
+		t.Errorf("the first one has %q, the second one the file %s", withText.Load().Draft, empty.file)
+	}
+	withText.Release()
+	empty.Release()
 }
