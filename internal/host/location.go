@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/instruction"
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -57,6 +58,8 @@ type locationCache struct {
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool
+	// logins are those at MCP servers.
+	logins *mcpauth.Logins
 	// languages are the language servers.
 	languages *languages
 

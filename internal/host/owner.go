@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/reach"
@@ -140,10 +141,13 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 func (w *owner) newLocations(
 	o client.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
 ) *locationCache {
+	logins := mcpauth.New(w.dirs.Data, o.Env)
 	l := &locationCache{
+		logins: logins,
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
+			Login:     logins.Handler,
 			OnChange: func(directory, server string, listed bool) {
 				if listed {
 					w.v1.AnnounceServer(directory, server)

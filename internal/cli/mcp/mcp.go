@@ -24,7 +24,8 @@ func Commands(inv *cli.Invocation) []*cobra.Command {
 		Long: "MCP servers give the model tools, resources and prompts. They stand under the key mcp of the\n" +
 			"configuration and start beside the first prompt. Their tools are called SERVER_TOOL, and ask like\n" +
 			"commands do; the servers of a project's files wait for trust.",
-	}, g.listCommand(), g.addCommand(), g.removeCommand(), g.importCommand(), g.debugCommand(), g.callCommand(), g.serveCommand())}
+	}, g.listCommand(), g.addCommand(), g.removeCommand(), g.importCommand(),
+		g.authCommand(), g.logoutCommand(), g.debugCommand(), g.callCommand(), g.serveCommand())}
 }
 
 type serverCommands struct{ inv *cli.Invocation }

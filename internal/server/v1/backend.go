@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/formatter"
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -52,6 +53,7 @@ type Location struct {
 	Models   *models.Set
 	Tools    *tool.Registry
 	MCP      *mcp.Set
+	Logins   *mcpauth.Logins // at MCP servers
 	// Formatters are those that run after edits.
 	Formatters *formatter.Set
 	Languages  *lsp.Manager

@@ -14,7 +14,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -199,35 +198,64 @@ func (h extensionHandlers) listFormatters(ctx context.Context, in locationIn) ([
 	return slices.Clip(l.Formatters.List()), nil
 }
 
-// requireLogin returns why there is no login at the server: there is no such server, or it has none.
-func (h extensionHandlers) requireLogin(ctx context.Context, in mcpIn) error {
+// openLogin returns the location and the configuration of a server that may have a login, or why it has none.
+func (h extensionHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, config.MCP, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return nil, config.MCP{}, err
 	}
 	c, ok := l.MCP.Config(in.Name)
 	switch {
 	case !ok:
-		return session.NotFound("mcp", in.Name)
+		return nil, c, session.NotFound("mcp", in.Name)
 	case c.Type != "remote" || string(c.OAuth) == "false":
-		return &statusError{http.StatusBadRequest, loginError{"MCP server " + in.Name + " does not support OAuth"}}
+		err := loginError{"MCP server " + in.Name + " does not support OAuth"}
+		return nil, c, &statusError{http.StatusBadRequest, err}
 	}
-	return nil
+	return l, c, nil
 }
 
+// startLogin begins a login: the client opens the page and calls finishLogin with the code.
 func (h extensionHandlers) startLogin(ctx context.Context, in mcpIn) (out loginStart, err error) {
-	return out, cmp.Or(h.requireLogin(ctx, in), error(httpio.NewUnimplemented(noLogin)))
+	l, c, err := h.openLogin(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	flow, err := l.Logins.Start(ctx, in.Name, c)
+	if err != nil {
+		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+	}
+	h.flows.Store(in.Name, flow.State)
+	return loginStart{flow.URL, flow.State}, nil
 }
 
 func (h extensionHandlers) finishLogin(ctx context.Context, in mcpCodeIn) (out mcpStatus, err error) {
-	return out, cmp.Or(requireMembers("code", in.Body.Code), h.requireLogin(ctx, in.mcpIn), error(httpio.NewUnimplemented(noLogin)))
+	if err := requireMembers("code", in.Body.Code); err != nil {
+		return out, err
+	}
+	l, _, err := h.openLogin(ctx, in.mcpIn)
+	if err != nil {
+		return out, err
+	}
+	state, ok := h.flows.LoadAndDelete(in.Name)
+	if !ok {
+		return out, &statusError{http.StatusBadRequest, loginError{"no login at " + in.Name + " has begun"}}
+	}
+	if err := l.Logins.Finish(ctx, state.(string), in.Body.Code); err != nil {
+		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+	}
+	l.MCP.Connect(ctx, in.Name)
+	return showStates(l.MCP)[in.Name], nil
 }
 
+// login is not done for clients: the server has no browser to open, so the page is shown by the client that starts the
+// login, or by cairn mcp auth.
 func (h extensionHandlers) login(ctx context.Context, in mcpIn) (out mcpStatus, err error) {
-	return out, cmp.Or(h.requireLogin(ctx, in), error(httpio.NewUnimplemented(noLogin)))
+	if _, _, err := h.openLogin(ctx, in); err != nil {
+		return out, err
+	}
+	return out, &statusError{http.StatusBadRequest, loginError{"cairn opens no browser; log in with: cairn mcp auth " + in.Name}}
 }
-
-const noLogin = "cairn does not log in at MCP servers yet"
 
 // removeLogin deletes the login of a server; without one there is nothing to delete.
 func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemoved, error) {
@@ -235,8 +263,14 @@ func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemo
 	if err != nil {
 		return loginRemoved{}, err
 	}
-	if _, ok := l.MCP.Config(in.Name); !ok {
+	c, ok := l.MCP.Config(in.Name)
+	if !ok {
 		return loginRemoved{}, session.NotFound("mcp", in.Name)
+	}
+	if c.Type == "remote" {
+		if _, _, err := l.Logins.Logout(ctx, in.Name, c); err != nil {
+			return loginRemoved{}, err
+		}
 	}
 	return loginRemoved{true}, nil
 }
