@@ -2,10 +2,10 @@ package mcp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -29,7 +29,9 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 func newGoodServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "good", Version: "1"}, &sdk.ServerOptions{Instructions: "Call echo first."})
 	addTool(s, "echo", func(_ context.Context, r *sdk.CallToolRequest) (string, error) {
-		var in struct{ Text string }
+		var in struct {
+			Text string `json:"text"`
+		}
 		err := json.Unmarshal(r.Params.Arguments, &in)
 		return "echo " + in.Text, err
 	})

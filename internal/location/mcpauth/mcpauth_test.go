@@ -257,7 +257,27 @@ func TestChangedIssuerIsRefused(t *testing.T) {
 	third := newFakeServer(t)
 	third.issuer = "https://evil.example"
 	_, err = l.Start(t.Context(), "third", third.config())
-	wantError(t, err, "log in at the MCP server third")
+	wantError(t, err, "log in at the MCP server third", `does not match issuer URL`)
+}
+
+// A server of the older specification names no authorization server. The issuer of its metadata is on it.
+func TestServerThatIsItsOwnIssuer(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"/oauth": "", "https://evil.example": "names another server"} {
+		f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+		mux := f.Config.Handler.(*http.ServeMux)
+		mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", http.NotFound)
+		if f.issuer = name; name[0] == '/' {
+			f.issuer = f.URL + name
+		}
+		_, err := l.Start(t.Context(), "fake", f.config())
+		if want == "" && err != nil {
+			t.Error(err)
+		}
+		if want != "" {
+			wantError(t, err, want)
+		}
+	}
 }
 
 func TestLogout(t *testing.T) {
