@@ -10,6 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+//lint:file-ignore SA1019 roots and sampling are deprecated in the protocol of 2026-07-28; servers of today use them
+
 // addTool adds a tool with a handler that returns texts.
 func addTool(s *sdk.Server, name string, h func(ctx context.Context, r *sdk.CallToolRequest) (string, error)) {
 	s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name, InputSchema: jsontext.Value(`{"type":"object"}`)},

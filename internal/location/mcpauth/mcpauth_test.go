@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 func answerHello(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -171,6 +172,35 @@ func TestRefusedToken(t *testing.T) {
 	}
 	if l.HasLogin(t.Context(), "fake", f.config()) {
 		t.Error("the refused tokens are kept")
+	}
+}
+
+// A login that ends while the server is connected: the call says what to do, and so does the state.
+func TestLoginThatEndsInACall(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	logIn(t, f, l, f.config())
+	changed := make(chan struct{}, 100)
+	pool := mcp.NewPool(mcp.Options{
+		Login:    func(name string, c config.MCP) sdkauth.OAuthHandler { return l.Handler(name, c) },
+		OnChange: func(string, string) { changed <- struct{}{} },
+	})
+	defer pool.Close()
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"fake": f.config()}})
+	set.Connect(t.Context(), "fake")
+	registry := tool.NewRegistry(tool.Config{})
+	mcp.NewTools(set, registry).Sync()
+	f.mu.Lock()
+	f.access, f.refresh = "changed", "changed"
+	f.mu.Unlock()
+	done := registry.TakeSnapshot(nil).Settle(t.Context(), tool.Call{
+		Name: "fake_hello", Input: jsontext.Value(`{}`), Ask: func(context.Context, tool.Request) error { return nil },
+	})
+	if done.Error == nil || !strings.Contains(done.Error.Message, "cairn mcp auth fake") {
+		t.Errorf("the call: %+v", done)
+	}
+	for set.States()[0].Status != mcp.NeedsAuth {
+		<-changed
 	}
 }
 
