@@ -3,11 +3,8 @@ package mcp_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -206,29 +203,6 @@ func TestEnvironmentOfAServer(t *testing.T) {
 	if names["MCP_TEST_DENIED"] != "by the configuration" {
 		t.Error("a variable that the configuration sets did not reach the server")
 	}
-}
-
-// With a server, everything ends that it started.
-func TestCloseEndsTheTree(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("children")})
-	w.connect("one")
-	pid, err := strconv.Atoi(w.text("one_echo", `{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, 0); err != nil {
-		t.Fatalf("the child of the server: %v", err)
-	}
-	w.pool.Close()
-	if err := syscall.Kill(pid, 0); err == nil && !isZombie(pid) {
-		t.Error("a process that the server started is alive after Close")
-	}
-}
-
-func isZombie(pid int) bool {
-	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return strings.Contains(string(text), ") Z ")
 }
 
 func TestNamesOfTools(t *testing.T) {

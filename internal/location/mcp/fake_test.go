@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -180,17 +178,6 @@ func writeHuge(size int) {
 			os.Exit(0)
 		}
 	}
-}
-
-// startChild starts a process that leaves the server's session and stays, and returns its id.
-func startChild() int {
-	in, out, _ := os.Pipe()
-	cmd := exec.Command(os.Args[0], serverWord, "linger")
-	cmd.Stdin, cmd.Env, cmd.SysProcAttr = in, []string{}, &syscall.SysProcAttr{Setsid: true}
-	_ = cmd.Start()
-	_ = in.Close()
-	_ = out // stays open as long as this process
-	return cmd.Process.Pid
 }
 
 // newModernServer serves the protocol of 2026-07-28 only.

@@ -2,13 +2,15 @@ package mcp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+//lint:file-ignore SA1019 roots and sampling are deprecated in the protocol of 2026-07-28; servers of today use them
 
 // addTool adds a tool with a handler that returns texts.
 func addTool(s *sdk.Server, name string, h func(ctx context.Context, r *sdk.CallToolRequest) (string, error)) {
@@ -29,7 +31,9 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 func newGoodServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "good", Version: "1"}, &sdk.ServerOptions{Instructions: "Call echo first."})
 	addTool(s, "echo", func(_ context.Context, r *sdk.CallToolRequest) (string, error) {
-		var in struct{ Text string }
+		var in struct {
+			Text string `json:"text"`
+		}
 		err := json.Unmarshal(r.Params.Arguments, &in)
 		return "echo " + in.Text, err
 	})

@@ -106,7 +106,7 @@ func listResources(_ context.Context, s *Set, call tool.Call, in resourceInput) 
 	rows := []row{}
 	for _, r := range s.Resources() {
 		if in.Server == "" || r.Server == in.Server {
-			rows = append(rows, row{r.Server, r.URI, r.Name, r.Description, r.MIME})
+			rows = append(rows, row(r))
 		}
 	}
 	return jsonOutput(call, rows)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -354,75 +352,6 @@ func (s *server) explainLogin(err error) error {
 		return &LoginError{NeedsAuth, "it refuses requests without a login; set its headers in the configuration"}
 	}
 	return &LoginError{NeedsAuth, "it needs a login: cairn mcp auth " + s.name}
-}
-
-// newSDKClient returns the client that a server talks to. changed gets a value when a list of the server has changed.
-func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
-	note := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: s.set.pool.options.Version}, &sdk.ClientOptions{
-		Capabilities: &sdk.ClientCapabilities{
-			RootsV2:     &sdk.RootCapabilities{},
-			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
-		},
-		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { note() },
-		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { note() },
-		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { note() },
-		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
-			s.set.pool.options.Log.Debug("an MCP server logs", "server", s.name, "level", string(r.Params.Level),
-				"message", describeError(fmt.Errorf("%v", r.Params.Data)))
-		},
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			s.calls.noteProgress(r.Params)
-		},
-		ElicitationHandler: s.elicit,
-	})
-	client.AddReceivingMiddleware(rejectInvalid)
-	client.AddRoots(&sdk.Root{Name: filepath.Base(s.set.directory), URI: fileURI(s.set.directory)})
-	return client
-}
-
-// rejectInvalid answers messages that the protocol does not allow with an error: the SDK reads the parameters of some
-// notices without looking whether there are any.
-func rejectInvalid(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
-		needsParams := strings.HasPrefix(method, "notifications/") && !strings.HasSuffix(method, "/list_changed")
-		if p := reflect.ValueOf(r.GetParams()); needsParams && (!p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()) {
-			return nil, fmt.Errorf("the message %.80q has no parameters", method)
-		}
-		defer func() {
-			if p := recover(); p != nil {
-				result, err = nil, fmt.Errorf("the message %.80q is invalid: %v", method, p)
-			}
-		}()
-		return next(ctx, method, r)
-	}
-}
-
-// closeTime bounds the end of a connection: the SDK waits for requests of the server that are worked on.
-const closeTime = 5 * time.Second
-
-// closeSession ends a connection.
-func closeSession(session *sdk.ClientSession) {
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = session.Close() }()
-	select {
-	case <-ended:
-	case <-time.After(closeTime):
-	}
-}
-
-// fileURI returns the file: URI of a path.
-func fileURI(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
 // setOffer makes the server connected, with what it offers now. listed: it announced a change of a list.

@@ -8,16 +8,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sseTransport is the SDK's transport for the older SSE with two differences: the stream lives as long as life, not as
-// the context of Connect, which has the timeout of connecting; and requests carry the login.
+// sseTransport is the SDK's transport for the older SSE with two differences: the stream does not end with the
+// context of Connect, which has the timeout of connecting; and requests carry the login.
 type sseTransport struct {
-	life  context.Context //nolint:containedctx // of the connection, which the interface of the SDK cannot take
+	begin func() (context.Context, context.CancelFunc) // returns the context of a connection
 	inner sdk.SSEClientTransport
 }
 
 // Connect implements sdk.Transport.
 func (t *sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	life, cancel := context.WithCancel(t.life)
+	life, cancel := t.begin()
 	inTime := context.AfterFunc(ctx, cancel)
 	conn, err := t.inner.Connect(life)
 	if err == nil && !inTime() {

@@ -75,12 +75,13 @@ func (s *server) listRemote(life context.Context, client *http.Client) []sdk.Tra
 	if login != nil {
 		old.Transport = &loginTripper{client.Transport, login}
 	}
+	begin := func() (context.Context, context.CancelFunc) { return context.WithCancel(life) }
 	return []sdk.Transport{
 		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage},
 		&sdk.StreamableClientTransport{
 			Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage, DisableStandaloneSSE: true,
 		},
-		&sseTransport{life, sdk.SSEClientTransport{Endpoint: url, HTTPClient: &old, MaxEventSize: maxMessage}},
+		&sseTransport{begin, sdk.SSEClientTransport{Endpoint: url, HTTPClient: &old, MaxEventSize: maxMessage}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
@@ -52,7 +53,7 @@ func discover(
 	}
 	issuer := root.Scheme + "://" + root.Host
 	// Ask at the address of the challenge, at that of the server's path, and at the root.
-	var failures []error
+	isOwn, failures := true, []error(nil) // isOwn: nothing names another authorization server
 	for _, at := range listResourceMetadata(root, findParam(challenges, "resource_metadata")) {
 		found, err := oauthex.GetProtectedResourceMetadata(ctx, at.url, at.resource, client)
 		if err != nil || found == nil {
@@ -62,7 +63,8 @@ func discover(
 		if len(found.AuthorizationServers) == 0 {
 			return out, errors.New("it names no authorization server")
 		}
-		issuer, out.resource, out.scopes, failures = found.AuthorizationServers[0], found.Resource, found.ScopesSupported, nil
+		issuer, out.resource, out.scopes = found.AuthorizationServers[0], found.Resource, found.ScopesSupported
+		isOwn, failures = false, nil
 		break
 	}
 	if scope := findParam(challenges, "scope"); scope != "" {
@@ -70,6 +72,9 @@ func discover(
 	}
 	// Read what the authorization server offers; without metadata it has the paths of the older specification.
 	out.server, err = auth.GetAuthServerMetadata(ctx, issuer, client)
+	if err != nil && isOwn {
+		out.server, err = readOwnMetadata(ctx, client, issuer)
+	}
 	if err != nil {
 		return out, fmt.Errorf("read the metadata of its authorization server: %w", errors.Join(append(failures, err)...))
 	}
@@ -81,6 +86,31 @@ func discover(
 		}
 	}
 	return out, nil
+}
+
+// readOwnMetadata reads the metadata of an MCP server that is its own authorization server, as the specification of
+// 2025-03-26 has it. The issuer may have a path there, which cannot be known before.
+func readOwnMetadata(ctx context.Context, client *http.Client, root string) (*oauthex.AuthServerMeta, error) {
+	at := root + "/.well-known/oauth-authorization-server"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var named struct {
+		Issuer string `json:"issuer"`
+	}
+	if err := json.UnmarshalRead(resp.Body, &named); err != nil {
+		return nil, errors.New("its metadata is invalid")
+	}
+	if !strings.HasPrefix(named.Issuer+"/", root+"/") {
+		return nil, fmt.Errorf("its metadata names another server, %s", cutLine(named.Issuer))
+	}
+	return oauthex.GetAuthServerMeta(ctx, at, named.Issuer, client)
 }
 
 // resourceMetadata is where the metadata of a resource may be.

@@ -97,6 +97,12 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 	} else if slices.Contains(found.server.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
 		scopes = append(slices.Clip(scopes), "offline_access")
 	}
+	if more := l.takeWanted(key(name, c)); ok && len(more) > 0 { // keep what the login before was for
+		scopes = slices.Concat(before.Scopes, more)
+		slices.Sort(scopes)
+		scopes = slices.Compact(scopes)
+	}
+	one.Scopes = scopes
 	switch {
 	case s.ClientID != "":
 		one.ClientID, one.secret = s.ClientID, stored.NewSecret(s.ClientSecret)
@@ -110,7 +116,8 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 			return nil, err
 		}
 	}
-	return newFlow(name, c, one, found.server, scopes)
+	found.scopes = scopes
+	return newFlow(name, c, one, found)
 }
 
 // prefersHeader reports whether a client secret is sent in a header (RFC 7591, section 2: that is the default).
@@ -140,14 +147,14 @@ func (l *login) register(
 }
 
 // newFlow returns the flow with its address.
-func newFlow(name string, c config.MCP, l login, server *oauthex.AuthServerMeta, scopes []string) (*flow, error) {
-	u, err := url.Parse(server.AuthorizationEndpoint)
+func newFlow(name string, c config.MCP, l login, found metadata) (*flow, error) {
+	u, err := url.Parse(found.server.AuthorizationEndpoint)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("the address of its login page is invalid")
 	}
 	f := &flow{
 		name: name, config: c, login: l, verifier: oauth2.GenerateVerifier(), ends: time.Now().Add(flowTime),
-		wantsIss: server.AuthorizationResponseIssParameterSupported,
+		wantsIss: found.server.AuthorizationResponseIssParameterSupported,
 	}
 	f.State = rand.Text()
 	q := u.Query()
@@ -157,8 +164,8 @@ func newFlow(name string, c config.MCP, l login, server *oauthex.AuthServerMeta,
 	} {
 		q.Set(k, v)
 	}
-	if len(scopes) > 0 {
-		q.Set("scope", strings.Join(scopes, " "))
+	if len(found.scopes) > 0 {
+		q.Set("scope", strings.Join(found.scopes, " "))
 	}
 	u.RawQuery = q.Encode()
 	f.URL = u.String()
@@ -176,7 +183,7 @@ func (l *Logins) Finish(ctx context.Context, state, answer string) error {
 	if err := f.check(given); err != nil {
 		return fmt.Errorf("log in at the MCP server %s: %w", f.name, err)
 	}
-	token, err := requestToken(ctx, newClient(f.config.URL), f.login, url.Values{
+	token, err := requestToken(ctx, f.login, url.Values{
 		"grant_type": {"authorization_code"}, "code": {given.Get("code")}, "redirect_uri": {f.login.RedirectURI},
 		"code_verifier": {f.verifier}, "resource": {f.login.Resource},
 	})
@@ -185,6 +192,24 @@ func (l *Logins) Finish(ctx context.Context, state, answer string) error {
 	}
 	f.login.Token = token
 	return l.withLock(ctx, f.name, f.config, func() error { return l.write(ctx, f.name, f.config, f.login) })
+}
+
+// maxWanted bounds the scopes that a server asks for.
+const maxWanted = 50
+
+// wantScopes makes the next login at a server ask for more scopes.
+func (l *Logins) wantScopes(key string, scopes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wanted[key] = scopes[:min(len(scopes), maxWanted)]
+}
+
+// takeWanted returns the scopes of wantScopes and forgets them.
+func (l *Logins) takeWanted(key string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer delete(l.wanted, key)
+	return l.wanted[key]
 }
 
 // take removes the flow of a state and returns it; nil if there is none.

@@ -31,27 +31,26 @@ func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	if err != nil || !ok || found.Access.IsZero() && found.Refresh.IsZero() {
 		return nil, err
 	}
-	return tokenSource{ctx, h}, nil
+	return tokenSource(func() (*oauth2.Token, error) { return h.readToken(ctx) }), nil
 }
 
-// tokenSource is used for one request.
-type tokenSource struct {
-	ctx context.Context //nolint:containedctx // of the request, which the interface of oauth2 cannot take
-	*handler
-}
+// tokenSource implements oauth2.TokenSource for one request.
+type tokenSource func() (*oauth2.Token, error)
 
-// Token returns a token that is valid now.
-func (s tokenSource) Token() (*oauth2.Token, error) {
-	found, ok, err := s.logins.read(s.ctx, s.name, s.config)
+// Token calls the function.
+func (f tokenSource) Token() (*oauth2.Token, error) { return f() }
+
+// readToken returns a token that is valid now.
+func (h *handler) readToken(ctx context.Context) (*oauth2.Token, error) {
+	found, ok, err := h.logins.read(ctx, h.name, h.config)
 	if err != nil {
 		return nil, err
 	}
-	if ok && isFresh(found.Token) {
-		return &oauth2.Token{AccessToken: found.Access.Reveal()}, nil
-	}
-	token, err := s.logins.renew(s.ctx, s.name, s.config, found.Access)
-	if err != nil {
-		return nil, err
+	token := found.Token
+	if !ok || !isFresh(token) {
+		if token, err = h.logins.renew(ctx, h.name, h.config, found.Access); err != nil {
+			return nil, err
+		}
 	}
 	return &oauth2.Token{AccessToken: token.Access.Reveal()}, nil
 }
@@ -104,7 +103,7 @@ func (l *Logins) renew(ctx context.Context, name string, c config.MCP, old store
 // refresh uses the refresh token of a login.
 func refresh(ctx context.Context, l login) (stored.Token, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh.Reveal()}, "resource": {l.Resource}}
-	token, err := requestToken(ctx, newClient(l.URL), l, form)
+	token, err := requestToken(ctx, l, form)
 	if err == nil && token.Refresh.IsZero() {
 		token.Refresh = l.Refresh // the server goes on with it
 	}
@@ -123,6 +122,7 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 	if resp.StatusCode == http.StatusForbidden {
 		if findParam(challenges, "error") == "insufficient_scope" {
 			scope := cutScope(findParam(challenges, "scope"))
+			h.logins.wantScopes(key(h.name, h.config), strings.Fields(findParam(challenges, "scope")))
 			return &mcp.LoginError{Status: mcp.NeedsAuth, Message: describeAuth(h.name) + " with the scope " + scope}
 		}
 		return nil // it is no matter of logins: the request is repeated, and fails as it is

@@ -35,13 +35,14 @@ type Logins struct {
 	store *stored.Store
 	dir   string // of the data, which has the locks
 
-	mu    sync.Mutex // guards flows
-	flows []*flow    // that wait for a person, oldest first
+	mu     sync.Mutex          // guards the rest
+	flows  []*flow             // that wait for a person, oldest first
+	wanted map[string][]string // scopes that servers asked for besides those of the login, by key
 }
 
 // New returns the logins of a data directory. getenv is that of auth.New.
 func New(dataDir string, getenv func(string) string) *Logins {
-	return &Logins{store: stored.NewMCP(dataDir, getenv), dir: dataDir}
+	return &Logins{store: stored.NewMCP(dataDir, getenv), dir: dataDir, wanted: map[string][]string{}}
 }
 
 // settings are the configuration of a server's logins.
@@ -93,6 +94,8 @@ type details struct {
 	InHeader    bool   `json:"secretInHeader,omitzero"` // how the client secret is sent
 	RedirectURI string `json:"redirectUri"`
 	Registered  bool   `json:"registered,omitzero"` // by cairn
+
+	Scopes []string `json:"scopes,omitzero"` // that the login asked for
 }
 
 // login is a stored login.
@@ -175,12 +178,11 @@ func revoke(ctx context.Context, l login) error {
 	if l.Revocation == "" {
 		return errors.New("the server offers no revocation")
 	}
-	client := newClient(l.URL)
 	var failures []error
 	for hint, token := range map[string]stored.Secret{"refresh_token": l.Refresh, "access_token": l.Access} {
 		if !token.IsZero() {
 			form := url.Values{"token": {token.Reveal()}, "token_type_hint": {hint}}
-			failures = append(failures, postForm(ctx, client, l, l.Revocation, form, nil))
+			failures = append(failures, postForm(ctx, l, l.Revocation, form, nil))
 		}
 	}
 	return errors.Join(failures...)

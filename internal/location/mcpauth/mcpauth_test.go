@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 func answerHello(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -174,6 +175,35 @@ func TestRefusedToken(t *testing.T) {
 	}
 }
 
+// A login that ends while the server is connected: the call says what to do, and so does the state.
+func TestLoginThatEndsInACall(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	logIn(t, f, l, f.config())
+	changed := make(chan struct{}, 100)
+	pool := mcp.NewPool(mcp.Options{
+		Login:    func(name string, c config.MCP) sdkauth.OAuthHandler { return l.Handler(name, c) },
+		OnChange: func(string, string, bool) { changed <- struct{}{} },
+	})
+	defer pool.Close()
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"fake": f.config()}})
+	set.Connect(t.Context(), "fake")
+	registry := tool.NewRegistry(tool.Config{})
+	mcp.NewTools(set, registry).Sync()
+	f.mu.Lock()
+	f.access, f.refresh = "changed", "changed"
+	f.mu.Unlock()
+	done := registry.TakeSnapshot(nil).Settle(t.Context(), tool.Call{
+		Name: "fake_hello", Input: jsontext.Value(`{}`), Ask: func(context.Context, tool.Request) error { return nil },
+	})
+	if done.Error == nil || !strings.Contains(done.Error.Message, "cairn mcp auth fake") {
+		t.Errorf("the call: %+v", done)
+	}
+	for set.States()[0].Status != mcp.NeedsAuth {
+		<-changed
+	}
+}
+
 func TestConfiguredClientAndRegistration(t *testing.T) {
 	t.Parallel()
 	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
@@ -257,7 +287,27 @@ func TestChangedIssuerIsRefused(t *testing.T) {
 	third := newFakeServer(t)
 	third.issuer = "https://evil.example"
 	_, err = l.Start(t.Context(), "third", third.config())
-	wantError(t, err, "log in at the MCP server third")
+	wantError(t, err, "log in at the MCP server third", `does not match issuer URL`)
+}
+
+// A server of the older specification names no authorization server. The issuer of its metadata is on it.
+func TestServerThatIsItsOwnIssuer(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"/oauth": "", "https://evil.example": "names another server"} {
+		f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+		mux := f.Config.Handler.(*http.ServeMux)
+		mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", http.NotFound)
+		if f.issuer = name; name[0] == '/' {
+			f.issuer = f.URL + name
+		}
+		_, err := l.Start(t.Context(), "fake", f.config())
+		if want == "" && err != nil {
+			t.Error(err)
+		}
+		if want != "" {
+			wantError(t, err, want)
+		}
+	}
 }
 
 func TestLogout(t *testing.T) {

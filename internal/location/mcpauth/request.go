@@ -123,7 +123,7 @@ func cutLine(text string) string {
 func cutScope(scope string) string { return fmt.Sprintf("%q", cutLine(scope)) }
 
 // postForm sends a form as the client of the login and decodes the answer into out unless it is nil.
-func postForm(ctx context.Context, client *http.Client, l login, address string, form url.Values, out any) error {
+func postForm(ctx context.Context, l login, address string, form url.Values, out any) error {
 	if l.secret.IsZero() || !l.InHeader {
 		form.Set("client_id", l.ClientID)
 	}
@@ -139,7 +139,7 @@ func postForm(ctx context.Context, client *http.Client, l login, address string,
 	if !l.secret.IsZero() && l.InHeader {
 		r.SetBasicAuth(url.QueryEscape(l.ClientID), url.QueryEscape(l.secret.Reveal()))
 	}
-	resp, err := client.Do(r)
+	resp, err := newClient(l.URL).Do(r)
 	if err != nil {
 		return err
 	}
@@ -160,14 +160,14 @@ func postForm(ctx context.Context, client *http.Client, l login, address string,
 }
 
 // requestToken sends a form to the token endpoint of the login and returns the token.
-func requestToken(ctx context.Context, client *http.Client, l login, form url.Values) (stored.Token, error) {
+func requestToken(ctx context.Context, l login, form url.Values) (stored.Token, error) {
 	var answer struct {
 		Access    string  `json:"access_token"`
 		Type      string  `json:"token_type"`
 		Refresh   string  `json:"refresh_token"`
 		ExpiresIn float64 `json:"expires_in"`
 	}
-	if err := postForm(ctx, client, l, l.details.Token, form, &answer); err != nil {
+	if err := postForm(ctx, l, l.details.Token, form, &answer); err != nil {
 		return stored.Token{}, err
 	}
 	if answer.Access == "" || !strings.EqualFold(answer.Type, "bearer") && answer.Type != "" {
