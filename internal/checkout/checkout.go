@@ -59,6 +59,15 @@ func checkoutAt(top string) (Checkout, bool) {
 	return Checkout{top, gitDir, common}, true
 }
 
+// MainTop returns the working tree that contains the repository, of which a linked one is a copy; without such a tree,
+// its own.
+func (c Checkout) MainTop() string {
+	if filepath.Base(c.Common) == ".git" {
+		return filepath.Dir(c.Common)
+	}
+	return c.Top
+}
+
 // MakeAbsolute returns the path, which is relative to dir unless it is absolute, as git writes paths.
 func MakeAbsolute(path, dir string) string {
 	if filepath.IsAbs(path) {

@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -53,10 +54,55 @@ func FindNewest(
 		place = "the repository of " + place
 	}
 	s, err := readNewest(ctx, c, q, place, n.Hint)
-	if err == nil && s.Location.Directory != c.Directory {
-		note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
+	if err != nil || s.Location.Directory == c.Directory {
+		return s, err
 	}
-	return s, err
+	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
+	if c.IsGone(ctx, s.Location.Directory) {
+		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
+			terminal.FirstLine(s.Location.Directory, 200))
+		if s, err = skipGone(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
+			return s, err
+		}
+	}
+	note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
+	return s, nil
+}
+
+// maxSkipped bounds the sessions that skipGone looks at.
+const maxSkipped = 100
+
+// skipGone returns the newest session of the query whose directory exists, or else newest.
+func skipGone(
+	ctx context.Context, c *api.Client, q api.SessionQuery, newest *session.Session,
+) (*session.Session, error) {
+	q.Limit = maxSkipped
+	page, err := c.Sessions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{c.Directory: false}
+	for _, s := range page.Data {
+		dir := s.Location.Directory
+		if _, known := gone[dir]; !known {
+			gone[dir] = c.IsGone(ctx, dir)
+		}
+		if !gone[dir] {
+			return s, nil
+		}
+	}
+	return newest, nil
+}
+
+// CheckDirectory refuses to continue a session whose directory does not exist any more.
+func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) error {
+	dir := s.Location.Directory
+	if dir == c.Directory || !c.IsGone(ctx, dir) {
+		return nil
+	}
+	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
+	return NewExitError(ExitUsage, err, fmt.Sprintf("make it again, such as with git worktree add, or start a new session; "+
+		"cairn session show %s shows this one", s.ID))
 }
 
 // readNewest returns the newest session of the query. The error without a session names the place.

@@ -24,7 +24,31 @@ func (l *locationCache) commandSet(p *locationSetup) *command.Set {
 			Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir(),
 		})
 	}
-	return command.New(p.config, skills)
+	return command.New(p.config, listServerPrompts(p), skills)
+}
+
+// findCommand returns a command by name. A name with a colon may be a prompt of an MCP server that does not run yet.
+func (l *locationCache) findCommand(ctx context.Context, p *locationSetup, name string) (command.Command, error) {
+	c, err := l.commandSet(p).Get(name)
+	if err == nil || !strings.Contains(name, ":") {
+		return c, err
+	}
+	p.servers.Start()
+	p.servers.AwaitAll(ctx)
+	return l.commandSet(p).Get(name)
+}
+
+// listServerPrompts returns the prompts of MCP servers as commands.
+func listServerPrompts(p *locationSetup) (out []command.Command) {
+	for _, c := range p.servers.Commands() {
+		out = append(out, command.Command{
+			Name: c.Name, Description: c.Description, Source: command.FromMCP, Arguments: c.Arguments,
+			Fetch: func(ctx context.Context, arguments []string) (string, error) {
+				return p.servers.ExpandCommand(ctx, c, arguments)
+			},
+		})
+	}
+	return out
 }
 
 // Commands implements v2.Locations.
@@ -53,13 +77,20 @@ func (l *locationCache) Expand(
 		return api.Expansion{}, err
 	}
 	// Find the command, or say why a project's command does not run.
-	c, err := l.commandSet(p).Get(r.Command)
+	c, err := l.findCommand(ctx, p, r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
 		err = session.Errorf(session.CodeInvalid, "the project's command %q cannot run: it %s", r.Command, why).
 			At("command")
 	}
 	if err != nil {
 		return api.Expansion{}, err
+	}
+	if c.Fetch != nil { // plain text: nothing in it is run or read
+		text, err := c.Fetch(ctx, command.SplitArguments(r.Arguments))
+		if err != nil {
+			return api.Expansion{}, session.Errorf(session.CodeUnavailable, "%v", err).At("command")
+		}
+		return api.Expansion{Prompt: session.Prompt{Text: text}}, nil
 	}
 	// Agent and model: of the command, whose agent may make it a subtask.
 	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask

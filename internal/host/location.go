@@ -24,7 +24,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -56,6 +58,10 @@ type locationCache struct {
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool
+	// logins are those at MCP servers.
+	logins *mcpauth.Logins
+	// languages are the language servers.
+	languages *languages
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 
@@ -87,6 +93,7 @@ type locationSetup struct {
 	instructions instruction.Options
 	models       *models.Set
 	tools        toolConfig
+	languages    *lsp.Manager
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
 }
@@ -154,6 +161,23 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 	return s, nil
 }
 
+// Servers implements v2.Locations.
+func (l *locationCache) Servers(ctx context.Context, at session.Location) (*mcp.Set, error) {
+	p, err := l.load(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.servers, nil
+}
+
+// ForgetLocation implements v1.Backend and v2.Locations.
+func (l *locationCache) ForgetLocation(at session.Location) {
+	s := l.findSlot(at.Directory)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setup = nil
+}
+
 // findSlot returns the slot of a directory and adds it if it is missing.
 func (l *locationCache) findSlot(dir string) *locationSlot {
 	l.mu.Lock()
@@ -196,6 +220,7 @@ func (l *locationCache) dropSlot(dir string) {
 	delete(l.slots, dir)
 	if l.mcp != nil {
 		go l.mcp.CloseLocation(dir)
+		go l.languages.drop(dir)
 	}
 }
 
@@ -259,6 +284,11 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	})
 	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
+	p.languages = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
+	if cfg.LSP != nil {
+		p.tools.file.Warm = p.languages.Warm
+	}
 	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)
 	if err != nil {
@@ -443,7 +473,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	info := api.LocationInfo{Directory: p.project.Directory}
+	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why
 		info.Model = &ref

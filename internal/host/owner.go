@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/reach"
@@ -140,11 +141,25 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 func (w *owner) newLocations(
 	o client.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
 ) *locationCache {
+	logins := mcpauth.New(w.dirs.Data, o.Env)
 	l := &locationCache{
+		logins: logins,
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
+			Login:     logins.Handler,
+			OnChange: func(directory, server string, listed bool) {
+				if listed {
+					w.v1.AnnounceServer(directory, server)
+				}
+			},
 		}),
+		languages: &languages{
+			opened: map[string]openLanguages{}, onChange: func(directory string) { w.v1.AnnounceLanguages(directory) },
+			warn: func(directory, text string) {
+				w.logger.Warn("a language server is not used", "directory", directory, "reason", text)
+			},
+		},
 		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
 		models: models.NewPool(models.Options{
 			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
@@ -244,6 +259,7 @@ func (w *owner) release() error {
 	}
 	if w.locations != nil {
 		w.locations.mcp.Close()
+		w.locations.languages.close()
 	}
 	if w.locations != nil && w.locations.pages != nil {
 		w.locations.pages.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/models"
@@ -34,7 +35,8 @@ type toolConfig struct {
 	search search.Config
 	exec   exec.Config
 	// browser resolves the paths of clients that read files.
-	browser workpath.Resolver
+	browser    workpath.Resolver
+	formatters *formatter.Set
 }
 
 // newToolConfig returns the configuration of a location's tools. readable are directories outside of it that agents may
@@ -46,10 +48,12 @@ func (l *locationCache) newToolConfig(
 	filePaths, browserPaths := paths, paths
 	cells := cell.New(cell.Config{Dirs: l.dirs, Outputs: l.outputs, Config: cfg, Project: pr, Readable: readable})
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
+	formatters := l.newFormatters(cfg, pr, set)
 	return toolConfig{
+		formatters: formatters,
 		file: file.Config{
 			Paths: filePaths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
-			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(l.newFormatters(cfg, pr, set)),
+			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(formatters),
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
@@ -101,6 +105,9 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills)},
 		task.New(p.agents.List()), plan.New(p.agents.List()))...)
+	if err == nil && p.config.LSP != nil {
+		_, err = r.Register(lsp.NewTool(p.languages, p.tools.file.Paths))
+	}
 	return r, err
 }
 

@@ -41,6 +41,7 @@ func (b v1Backend) Location(ctx context.Context, at session.Location) (*v1.Locat
 		Directory: pr.Directory, Worktree: cmp.Or(pr.Worktree, "/"), ProjectID: pr.ID, Git: pr.IsGit(),
 		Project: pr, Projects: b.projects, Config: p.config, Agents: p.agents, Skills: p.skills, Models: p.models,
 		Tools: p.scope.Tools, User: b.getenv("USER"), Files: v1Files{p},
+		MCP: p.servers, Logins: b.logins, Formatters: p.tools.formatters, Languages: p.languages,
 		Commands: func() *command.Set { return b.commandSet(p) },
 		Expand: func(ctx context.Context, r api.ExpandRequest, permit command.Permit) (api.Expansion, error) {
 			return b.Expand(ctx, at, r, permit)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -106,6 +107,27 @@ func (f v1Files) Attach(
 			return "", &session.File{URI: c.URI, Mime: c.Mime}, nil
 		}
 		text += c.Text
+	}
+	return text, nil, nil
+}
+
+// resourceTime bounds the reading of an MCP resource that a prompt names.
+const resourceTime = 30 * time.Second
+
+// AttachResource implements attachment.Reader.
+func (f v1Files) AttachResource(ctx context.Context, server, uri string) (text string, media *session.File, err error) {
+	ctx, cancel := context.WithTimeout(ctx, resourceTime)
+	defer cancel()
+	f.setup.servers.Start()
+	out, err := f.setup.servers.ReadResource(ctx, server, uri)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, c := range out.Content {
+		text += c.Text
+	}
+	if len(out.Attachments) > 0 && text == "" {
+		return "", &out.Attachments[0], nil
 	}
 	return text, nil, nil
 }

@@ -25,6 +25,29 @@ type attachmentText struct {
 	Page Page             `json:"page"`
 }
 
+// resourceScheme begins the URI of an attached resource of an MCP server: mcp:SERVER:URI.
+const resourceScheme = "mcp:"
+
+// ResourceOf returns the server and the URI of the MCP resource that the file stands for: by its URI, or by its source,
+// as OpenCode's clients name it.
+func ResourceOf(f session.File) (server, uri string, ok bool) {
+	if rest, found := strings.CutPrefix(f.URI, resourceScheme); found {
+		server, uri, ok = strings.Cut(rest, ":")
+		return server, uri, ok && server != "" && uri != ""
+	}
+	var more struct {
+		Source struct {
+			Type   string `json:"type"`
+			Client string `json:"clientName"`
+			URI    string `json:"uri"`
+		} `json:"source"`
+	}
+	if len(f.Extra) == 0 || strings.HasPrefix(f.URI, "data:") || json.Unmarshal(f.Extra, &more) != nil {
+		return "", "", false
+	}
+	return more.Source.Client, more.Source.URI, more.Source.Type == "resource" && more.Source.Client != ""
+}
+
 // PageOf returns the page to read of the file; false if the prompt has its content or there is nothing to read.
 func PageOf(f session.File) (Page, bool) {
 	p, ok := pageOf(PartInput{URL: f.URI, Mime: f.Mime, Filename: f.Name})

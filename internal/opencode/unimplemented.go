@@ -20,7 +20,7 @@ type (
 		URL         string            `json:"url,omitzero"`
 		Headers     map[string]string `json:"headers,omitzero"`
 		OAuth       jsontext.Value    `json:"oauth,omitzero"`
-		Enabled     bool              `json:"enabled,omitzero"`
+		Enabled     *bool             `json:"enabled,omitzero"`
 		Timeout     int64             `json:"timeout,omitzero"` // milliseconds
 	}
 	WorkspaceType struct {

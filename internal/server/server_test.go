@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -131,6 +132,12 @@ func (unchecked) Head(string) string { return "" }
 
 // nowhere is a place with one agent and no model.
 type nowhere struct{}
+
+func (nowhere) Servers(context.Context, session.Location) (*mcp.Set, error) {
+	return mcp.NewPool(mcp.Options{}).Open(mcp.Location{}), nil
+}
+
+func (nowhere) ForgetLocation(session.Location) {}
 
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{

@@ -77,8 +77,8 @@ type ToolTime struct {
 	Waited    int64 `json:"waited,omitzero"`
 }
 
-// Took returns how long the call worked until it settled, or until now if it is open: without its waits for answers.
-// It is 0 for a call without times.
+// Took returns how long the call worked until it settled, without its waits for answers. Of an open call, whose waits
+// are not known yet, it is the time until now. It is 0 for a call without times.
 func (t ToolTime) Took(now time.Time) time.Duration {
 	began, ended := cmp.Or(t.Ran, t.Created), cmp.Or(t.Completed, now.UnixMilli())
 	if began == 0 {

@@ -118,12 +118,23 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 		return deliverAnswer(m, ans)
 	}
 	m.asks.pending = append(m.asks.pending, a)
+	m.transcript.SetAsking(m.asks.listCalls())
 	tell := m.notify.TellPerson("cairn asks in "+m.askerTitle(a), describe.AskSummary(a), m.blurred)
 	if len(m.asks.pending) > 1 {
 		m.asks.countWaiting()
 		return tell
 	}
 	return tea.Batch(tell, showAsk(m))
+}
+
+// listCalls returns the calls that ask.
+func (q *askQueue) listCalls() (parts []session.PartID) {
+	for _, a := range q.pending {
+		if a.Source != nil {
+			parts = append(parts, a.Source.PartID)
+		}
+	}
+	return parts
 }
 
 // countWaiting has the ask on the screen say how many wait behind it.
@@ -163,6 +174,7 @@ func removeAsk(m *model, id session.AskID) tea.Cmd {
 		return nil
 	}
 	m.asks.pending = slices.Delete(m.asks.pending, i, i+1)
+	m.transcript.SetAsking(m.asks.listCalls())
 	if i > 0 {
 		m.asks.countWaiting()
 		return nil

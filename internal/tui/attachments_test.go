@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/attach"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 )
@@ -90,6 +91,82 @@ func TestImageFromAnywhere(t *testing.T) {
 				t.Errorf("%s: the transcript is %s", name, got)
 			}
 		}
+	}
+}
+
+// TestTypedPaths: a typed @PATH is sent with its content from anywhere on this machine, with its lines. One that cannot
+// be attached is named before the prompt is sent, which stays in the composer; Enter again sends the text alone.
+func TestTypedPaths(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "proj")
+	for name, content := range map[string]string{
+		"note.txt": "one\ntwo\nthree\n", "x.png": testImage, "b.bin": "\x00\x01", "proj/f.txt": "f\n",
+		"big.png": testImage + strings.Repeat("x", attach.MaxBytes),
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, want := range map[string]struct{ name, content, refused string }{
+		"see @" + home + "/note.txt":     {name: "note.txt", content: "one\ntwo\nthree\n"},
+		"see @" + home + "/note.txt#2-3": {name: "note.txt#2-3", content: "two\nthree\n"},
+		"see @~/x.png, please":           {name: "x.png", content: testImage},
+		"see @../note.txt.":              {name: "note.txt", content: "one\ntwo\nthree\n"},
+		"see @/no/such.png":              {refused: "@/no/such.png is not attached: there is no such file"},
+		"see @~/b.bin":                   {refused: "@~/b.bin is not attached: it is binary"},
+		"see @../big.png":                {refused: "@../big.png is not attached: it is larger than 10 MiB"},
+		"see @f.txt#3-1":                 {refused: "@f.txt#3-1 is not attached: it has no lines 3-1"},
+		"see @f.txt#0":                   {refused: "@f.txt#0 is not attached: it has no lines 0"},
+		"see @types/node and @you":       {},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		env := m.options.Env
+		m.options.Env = func(name string) string {
+			if name == "HOME" {
+				return home
+			}
+			return env(name)
+		}
+		m.api.Directory = dir
+		m.offeredPaths["f.txt"] = true
+		typeText(m, text)
+		files, sent := sentFiles(m)
+		if want.refused != "" {
+			if sent || !strings.HasPrefix(m.note, want.refused) || m.editor.Text() != text {
+				t.Errorf("%s: sent %v, note %q, the composer has %q", text, sent, m.note, m.editor.Text())
+			}
+			if files, sent := sentFiles(m); !sent || len(files) > 0 {
+				t.Errorf("%s: enter again sends %v, files %v", text, sent, files)
+			}
+			continue
+		}
+		if !sent || len(files) != min(len(want.name), 1) {
+			t.Errorf("%s: sent %v, files %v, note %q", text, sent, files, m.note)
+			continue
+		}
+		if want.name != "" {
+			_, data, _ := session.DataURI(files[0].URI)
+			if files[0].Name != want.name || string(data) != want.content {
+				t.Errorf("%s: %q with %q", text, files[0].Name, data)
+			}
+		}
+	}
+}
+
+// TestGoneImageOfDraft: a kept text whose image is gone says so.
+func TestGoneImageOfDraft(t *testing.T) {
+	file, image := composer.NewDraftFile(filepath.Join(t.TempDir(), "draft.json")), writeTestImage(t)
+	m := newTestModel(t, file)
+	m.Update(tea.PasteMsg{Content: image})
+	m.Update(saveMsg{})
+	if err := os.Remove(image); err != nil {
+		t.Fatal(err)
+	}
+	if m = newTestModel(t, file); !strings.Contains(m.note, "there is no such file") {
+		t.Errorf("the note is %q", m.note)
 	}
 }
 

@@ -132,45 +132,26 @@ func showDoctor(m *model) tea.Cmd {
 	})
 }
 
-// showMCP says that MCP servers are not started, and which ones are configured.
+// showMCP shows the MCP servers, their states and their tools.
 func showMCP(m *model) tea.Cmd {
 	c := m.api
 	return showText(m, "MCP servers", func(ctx context.Context) ([]string, error) {
-		raw, err := c.Explain(ctx, "mcp")
+		all, err := c.MCPServers(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return describeMCP(raw)
-	})
-}
-
-// describeMCP returns the lines about the configured servers, from the origins of their settings.
-func describeMCP(raw []byte) ([]string, error) {
-	var origins []struct {
-		Key    string `json:"key"`
-		Source struct {
-			File string `json:"file"`
-			Line int    `json:"line"`
-		} `json:"source"`
-	}
-	if err := json.Unmarshal(raw, &origins); err != nil {
-		return nil, err
-	}
-	const about = "cairn does not implement MCP: it starts no servers, and their tools are not offered to the model."
-	lines := []string{about, ""}
-	seen := map[string]bool{}
-	for _, o := range origins {
-		parts := strings.Split(o.Key, ".")
-		if len(parts) < 2 || seen[parts[1]] {
-			continue
+		if len(all.Data) == 0 {
+			return []string{"None is configured. To add one: cairn mcp add NAME -- COMMAND, or cairn mcp add NAME URL"}, nil
 		}
-		seen[parts[1]] = true
-		lines = append(lines, fmt.Sprintf("%-20s %s:%d", terminal.FirstLine(parts[1], 60), o.Source.File, o.Source.Line))
-	}
-	if len(seen) == 0 {
-		return append(lines, "None is configured. Those of a project's files are shown once it is trusted: /trust."), nil
-	}
-	return lines, nil
+		var lines []string
+		for i, s := range all.Data {
+			if i > 0 {
+				lines = append(lines, "")
+			}
+			lines = append(lines, describe.FormatMCPServer(s)...)
+		}
+		return lines, nil
+	})
 }
 
 // pickApproval shows the saved permissions of the project, and revokes one after a question.

@@ -51,17 +51,19 @@ const testLocation = `{"directory":"/w","project":{"id":"global","directory":"/"
 // TestFactDialogs: each command of facts shows what the API knows, or says why it cannot.
 func TestFactDialogs(t *testing.T) {
 	bodies := map[string]string{
-		"/api/health":         `{"healthy":true,"version":"1.2.3","pid":77}`,
-		"/api/stats":          `{"data":{"sessions":3,"turns":9,"models":[{"model":{"id":"m","providerID":"p"},"turns":9}]}}`,
-		"/api/doctor":         `{"data":[{"level":"warning","what":"store","detail":"large","fix":"cairn backup"}]}`,
-		"/api/config/explain": `{"data":[{"key":"mcp.github.url","value":"x","source":{"file":"/w/opencode.json","line":4}}]}`,
+		"/api/health": `{"healthy":true,"version":"1.2.3","pid":77}`,
+		"/api/stats":  `{"data":{"sessions":3,"turns":9,"models":[{"model":{"id":"m","providerID":"p"},"turns":9}]}}`,
+		"/api/doctor": `{"data":[{"level":"warning","what":"store","detail":"large","fix":"cairn backup"}]}`,
+		"/api/mcp": `{"location":{},"data":[{"name":"github","status":{"status":"needs_auth","error":"cairn mcp auth github"},` +
+			`"source":"https://mcp.example"},{"name":"notes","status":{"status":"connected"},"source":"notes",` +
+			`"tools":[{"name":"notes_add","remote":"add","description":"Adds.","readOnlyHint":true}],"prompts":["notes:hi"]}]}`,
 	}
 	for command, want := range map[string][]string{
 		"status": {"Replace foo by bar", "1.2.3, process 77", "build"},
 		"stats":  {"3 sessions, 9 turns", "p/m"},
 		"cost":   {"Cost of this session"},
 		"doctor": {"! store: large", "cairn backup"},
-		"mcp":    {"does not implement MCP", "github", "/w/opencode.json:4"},
+		"mcp":    {"github needs_auth: cairn mcp auth github", "notes connected", "notes_add (says that it only reads): Adds."},
 	} {
 		m, _ := factsModel(t, bodies)
 		typeText(m, "/"+command+" ")

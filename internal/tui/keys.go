@@ -114,7 +114,7 @@ func infoCommands() []command {
 		{"permissions", "", "list the saved permissions, and revoke one", pickApproval},
 		{"trust", "", "show which project files wait for trust", showTrust},
 		{"export", "", "write the session as Markdown or JSON", askExport},
-		{"mcp", "", "show which MCP servers are configured", showMCP},
+		{"mcp", "", "show the MCP servers and what they offer", showMCP},
 		{"doctor", "", "check the installation", showDoctor},
 		{"theme", "", "choose the colours, with a preview", pickTheme},
 	}

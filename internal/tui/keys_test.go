@@ -68,3 +68,44 @@ func TestKeysDocument(t *testing.T) {
 		t.Errorf("%d actions", actions)
 	}
 }
+
+// TestKeyTable: the table of all keys in docs/keys.md names every command of the interface, those with keys beside them.
+func TestKeyTable(t *testing.T) {
+	text, err := os.ReadFile("../../docs/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| Key | Command | Effect |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	own, _ := newKeyMap(nil)
+	quoted := regexp.MustCompile("`([^`]+)`")
+	named := map[string]string{} // by command
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.Contains(line, "`/") {
+			continue
+		}
+		keys := quoted.FindAllStringSubmatch(cells[1], -1)
+		for i, c := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(c[1], "/"), " ")
+			named[name] = ""
+			if i < len(keys) {
+				named[name] = keys[i][1]
+			}
+		}
+	}
+	for _, c := range own.commands {
+		name := strings.ReplaceAll(c.name, " ", "-")
+		key, ok := named[name]
+		if !ok {
+			t.Errorf("docs/keys.md does not name /%s", name)
+		}
+		if c.name != "timeline" && key != c.key { // Esc Esc is no key of its own
+			t.Errorf("docs/keys.md gives /%s the key %q, want %q", name, key, c.key)
+		}
+		delete(named, name)
+	}
+	for name := range named {
+		t.Errorf("docs/keys.md names /%s, which the interface does not have", name)
+	}
+}

@@ -165,7 +165,17 @@ func TestPromptsKeepOrder(t *testing.T) {
 		t.Fatalf("%d prompts are being sent", len(m.unsentPrompts))
 	}
 	m.session.ID = "ses_2" // another one is opened meanwhile
-	for range 3 {
+	answerNext()           // the image is read
+	sent := 0
+	for _, c := range *calls {
+		if strings.Contains(c, "/prompt") {
+			sent++
+		}
+	}
+	if m.unsentPrompts[1].sent {
+		t.Errorf("the second prompt is sent before the first one was answered (%d calls)", sent)
+	}
+	for range 4 {
 		answerNext()
 	}
 	var texts []string

@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"context"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -32,12 +35,21 @@ func switchMode(m *model) tea.Cmd {
 	return nil
 }
 
-// resetMode begins with the first mode again, because another session is opened.
-func (m *model) resetMode() {
-	m.policy = ""
-	if m.agent == session.AgentPlan {
-		m.agent = ""
+// chosenMode is what a person chose for the next prompts of a session with switchMode.
+type chosenMode struct {
+	policy session.AskPolicy
+	agent  string // "" is the session's
+}
+
+// enterMode takes the mode of a session that is opened: the one with which it was left, else the first one. It reports
+// whether the session is visited for the first time.
+func (m *model) enterMode(id session.ID) (isFirst bool) {
+	left, known := m.leftModes[id]
+	m.policy = left.policy
+	if known || m.agent == session.AgentPlan {
+		m.agent = left.agent
 	}
+	return !known
 }
 
 // workAgent returns the first agent for prompts beside plan.
@@ -50,10 +62,52 @@ func (m *model) workAgent() string {
 	return session.AgentBuild
 }
 
-// describeMode names the mode in the status line, which names the agent as well.
+// describeMode names the mode in the status line, which names the agent as well. While a prompt runs that was sent with
+// another mode than the next one, it names both.
 func (m *model) describeMode() string {
-	if m.policy == editsPass {
-		return "edits pass"
+	now, next := describePolicy(m.running), describePolicy(m.policy)
+	if m.session != nil && m.session.Agent == session.AgentPlan {
+		now = session.AgentPlan
+	}
+	if m.agentName() == session.AgentPlan {
+		next = session.AgentPlan
+	}
+	switch {
+	case m.working && now != next:
+		return now + " → " + next + " (next prompt)"
+	case m.policy != "":
+		return next
 	}
 	return ""
 }
+
+// describePolicy names what a prompt allows without a question.
+func describePolicy(p session.AskPolicy) string {
+	switch {
+	case p == "", strings.HasPrefix(string(p), "wait:"):
+		return "ask"
+	case p == editsPass:
+		return "edits pass"
+	case p == "allow":
+		return "everything passes"
+	default:
+		return "asks are refused"
+	}
+}
+
+// findPolicy returns the policy of the newest prompt that was taken up, if it is among the newest events.
+func findPolicy(ctx context.Context, c *api.Client, id session.ID, head int64) (found session.AskPolicy) {
+	h, err := c.History(ctx, id, max(head-newestEvents, -1), newestEvents)
+	if err != nil {
+		return ""
+	}
+	for _, e := range h.Data {
+		if p, ok := e.Data.(*session.Prompted); ok && !p.NoReply {
+			found = p.Asks
+		}
+	}
+	return found
+}
+
+// newestEvents bounds how far back the mode of a running prompt is searched.
+const newestEvents = 100

@@ -50,6 +50,8 @@ type model struct {
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
 	media         localMedia      // what the text may name on this machine
+	typedMentions map[string]bool // words with an @ that the person typed
+	warnedMention string          // the prompt about which checkMentions has warned
 	warnedBlind   string          // the prompt and model about which checkModelInput has warned
 	stash         []string        // texts that are put away, oldest first
 	savedText     string          // the text that is stored
@@ -75,10 +77,11 @@ type model struct {
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
-	offeredModel bool              // a model was named to a person whom the guide answers
-	agent        string            // of the next prompts; "" is the session's
-	policy       session.AskPolicy // of all prompts to this session: what is allowed without a question
-	model        *session.ModelRef // likewise
+	offeredModel bool                      // a model was named to a person whom the guide answers
+	agent        string                    // of the next prompts; "" is the session's
+	policy       session.AskPolicy         // of all prompts to this session: what is allowed without a question
+	leftModes    map[session.ID]chosenMode // of sessions that were left
+	model        *session.ModelRef         // of the next prompts; nil is the session's
 	window       api.ContextRequest
 	changes      api.SessionDiff // of the session, for the side bar
 	branch       string          // that is checked out; "" is unknown
@@ -96,6 +99,7 @@ type work struct {
 	session *session.Session // nil until the first prompt
 	parent  *session.Session // of which it is a subagent; nil is unknown
 	watch   watched
+	running session.AskPolicy // of the newest prompt that was taken up
 	working bool
 	since   time.Time
 	retryAt time.Time // when the next attempt at an answer is made
@@ -115,8 +119,10 @@ func unwatched() watched { return watched{func() {}, func() {}} }
 type openedMsg struct {
 	visit    int // number of the request
 	session  *session.Session
-	parent   *session.Session // of a subagent; nil if it cannot be read
-	head     int64            // read first: the events behind it are followed
+	parent   *session.Session  // of a subagent; nil if it cannot be read
+	gone     bool              // its directory does not exist any more
+	policy   session.AskPolicy // of the newest prompt that was taken up; "" is unknown, too
+	head     int64             // read first: the events behind it are followed
 	messages api.Page[session.Message]
 	status   api.Status
 	asks     []session.PendingAsk

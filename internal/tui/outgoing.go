@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 )
 
-// outgoingPrompt is a prompt on its way to the inbox of a session. What it is sent to and with is decided when it is
-// typed, because its files are read in the background, and the person may go on meanwhile.
+// outgoingPrompt is a prompt on its way to the inbox of a session. Its session, agent, model and policy are fixed when
+// it is typed, because its files are read in the background, and the person may go on meanwhile.
 type outgoingPrompt struct {
 	session.Prompt
 
@@ -56,10 +56,11 @@ func sendWithMedia(m *model, p session.Prompt, media []attach.Media, steer bool)
 	}
 	out.reading = true
 	return m.run(func(context.Context) tea.Msg {
-		files, err := readMedia(media)
+		files, failed, err := readMedia(media)
 		return func() tea.Cmd {
 			out.reading = false
 			if err != nil {
+				m.media.forget(failed.Path) // the text can be sent without it
 				return tea.Batch(takeBackPrompt(m, out, err), sendInOrder(m))
 			}
 			out.Files = slices.Concat(files, out.Files)
@@ -95,29 +96,31 @@ func newOutgoingPrompt(m *model, p session.Prompt, steer bool) *outgoingPrompt {
 	return out
 }
 
-// readMedia returns the files with their content.
-func readMedia(media []attach.Media) (files []session.File, err error) {
+// readMedia returns the files with their content, or the one that cannot be read.
+func readMedia(media []attach.Media) (files []session.File, failed attach.Media, err error) {
 	for _, x := range media {
-		f, err := attach.ReadFile(x.Path, attach.Lines{})
+		f, err := attach.ReadFile(x.Path, x.Lines)
 		if err != nil {
-			return nil, err
+			return nil, x, err
 		}
 		files = append(files, f)
 	}
-	return files, nil
+	return files, failed, nil
 }
 
-// sendInOrder sends the prompts up to the first one whose files are still being read.
+// sendInOrder sends the prompts up to the first one whose files are still being read, of each session one at a time.
 func sendInOrder(m *model) tea.Cmd {
 	var cmds []tea.Cmd
+	sending := map[session.ID]bool{}
 	for _, out := range m.unsentPrompts {
 		if out.reading {
 			break
 		}
-		if !out.sent {
+		if !out.sent && !sending[out.target] {
 			out.sent = true
 			cmds = append(cmds, postPrompt(m, out))
 		}
+		sending[out.target] = true
 	}
 	return tea.Batch(cmds...)
 }
@@ -183,7 +186,7 @@ func showPrompted(m *model, msg promptedMsg) tea.Cmd {
 		m.watch.expectIdle()
 		cmds = append(cmds, beginWork(m), readInbox(m))
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, sendInOrder(m))...)
 }
 
 // dropUnsent removes a prompt from those that are on their way.
@@ -205,7 +208,10 @@ func takeBackPrompt(m *model, out *outgoingPrompt, err error) tea.Cmd {
 func (m *model) returnPrompt(p session.Prompt) {
 	files := slices.Clone(p.Files)
 	for _, name := range m.media.findIn(p.Text) {
-		isContent := func(f session.File) bool { return f.Name == filepath.Base(name) && strings.HasPrefix(f.URI, "data:") }
+		isContent := func(f session.File) bool {
+			path, _ := attach.CutLines(f.Name)
+			return path == filepath.Base(name) && strings.HasPrefix(f.URI, "data:")
+		}
 		if i := slices.IndexFunc(files, isContent); i >= 0 {
 			files = slices.Delete(files, i, i+1)
 		}

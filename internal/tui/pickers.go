@@ -23,22 +23,23 @@ import (
 // beginSession leaves the session; the next prompt begins another one.
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
-	m.resetMode()
-	if m.workIn(m.options.Client.Directory) {
-		return tea.Batch(readAsks(m), readOffers(m), readBranch(m))
-	}
-	return readAsks(m)
+	m.enterMode("")
+	return tea.Batch(readAsks(m), m.workAtHome())
 }
 
 // maxSessions bounds the list of sessions.
 const maxSessions = 500
 
-// pickSession shows the sessions of the repository.
+// pickSession shows the sessions of the repository: of the session's directory or, if that is gone, of the own one.
 func pickSession(m *model) tea.Cmd {
-	c := m.api
+	c, own := m.api, m.options.Client
 	var list []*session.Session
 	var active map[session.ID]api.Active
+	var gone map[string]bool
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
+		if c.Directory != own.Directory && c.IsGone(ctx, c.Directory) {
+			c = own
+		}
 		q, err := c.RepositorySessions(ctx, false)
 		if err != nil {
 			return err
@@ -46,9 +47,15 @@ func pickSession(m *model) tea.Cmd {
 		if list, err = m.options.List(ctx, c, q, maxSessions); err == nil {
 			active, err = c.Active(ctx)
 		}
+		if !m.options.Remote {
+			gone = describe.FindGone(list)
+		}
 		return err
 	}, func() tea.Cmd {
 		p := sessionPicker(m, list, active)
+		for i, s := range list {
+			p.Items[i].Detail = describe.MarkGone(p.Items[i].Detail, gone[s.Location.Directory])
+		}
 		m.openDialog(p)
 		if len(list) == 0 {
 			return nil

@@ -38,6 +38,9 @@ func submitText(m *model, steer bool) tea.Cmd {
 		return runShell(m, strings.TrimSpace(line))
 	}
 	// All other text is a prompt.
+	if !checkMentions(m, text) {
+		return nil
+	}
 	files, media := findPromptFiles(m, text)
 	if !checkModelInput(m, text, files, media) {
 		return nil
@@ -64,7 +67,8 @@ func (m *model) clearIfTyped(text string) {
 func (m *model) clearTyped() {
 	m.editor.Clear()
 	m.vi.Insert()
-	m.warnedBlind = ""
+	m.warnedBlind, m.warnedMention = "", ""
+	clear(m.typedMentions)
 }
 
 // runSlash runs a command of the interface, or one of the directory. Words that the command refuses stay in the

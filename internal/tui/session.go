@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,6 +41,12 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		if o.err = err; err == nil && isSubagent(o.session) {
 			o.parent, _ = c.Session(ctx, o.session.ParentID) // it may be deleted
 		}
+		if err == nil {
+			o.policy = findPolicy(ctx, c, id, o.head)
+		}
+		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
+			o.gone = c.IsGone(ctx, o.session.Location.Directory)
+		}
 		return o
 	})
 }
@@ -55,10 +62,16 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
-	if m.session == nil || m.session.ID != o.session.ID {
-		m.resetMode()
+	isOther := m.session == nil || m.session.ID != o.session.ID
+	isFirst := !m.first.opened // the session with which the interface began
+	if isFirst {
+		m.session = nil // nothing was chosen for it yet
 	}
 	closeSession(m)
+	if isOther {
+		isFirst = m.enterMode(o.session.ID) || isFirst
+	}
+	m.running = o.policy
 	var newest session.Message
 	if len(o.messages.Data) > 0 {
 		newest = o.messages.Data[0]
@@ -78,12 +91,22 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
-	if dir := o.session.Location.Directory; dir != "" && m.workIn(dir) {
+	dir := o.session.Location.Directory
+	switch {
+	case o.gone:
+		cmds = append(cmds, m.workAtHome())
+		m.note = "the directory of this session is gone: " + describe.FormatDirectory(dir, m.options.Client.Directory) +
+			"; the session can be read, and works again once the directory is back"
+	case dir != "" && m.workIn(dir):
 		cmds = append(cmds, readOffers(m), readBranch(m))
 		m.note = "this session works in " + describe.FormatDirectory(dir, m.options.Client.Directory)
 	}
-	if o.session.Open {
+	switch {
+	case o.session.Open:
 		m.note = describe.OpenNote
+	case isFirst && o.policy != "" && o.policy != m.policy:
+		m.note = strings.TrimPrefix(m.note+"; ", "; ") + "the last prompt of this session was sent with “" +
+			describePolicy(o.policy) + "”, the next one asks again"
 	}
 	if o.status.Type != api.StatusIdle {
 		m.watch.expectIdle()
@@ -107,7 +130,16 @@ func (m *model) workIn(dir string) (changed bool) {
 	there := *m.api
 	there.Directory = dir
 	m.api = &there
+	m.media.forgetRelative()
 	return true
+}
+
+// workAtHome has the calls of the interface name its own directory again.
+func (m *model) workAtHome() tea.Cmd {
+	if m.workIn(m.options.Client.Directory) {
+		return tea.Batch(readOffers(m), readBranch(m))
+	}
+	return nil
 }
 
 // workStart returns when the work on the last of the messages began, in milliseconds: when a person last gave work.
@@ -125,6 +157,9 @@ func workStart(list []session.Message) int64 {
 func closeSession(m *model) {
 	m.visits++
 	m.nextID = ""
+	if m.session != nil {
+		m.leftModes[m.session.ID] = chosenMode{m.policy, m.agent}
+	}
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
 	m.pendingSearch = ""
@@ -248,6 +283,9 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	// Work and asks change here; the inbox, and a session after a revert, are read from the server.
 	switch d := e.Data.(type) {
 	case *session.Prompted:
+		if !d.NoReply {
+			m.running = d.Asks
+		}
 		dropInput(m, d.MessageID)
 		return beginWork(m)
 	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted: // as in follow.BeginsWork

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
@@ -31,6 +32,8 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
+	m.leftModes = map[session.ID]chosenMode{}
+	m.typedMentions = map[string]bool{}
 	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
 	m.vi.On, m.confirmDelay = o.Vi, armDelay
 	kept, away := o.Store.Load(), o.Store.LoadStash()
@@ -38,9 +41,7 @@ func newModel(o Options, th style.Theme) *model {
 	m.editor.Clear()
 	m.editor.SetText(kept.Draft)
 	m.savedText = kept.Draft
-	for _, name := range slices.Concat(kept.Media, away.Media) {
-		m.media.offerTyped(m, "@"+name)
-	}
+	m.offerKept(slices.Concat(kept.Media, away.Media))
 	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
 	m.first = firstPrompt{text: o.Prompt, effort: o.Effort, opened: o.Session == nil}
 	return m

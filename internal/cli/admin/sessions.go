@@ -163,6 +163,7 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 	}
 	// The column of directories exists only if the rows can differ in it.
 	elsewhere := slices.ContainsFunc(list, func(s *session.Session) bool { return s.Location.Directory != g.inv.Dir })
+	gone := describe.FindGone(list)
 	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
 	if all || elsewhere {
 		t.Head = append(t.Head, "DIRECTORY")
@@ -180,10 +181,14 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 			describe.FormatCost(s.Cost, s.Tokens),
 			describe.SessionMark(s),
 		}
+		dir := ""
 		if all {
-			row = append(row, terminal.FirstLine(s.Location.Directory, 80))
+			dir = terminal.FirstLine(s.Location.Directory, 80)
 		} else if elsewhere {
-			row = append(row, describe.FormatDirectory(s.Location.Directory, g.inv.Dir))
+			dir = describe.FormatDirectory(s.Location.Directory, g.inv.Dir)
+		}
+		if dir != "" {
+			row = append(row, describe.MarkGone(dir, gone[s.Location.Directory]))
 		}
 		t.AddRow(row...)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/access"
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
+	"github.com/cairn-dev/cairn/internal/cli/mcp"
 	"github.com/cairn-dev/cairn/internal/cli/run"
 	"github.com/cairn-dev/cairn/internal/cli/undo"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -81,6 +82,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupWork, undo.NewCommands(g.inv)...)
 	add(groupWork, admin.SessionCommands(g.inv)...)
 	add(groupLook, inspect.Commands(g.inv)...)
+	add(groupLook, mcp.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
 	add(groupCare, newManCommand(g.inv))

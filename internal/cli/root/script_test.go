@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(root.Main(host.Host{}, script.Embed(os.Getenv(script.Variable))))
 	}
-	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program, "tool": runAsTool})
+	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program, "tool": runAsTool, "mcp-notes": serveMCP, "lsp-words": serveLanguage})
 }
 
 // quick keeps the race detector from waiting a second at the end of each process.

@@ -20,7 +20,6 @@ var unsupportedCommands = map[string]string{
 	"acp":     "programs use the HTTP API instead: %s serve",
 	"debug":   "see %[1]s doctor, %[1]s config explain and %[1]s events",
 	"github":  "in a job, use: %s run --ask=deny --format json \"…\"",
-	"mcp":     "MCP servers are not started; %s doctor lists those of the configuration",
 	"plugin":  "plugins are not run; agents, commands and skills are files: %s agent create",
 	"pr":      "check the branch out with git, then: %s",
 	"share":   "nothing is published; to write a session to a file: %s export",

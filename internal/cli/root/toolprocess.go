@@ -14,6 +14,7 @@ import (
 var personCommands = []string{
 	"auth login", "auth logout", "auth move",
 	"config set", "config unset",
+	"mcp add", "mcp remove", "mcp import", "mcp call", "mcp auth", "mcp logout",
 	"permission reply", "permission revoke",
 	"question answer", "question dismiss",
 	"token create", "token revoke",

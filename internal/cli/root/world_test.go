@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -305,6 +306,12 @@ func (scopes) Default() (session.ModelRef, error) {
 
 // places implements what the API asks of a location.
 type places struct{}
+
+func (places) Servers(context.Context, session.Location) (*mcp.Set, error) {
+	return mcp.NewPool(mcp.Options{}).Open(mcp.Location{}), nil
+}
+
+func (places) ForgetLocation(session.Location) {}
 
 func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil

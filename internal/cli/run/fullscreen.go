@@ -79,6 +79,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		options.Session, options.Notes = s, notes.Lines
 		ctx, stop := g.inv.UntilSignal(ctx)
 		defer stop()
+		defer options.Store.Release()
 		r, err := tui.Run(ctx, options)
 		// The screen is given back: say what goes on without it.
 		notes.Close()
@@ -166,5 +167,5 @@ func describeJobs(jobs []session.Job) string {
 // draftStore returns where the typed text of the directory, or of the server, is kept.
 func draftStore(dirs config.Directories, server *serverFlags, c *api.Client) composer.DraftFile {
 	place := sha256.Sum256([]byte(server.publicURL() + "\n" + c.Directory))
-	return composer.NewDraftFile(filepath.Join(dirs.State, "tui", hex.EncodeToString(place[:12])+".json"))
+	return composer.ClaimDraftFile(filepath.Join(dirs.State, "tui", hex.EncodeToString(place[:12])+".json"))
 }

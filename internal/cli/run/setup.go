@@ -131,6 +131,9 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	if err := s.checkSandbox(found); err != nil {
 		return err
 	}
+	if err := cli.CheckDirectory(ctx, c, found); err != nil {
+		return err
+	}
 	if err := s.notePendingPrompts(ctx); err != nil {
 		return err
 	}

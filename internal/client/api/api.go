@@ -55,6 +55,8 @@ type LocationInfo struct {
 	Project     Project `json:"project"`
 	// Model answers the prompts of sessions and agents that have none of their own; nil if it cannot be said.
 	Model *session.ModelRef `json:"model,omitzero"`
+	// Repository is the working tree that contains the repository, also of its linked worktrees; "" outside of one.
+	Repository string `json:"repository,omitzero"`
 }
 
 // Project is a repository, or "global" for what is in none.

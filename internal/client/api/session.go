@@ -61,6 +61,7 @@ func (q SessionQuery) values() url.Values {
 	}
 	set("directory", q.Directory)
 	set("project", string(q.Project))
+	set("within", q.Within)
 	set("subpath", q.Subpath)
 	set("search", q.Search)
 	if q.Parent != nil {
@@ -129,7 +130,7 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 }
 
 // RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
-// its directories and worktrees. Outside of repositories, if the directory cannot be read, or if here is set, it is
+// its directories and worktrees, also from before its first commit. Outside of repositories, if the directory cannot be read, or if here is set, it is
 // for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
@@ -141,10 +142,19 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
-	if err == nil && at.Project.ID != "" && at.Project.ID != "global" {
-		q.Directory, q.Project = "", at.Project.ID
+	if err == nil && at.Repository != "" {
+		q.Directory, q.Project, q.Within = "", at.Project.ID, at.Repository
 	}
 	return q, err
+}
+
+// IsGone reports whether a directory, such as that of a session, does not exist on the server's machine any more.
+func (c *Client) IsGone(ctx context.Context, dir string) bool {
+	there := *c
+	there.Directory = dir
+	_, err := there.Location(ctx)
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Field == "directory"
 }
 
 // Uncompact makes visible to the model again what the newest compaction hides.

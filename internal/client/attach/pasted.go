@@ -1,6 +1,9 @@
 package attach
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -62,22 +65,50 @@ func pathOfURL(text string) string {
 	return filepath.FromSlash(u.Path)
 }
 
-// Media is an image or a PDF on this machine.
+// Media is a file on this machine.
 type Media struct {
-	Path string
-	Mime string
-	Size int64
+	Path  string
+	Mime  string
+	Size  int64
+	Lines Lines // that are wanted of it
 }
 
 // InspectMedia reports whether the path is that of an image or a PDF, judged by its content.
 func InspectMedia(path string) (Media, bool) {
+	m, err := inspect(path)
+	return m, err == nil && m.Mime != "" && m.Mime != "text/plain"
+}
+
+// Inspect returns a file of this machine whose content can be attached. Its error says why it cannot, without the path.
+func Inspect(path string) (Media, error) {
+	m, err := inspect(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, errors.New("there is no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return m, errors.New("it cannot be read")
+	case err != nil:
+		return m, errors.New("it is not a regular file")
+	case m.Mime == "":
+		return m, errors.New("it is binary and neither an image nor a PDF")
+	case m.Size > MaxBytes:
+		return m, fmt.Errorf("it is larger than %d MiB, the limit", MaxBytes>>20)
+	}
+	return m, nil
+}
+
+// inspect returns the file with the type of its beginning; "" is unknown.
+func inspect(path string) (Media, error) {
 	f, info, err := statefile.OpenRegular(path)
 	if err != nil {
-		return Media{}, false
+		return Media{}, err
 	}
 	defer f.Close()
 	head := make([]byte, 512)
-	n, _ := f.Read(head) // an empty file has no type
+	n, _ := f.Read(head) // an empty file is text
 	mime := MediaType(head[:n])
-	return Media{path, mime, info.Size()}, mime != "" && mime != "text/plain"
+	for cut := n - 1; mime == "" && n == len(head) && cut >= n-3; cut-- {
+		mime = MediaType(head[:cut]) // within a character
+	}
+	return Media{Path: path, Mime: mime, Size: info.Size()}, nil
 }

@@ -1,9 +1,13 @@
 package describe
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
@@ -19,4 +23,24 @@ func FormatDirectory(dir, from string) string {
 	default:
 		return terminal.FirstLine(rel, 80) + "/"
 	}
+}
+
+// FindGone returns the directories of sessions of this machine that do not exist any more.
+func FindGone(list []*session.Session) map[string]bool {
+	gone := map[string]bool{}
+	for _, s := range list {
+		if _, known := gone[s.Location.Directory]; !known {
+			_, err := os.Stat(s.Location.Directory)
+			gone[s.Location.Directory] = errors.Is(err, fs.ErrNotExist)
+		}
+	}
+	return gone
+}
+
+// MarkGone marks the words about a session whose directory does not exist any more.
+func MarkGone(text string, isGone bool) string {
+	if !isGone {
+		return text
+	}
+	return text + " (directory is gone)"
 }

@@ -66,12 +66,12 @@ func (c *AskingCall) AwaitRelease(ctx context.Context) {
 // run runs one ask of the call in its order and counts the time that it takes. The call stays pending if ctx ended the
 // ask.
 func (c *AskingCall) run(ctx context.Context, now func() time.Time, ask func() error) error {
-	began := now()
-	if c.isResumed() && c.waited.Load() == 0 {
-		began = c.Began // a call that is run again has done nothing yet
-	}
 	c.pending.Store(true)
 	c.AwaitRelease(ctx)
+	began := now()
+	if c.isResumed() && !c.Begins && c.waited.Load() == 0 {
+		began = c.Began // a call that is run again has done nothing yet; a task goes on
+	}
 	err := ask()
 	c.waited.Add(int64(now().Sub(began)))
 	if !c.Begins || err != nil {

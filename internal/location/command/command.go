@@ -7,9 +7,11 @@
 package command
 
 import (
+	"context"
 	_ "embed"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -24,6 +26,7 @@ type Source string
 const (
 	FromCommand Source = "command" // built in or configured
 	FromSkill   Source = "skill"
+	FromMCP     Source = "mcp" // a prompt of an MCP server
 )
 
 // Command is one command.
@@ -36,6 +39,10 @@ type Command struct {
 	Template    string
 	Source      Source
 	Untrusted   bool // from an untrusted project's files
+	// Arguments are names of arguments, and Fetch returns the text for their values. Fetch is nil for commands with a
+	// template.
+	Arguments []string
+	Fetch     func(ctx context.Context, arguments []string) (string, error)
 }
 
 // Skill is the part of a skill that a command needs.
@@ -70,8 +77,8 @@ func builtinCommands() []Command {
 	}
 }
 
-// New returns the commands of a configuration, and of skills whose names are free.
-func New(cfg *config.Config, skills []Skill) *Set {
+// New returns the commands of a configuration, and fetched commands and skills whose names are free.
+func New(cfg *config.Config, fetched []Command, skills []Skill) *Set {
 	// Built-in commands come first.
 	s := &Set{map[string]Command{}}
 	for _, c := range builtinCommands() {
@@ -99,6 +106,11 @@ func New(cfg *config.Config, skills []Skill) *Set {
 		}
 		s.commands[name] = made
 	}
+	for _, c := range fetched {
+		if _, taken := s.commands[c.Name]; !taken {
+			s.commands[c.Name] = c
+		}
+	}
 	// A skill is a command unless the name is taken.
 	for _, k := range skills {
 		if _, taken := s.commands[k.Name]; !taken {
@@ -125,6 +137,13 @@ func (s *Set) Get(name string) (Command, error) {
 
 // Placeholders returns the placeholders of the template: $1, $2 … sorted as text, then $ARGUMENTS.
 func (c Command) Placeholders() []string {
+	if c.Fetch != nil {
+		hints := []string{}
+		for i := range c.Arguments {
+			hints = append(hints, "$"+strconv.Itoa(i+1))
+		}
+		return hints
+	}
 	hints := placeholder.FindAllString(c.Template, -1)
 	slices.Sort(hints)
 	hints = slices.Compact(hints)

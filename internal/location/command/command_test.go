@@ -97,12 +97,13 @@ func TestSet(t *testing.T) {
 		"review": {"template": "Mine $2 $10 $1 $1 $ARGUMENTS", "agent": "plan", "model": "a/b#low", "variant": "high",
 			"subtask": false},
 		"ship": {"template": "Ship", "description": "d"}, "empty": {}}}`),
+		[]Command{{Name: "ship", Source: FromMCP}, {Name: "demo:hello", Source: FromMCP}},
 		[]Skill{{"ship", "taken", "x", "/s"}, {"deploy", "Deploys.", "Do it.", "/skills/deploy"}})
 	var names []string
 	for _, c := range s.List() {
 		names = append(names, c.Name+" "+string(c.Source))
 	}
-	if diff := cmp.Diff([]string{"deploy skill", "init command", "review command", "ship command"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"demo:hello mcp", "deploy skill", "init command", "review command", "ship command"}, names); diff != "" {
 		t.Error(diff)
 	}
 	review, err := s.Get("/review")
@@ -149,7 +150,7 @@ func TestSet(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"init", "review"} {
-		c, err := New(load(t, ""), nil).Get(name)
+		c, err := New(load(t, ""), nil, nil).Get(name)
 		if err != nil || c.Description == "" ||
 			!strings.Contains(c.Expand("the parser").PromptText(nil), "the parser") {
 			t.Errorf("%s: %+v %v", name, c, err)

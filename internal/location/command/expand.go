@@ -77,6 +77,9 @@ func (c Command) Expand(arguments string) Expansion {
 // plainArgument matches an argument that is the same words as text of a shell line and as the value of a parameter.
 var plainArgument = regexp.MustCompile(`^([\w./:@%+,^-][\w./:@%+,^~-]*( +[\w./:@%+,^-][\w./:@%+,^~-]*)*)?$`)
 
+// SplitArguments returns the words of what was typed after a command: quotes hold words together.
+func SplitArguments(arguments string) []string { return splitWords(arguments) }
+
 // fillLine replaces the placeholders of a shell line by plain arguments, and by parameters of the shell for others.
 func (e Expansion) fillLine(line string) string {
 	var b strings.Builder

@@ -8,6 +8,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -16,9 +17,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -53,8 +57,9 @@ type Options struct {
 	Log        *slog.Logger
 	// Login returns what authorises requests to a remote server; nil if requests need no login.
 	Login func(server string, c config.MCP) auth.OAuthHandler
-	// OnChange is called when the state or the tools of a server of the directory have changed. It must not block.
-	OnChange func(directory, server string)
+	// OnChange is called when the state or the offer of a server of the directory has changed, with listed because the
+	// server announced that a list did. It must not block.
+	OnChange func(directory, server string, listed bool)
 	// Approvals remembers the descriptions of tools that people have allowed; nil remembers none.
 	Approvals *Approvals
 }
@@ -74,7 +79,7 @@ func NewPool(o Options) *Pool {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.OnChange == nil {
-		o.OnChange = func(string, string) {}
+		o.OnChange = func(string, string, bool) {}
 	}
 	return &Pool{options: o, sets: map[string]*Set{}}
 }
@@ -190,6 +195,21 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 	}
 }
 
+// AwaitAll waits for the first attempts to connect all servers that are enabled.
+func (s *Set) AwaitAll(ctx context.Context) {
+	for _, one := range s.list() {
+		one.awaitAttempt(ctx)
+	}
+}
+
+// Config returns the configuration of a server.
+func (s *Set) Config(name string) (config.MCP, bool) {
+	if one := s.find(name); one != nil {
+		return one.config, true
+	}
+	return config.MCP{}, false
+}
+
 // Add adds a server, or replaces the one of that name, until the process ends, and waits for the first attempt to
 // connect it.
 func (s *Set) Add(ctx context.Context, name string, c config.MCP) {
@@ -205,6 +225,41 @@ func (s *Set) Add(ctx context.Context, name string, c config.MCP) {
 	if one := s.find(name); one != nil {
 		one.awaitAttempt(ctx)
 	}
+}
+
+// Remove removes a server that was added. It reports whether there was one.
+func (s *Set) Remove(name string) bool {
+	s.mu.Lock()
+	_, ok := s.added[name]
+	delete(s.added, name)
+	l := s.location
+	s.mu.Unlock()
+	if ok {
+		s.configure(l)
+	}
+	return ok
+}
+
+// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed.
+func (s *Set) Call(ctx context.Context, name, toolName string, input jsontext.Value) (out tool.Output, isError bool, err error) {
+	one := s.find(name)
+	if one == nil {
+		return out, false, fmt.Errorf("there is no MCP server %q", name)
+	}
+	ctx, _, stop := withIdleLimit(ctx, idleCall)
+	defer stop()
+	open, err := one.openSession(ctx)
+	if err != nil {
+		return out, false, err
+	}
+	if len(input) == 0 {
+		input = jsontext.Value(`{}`)
+	}
+	result, err := open.CallTool(ctx, &sdk.CallToolParams{Name: toolName, Arguments: jsonBytes(input)})
+	if err != nil {
+		return out, false, fmt.Errorf("the MCP server %s: %s", name, describeError(err))
+	}
+	return convertResult(tool.Call{}, name, result), result.IsError, nil
 }
 
 // Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. It

@@ -141,7 +141,7 @@ func (s *server) setState(status Status, problem string) {
 	s.mu.Lock()
 	s.status, s.problem = status, problem
 	s.mu.Unlock()
-	s.set.pool.options.OnChange(s.set.directory, s.name)
+	s.set.pool.options.OnChange(s.set.directory, s.name, false)
 }
 
 // run connects the server, and again whenever the connection ends, with pauses that grow. It gives up when a login or a
@@ -233,7 +233,7 @@ func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
 	if err != nil {
 		return false, s.explain(fmt.Errorf("list what it offers: %w", err), child)
 	}
-	s.setOffer(session, found)
+	s.setOffer(session, found, false)
 	defer s.setSession(nil)
 	s.mu.Lock()
 	s.finishAttempt()
@@ -264,7 +264,7 @@ func (s *server) serve(ctx context.Context) (wasConnected bool, err error) {
 				return true, s.explain(fmt.Errorf("list what it offers: %w", err), child)
 			}
 			last = time.Now()
-			s.setOffer(session, found)
+			s.setOffer(session, found, true)
 		}
 	}
 }
@@ -354,13 +354,13 @@ func (s *server) explainLogin(err error) error {
 	return &LoginError{NeedsAuth, "it needs a login: cairn mcp auth " + s.name}
 }
 
-// setOffer makes the server connected, with what it offers now.
-func (s *server) setOffer(session *sdk.ClientSession, found offer) {
+// setOffer makes the server connected, with what it offers now. listed: it announced a change of a list.
+func (s *server) setOffer(session *sdk.ClientSession, found offer, listed bool) {
 	s.mu.Lock()
 	s.session, s.offer, s.version = session, found, s.version+1
 	s.status, s.problem = Connected, strings.Join(found.problems, "; ")
 	s.mu.Unlock()
-	s.set.pool.options.OnChange(s.set.directory, s.name)
+	s.set.pool.options.OnChange(s.set.directory, s.name, listed)
 }
 
 func (s *server) setSession(session *sdk.ClientSession) {

@@ -37,7 +37,7 @@ func newWorld(t testing.TB, o mcp.Options, servers map[string]config.MCP) *world
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), registry: tool.NewRegistry(tool.Config{}), changed: make(chan struct{}, 1)}
 	o.Version, o.Supervisor = "test", process.SupervisorCommand()
-	o.OnChange = func(string, string) {
+	o.OnChange = func(string, string, bool) {
 		select {
 		case w.changed <- struct{}{}:
 		default:

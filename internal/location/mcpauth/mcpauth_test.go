@@ -183,7 +183,7 @@ func TestLoginThatEndsInACall(t *testing.T) {
 	changed := make(chan struct{}, 100)
 	pool := mcp.NewPool(mcp.Options{
 		Login:    func(name string, c config.MCP) sdkauth.OAuthHandler { return l.Handler(name, c) },
-		OnChange: func(string, string) { changed <- struct{}{} },
+		OnChange: func(string, string, bool) { changed <- struct{}{} },
 	})
 	defer pool.Close()
 	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"fake": f.config()}})

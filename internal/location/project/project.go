@@ -27,6 +27,7 @@ type Project struct {
 	ID        session.ProjectID
 	Directory string // the directory, absolute, symlinks resolved
 	Worktree  string // root of its checkout; "" outside of one
+	Main      string // root of the checkout that contains the repository: Worktree, but in a linked worktree
 	Subpath   string // Directory relative to Worktree, with slashes; "" at the root and outside
 }
 
@@ -64,7 +65,7 @@ func (f *Finder) Find(ctx context.Context, dir string) (Project, error) {
 	if !ok {
 		return p, nil
 	}
-	p.Worktree = c.Top
+	p.Worktree, p.Main = c.Top, c.MainTop()
 	if rel, err := filepath.Rel(c.Top, real); err == nil && rel != "." {
 		p.Subpath = filepath.ToSlash(rel)
 	}

@@ -67,7 +67,7 @@ func find(t *testing.T, f *Finder, dir string) Project {
 func TestRepository(t *testing.T) {
 	repo := repository(t)
 	f := &Finder{}
-	if diff := cmp.Diff(Project{ID: Global, Directory: repo, Worktree: repo}, find(t, f, repo)); diff != "" {
+	if diff := cmp.Diff(Project{ID: Global, Directory: repo, Worktree: repo, Main: repo}, find(t, f, repo)); diff != "" {
 		t.Error("without a commit:", diff)
 	}
 	root := session.ProjectID(commit(t, repo, "one"))
@@ -76,7 +76,7 @@ func TestRepository(t *testing.T) {
 	if err := os.MkdirAll(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Project{ID: root, Directory: sub, Worktree: repo, Subpath: "a/b"}, find(t, f, sub)); diff != "" {
+	if diff := cmp.Diff(Project{ID: root, Directory: sub, Worktree: repo, Main: repo, Subpath: "a/b"}, find(t, f, sub)); diff != "" {
 		t.Error(diff)
 	}
 	link := filepath.Join(filepath.Dir(repo), "link")
@@ -89,7 +89,7 @@ func TestRepository(t *testing.T) {
 
 	worktree := filepath.Join(filepath.Dir(repo), "other")
 	runGit(t, repo, "worktree", "add", "-q", worktree)
-	if diff := cmp.Diff(Project{ID: root, Directory: worktree, Worktree: worktree}, find(t, f, worktree)); diff != "" {
+	if diff := cmp.Diff(Project{ID: root, Directory: worktree, Worktree: worktree, Main: repo}, find(t, f, worktree)); diff != "" {
 		t.Error("a worktree:", diff)
 	}
 	clone := filepath.Join(filepath.Dir(repo), "clone")

@@ -162,11 +162,15 @@ type EventWriter interface {
 type SessionQuery struct {
 	// Search is a substring of the title, case-insensitive, taken literally.
 	Search    string            `json:"search,omitzero" query:"search"`
-	Directory string            `json:"directory,omitzero" query:"directory"`                 // exact; "" any
-	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`                     // exact; "" any
-	Subpath   string            `json:"subpath,omitzero" query:"subpath"`                     // this Path or one below it; "" any
-	ParentID  *session.ID       `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
-	Archived  bool              `json:"archived,omitzero" query:"archived" enum:"true,false"` // include archived sessions
+	Directory string            `json:"directory,omitzero" query:"directory"` // exact; "" any
+	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`     // exact; "" any
+	// Within, with ProjectID, selects of the project "global" only sessions in this directory and below, but
+	// selects these also if ProjectID is another. A session keeps that project if it began before the first commit of its
+	// repository. Not with Recent.
+	Within   string      `json:"within,omitzero" query:"within"`
+	Subpath  string      `json:"subpath,omitzero" query:"subpath"`                     // this Path or one below it; "" any
+	ParentID *session.ID `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
+	Archived bool        `json:"archived,omitzero" query:"archived" enum:"true,false"` // include archived sessions
 
 	Ancestor session.ID     `json:"-" query:"-"` // sessions at any depth below this one; "" any; not with Recent
 	Oldest   bool           `json:"-" query:"-"` // oldest first instead of newest first, by (created, id)

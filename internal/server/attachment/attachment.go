@@ -14,6 +14,8 @@ import (
 // tool, or the whole file if it is media. The error is a *MissingPageError if there is no such page.
 type Reader interface {
 	Attach(ctx context.Context, id session.ID, page opencode.Page) (text string, media *session.File, err error)
+	// AttachResource reads a resource of an MCP server, as Attach reads a file.
+	AttachResource(ctx context.Context, server, uri string) (text string, media *session.File, err error)
 }
 
 // MissingPageError reports an attachment that does not exist: the file, or the page of it.
@@ -31,8 +33,9 @@ func ReadFiles(
 	for i := range p.Files {
 		f := &p.Files[i]
 		// Skip files whose content the prompt has, and those that cannot be read.
-		page, ok := opencode.PageOf(*f)
-		if !ok || f.Text != "" {
+		page, isFile := opencode.PageOf(*f)
+		server, uri, isResource := opencode.ResourceOf(*f)
+		if !isFile && !isResource || f.Text != "" {
 			continue
 		}
 		// Open the reader for the first file; without a reader all files remain names.
@@ -41,6 +44,10 @@ func ReadFiles(
 			if files, err = open(); err != nil {
 				return
 			}
+		}
+		if isResource {
+			readResource(ctx, files, f, server, uri)
+			continue
 		}
 		text, media, err := files.Attach(ctx, id, page)
 		missing, isMissing := errors.AsType[*MissingPageError](err)
@@ -54,5 +61,18 @@ func ReadFiles(
 		default:
 			f.Text = text
 		}
+	}
+}
+
+// readResource puts the content of an MCP resource into the file, or why it cannot be read.
+func readResource(ctx context.Context, files Reader, f *session.File, server, uri string) {
+	text, media, err := files.AttachResource(ctx, server, uri)
+	switch {
+	case err != nil:
+		f.Text = "Reading the MCP resource " + uri + " of " + server + " failed: " + err.Error()
+	case media != nil:
+		f.URI, f.Mime = media.URI, media.Mime
+	default:
+		f.Text = text
 	}
 }

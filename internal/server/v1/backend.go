@@ -10,6 +10,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -28,6 +32,8 @@ type Backend interface {
 	Location(ctx context.Context, l session.Location) (*Location, error)
 	// UserConfig returns the configuration that holds in every location.
 	UserConfig(ctx context.Context) (map[string]jsontext.Value, error)
+	// ForgetLocation makes the next Location read the location anew.
+	ForgetLocation(l session.Location)
 	// Configure sets members of the user's configuration.
 	Configure(ctx context.Context, members map[string]jsontext.Value) error
 }
@@ -46,9 +52,14 @@ type Location struct {
 	Skills   *skill.Cache
 	Models   *models.Set
 	Tools    *tool.Registry
-	Commands func() *command.Set
-	User     string // the name of the user; "" if unknown
-	Files    Files
+	MCP      *mcp.Set
+	Logins   *mcpauth.Logins // at MCP servers
+	// Formatters are those that run after edits.
+	Formatters *formatter.Set
+	Languages  *lsp.Manager
+	Commands   func() *command.Set
+	User       string // the name of the user; "" if unknown
+	Files      Files
 
 	// Expand returns the prompt of a command. It runs the shell commands of the command's template if permit allows it.
 	Expand func(ctx context.Context, r api.ExpandRequest, permit command.Permit) (api.Expansion, error)

@@ -48,7 +48,6 @@ func documentTypes() openapi.Types {
 		},
 		Forms: map[reflect.Type]string{
 			typeOf[session.USD](): `{"type":"number"}`,
-			typeOf[emptyList]():   `{"type":"array","maxItems":0}`,
 			typeOf[never]():       `{"not":{}}`,
 
 			typeOf[opencode.ToolSwitches](): `{"type":"object","additionalProperties":{"type":"boolean"}}`,
@@ -65,6 +64,7 @@ func documentTypes() openapi.Types {
 			typeOf[taggedError]():     "Tagged",
 			typeOf[bareError]():       "Bare",
 			typeOf[patchError]():      "VcsError",
+			typeOf[loginError]():      "McpLoginError",
 			typeOf[configError]():     "Misconfigured",
 			typeOf[configIssue]():     "Issue",
 			typeOf[instance]():        "DisposedPlace",
@@ -95,6 +95,7 @@ func documentTypes() openapi.Types {
 			typeOf[payload]():  {Also: []reflect.Type{typeOf[busEvent](), typeOf[syncMessage]()}},
 			typeOf[errorEnvelope](): {Also: []reflect.Type{
 				typeOf[namedError](), typeOf[taggedError](), typeOf[bareError](), typeOf[patchError](), typeOf[configError](),
+				typeOf[loginError](),
 			}},
 		},
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,23 +87,6 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 		if kind != "application/json" && (kind != "text/x-diff" || path != "/vcs/diff/raw") {
 			t.Errorf("%s: %d as %q", path, a.status, kind)
 		}
-	}
-}
-
-// Adding an MCP server starts no program.
-func TestNoProgramIsStartedForMCP(t *testing.T) {
-	w := newWorld(t, "", nil)
-	body := `{"name":"evil","config":{"type":"local","command":["sh","-c","touch ran"],"enabled":true}}`
-	if a := w.ask(t, http.MethodPost, "/mcp", body); a.status != 200 || !strings.Contains(a.body, `"failed"`) {
-		t.Error(a)
-	}
-	for _, path := range []string{"/mcp/evil/connect", "/mcp/evil/auth"} {
-		if a := w.ask(t, http.MethodPost, path, ""); a.status != 404 {
-			t.Error(path, a)
-		}
-	}
-	if _, err := os.Stat(w.work + "/ran"); err == nil {
-		t.Error("it ran")
 	}
 }
 

@@ -214,6 +214,8 @@ var required = map[string]string{
 	"PUT /auth/{providerID}":                      `type=api key=k`,
 	"POST /provider/{providerID}/oauth/authorize": `method=0`,
 	"POST /provider/{providerID}/oauth/callback":  `method=0`,
+	"POST /mcp":                                                    `name=x config={}`,
+	"POST /mcp/{name}/auth/callback":                               `code=x`,
 	"POST /log":                                                    `service=x level=info message=x`,
 	"POST /vcs/apply":                                              `patch=x`,
 	"POST /question/{requestID}/reply":                             `answers=[]`,

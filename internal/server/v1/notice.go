@@ -18,6 +18,8 @@ const (
 	kindDisposed       = "server.instance.disposed"
 	kindGlobalDisposed = "global.disposed"
 	kindBranch         = "vcs.branch.updated"
+	kindTools          = "mcp.tools.changed"
+	kindLanguages      = "lsp.updated"
 )
 
 // notices passes notices to streams.

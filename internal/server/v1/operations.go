@@ -18,6 +18,7 @@ func (d *dependencies) listOperations() []operation.Operation {
 		d.listSessionOperations(),
 		d.listLocationOperations(),
 		d.listTerminalOperations(),
+		d.listExtensions(),
 		d.listUnimplemented(),
 	)
 }

@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -21,28 +19,14 @@ var unimplementedFile []byte
 // it configured (docs/differences.md). The data file has those whose response is constant.
 func (d *dependencies) listUnimplemented() []operation.Operation {
 	h := unimplementedHandlers{d}
-	// Grouped by capability: symbols, workspaces, MCP servers, updates and sharing.
+	// Grouped by capability: workspaces, updates and sharing.
 	rows := []operation.Operation{
-		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
 		operation.New("approve POST /experimental/workspace Create a workspace",
 			"experimental.workspace.create", h.createWorkspace),
 		operation.New("approve POST /experimental/workspace/warp Move a session into or out of a workspace",
 			"experimental.workspace.warp", h.warpSession).WithStatuses(http.StatusNotFound),
 		operation.New("approve DELETE /experimental/workspace/{id} Remove a workspace",
 			"experimental.workspace.remove", h.removeWorkspace),
-		operation.New("read GET /mcp List the states of the MCP servers", "mcp.status", h.listMCP),
-		operation.New("admin POST /mcp Add an MCP server", "mcp.add", h.addMCP),
-		operation.New("admin POST /mcp/{name}/auth Start the login at an MCP server",
-			"mcp.auth.start", refuseMCP[mcpIn, never](h)),
-		operation.New("admin DELETE /mcp/{name}/auth Delete the login of an MCP server",
-			"mcp.auth.remove", refuseMCP[mcpIn, never](h)),
-		operation.New("admin POST /mcp/{name}/auth/callback Finish the login at an MCP server",
-			"mcp.auth.callback", refuseMCP[mcpCodeIn, mcpStatus](h)),
-		operation.New("admin POST /mcp/{name}/auth/authenticate Log in at an MCP server and wait for the result",
-			"mcp.auth.authenticate", refuseMCP[mcpIn, mcpStatus](h)),
-		operation.New("admin POST /mcp/{name}/connect Connect an MCP server", "mcp.connect", refuseMCP[mcpIn, bool](h)),
-		operation.New("admin POST /mcp/{name}/disconnect Disconnect an MCP server",
-			"mcp.disconnect", refuseMCP[mcpIn, bool](h)),
 		operation.New("admin POST /global/upgrade Update the server program", "global.upgrade", h.refuseUpgrade),
 		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
 		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
@@ -58,18 +42,6 @@ func (d *dependencies) listUnimplemented() []operation.Operation {
 type (
 	body[Body any] struct {
 		Body Body `body:"optional"`
-	}
-	symbolQuery struct {
-		Query string `query:"query" required:"true"`
-	}
-	mcpIn struct {
-		locationIn
-
-		Name string `path:"name"`
-	}
-	mcpCodeIn struct {
-		mcpIn
-		Body opencode.MCPCode `body:"required"`
 	}
 )
 
@@ -87,25 +59,16 @@ type (
 
 // Responses.
 type (
-	emptyList     []struct{}
 	never         struct{} // of an operation that only fails
 	upgradeResult struct {
 		Success bool   `json:"success"`
 		Version string `json:"version,omitzero"`
 		Error   string `json:"error,omitzero"`
 	}
-	mcpStatus struct {
-		Status string `json:"status" enum:"connected,disabled,failed,needs_auth,needs_client_registration"`
-		Error  string `json:"error,omitzero"`
-	}
 )
 
 // unimplementedHandlers answers where the response names something of the request.
 type unimplementedHandlers struct{ *dependencies }
-
-func (unimplementedHandlers) findSymbols(context.Context, symbolQuery) (emptyList, error) {
-	return emptyList{}, nil
-}
 
 func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode.WorkspaceType]) (never, error) {
 	message := "Unknown workspace adapter: " + in.Body.Type
@@ -130,46 +93,6 @@ func (unimplementedHandlers) removeWorkspace(_ context.Context, in struct {
 	return never{}, session.NotFound("workspace", in.ID)
 }
 
-// noMCP is the error of all operations on MCP servers.
-const noMCP = "cairn does not connect to MCP servers yet"
-
-// listMCP reports that the configured servers have failed, as OpenCode does for servers that it cannot start.
-func (h unimplementedHandlers) listMCP(ctx context.Context, in locationIn) (map[string]mcpStatus, error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil {
-		return nil, err
-	}
-	var servers map[string]struct {
-		Enabled  *bool `json:"enabled"`
-		Disabled bool  `json:"disabled"`
-	}
-	_ = json.Unmarshal(l.settings()["mcp"], &servers) // absent without servers
-	out := map[string]mcpStatus{}
-	for name, s := range servers {
-		out[name] = mcpStatus{"failed", noMCP}
-		if s.Disabled || s.Enabled != nil && !*s.Enabled {
-			out[name] = mcpStatus{Status: "disabled"}
-		}
-	}
-	return out, nil
-}
-
-// addMCP reports the failure of the added server, beside those of the configured ones.
-func (h unimplementedHandlers) addMCP(ctx context.Context, in struct {
-	locationIn
-	Body opencode.MCPServer `body:"optional"`
-},
-) (map[string]mcpStatus, error) {
-	if err := requireMembers("name", in.Body.Name, "config.type", in.Body.Config.Type); err != nil {
-		return nil, err
-	}
-	out, err := h.listMCP(ctx, in.locationIn)
-	if err == nil {
-		out[in.Body.Name] = mcpStatus{"failed", noMCP}
-	}
-	return out, err
-}
-
 // Validate requires the members that OpenCode requires.
 func (b *upgradeTarget) Validate() error { return requireMembers("target", b.Target) }
 
@@ -179,28 +102,6 @@ func (unimplementedHandlers) refuseUpgrade(_ context.Context, _ struct {
 },
 ) (upgradeResult, error) {
 	return upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"}, nil
-}
-
-// serverName returns the name of the MCP server of a request.
-func (in mcpIn) serverName() string { return in.Name }
-
-// serverLocation returns the location of a request about an MCP server.
-func (in mcpIn) serverLocation() locationIn { return in.locationIn }
-
-// refuseMCP refuses operations on MCP servers: those that are not configured are not found, the others do not work.
-func refuseMCP[In interface {
-	serverName() string
-	serverLocation() locationIn
-}, Out any](h unimplementedHandlers) func(context.Context, In) (Out, error) {
-	return func(ctx context.Context, in In) (out Out, err error) {
-		servers, err := h.listMCP(ctx, in.serverLocation())
-		if _, ok := servers[in.serverName()]; err == nil && !ok {
-			err = session.NotFound("mcp", in.serverName())
-		} else if err == nil {
-			err = httpio.NewUnimplemented(noMCP)
-		}
-		return out, err
-	}
 }
 
 func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {

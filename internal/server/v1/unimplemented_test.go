@@ -6,26 +6,39 @@ import (
 	"testing"
 )
 
-// What is configured and not built is shown as not working: MCP servers have failed, sharing is disabled.
-func TestConfiguredButNotBuilt(t *testing.T) {
-	w := newWorld(t, `, "share": "auto", "mcp": {
-  "demo": {"type": "local", "command": ["demo"]}, "off": {"type": "remote", "url": "https://mcp.example", "enabled": false}}`, nil)
-	failed := `{"status":"failed","error":"cairn does not connect to MCP servers yet"}`
-	want := `{"demo":` + failed + `,"off":{"status":"disabled"}}`
-	if a := w.ask(t, http.MethodGet, "/mcp", ""); a.status != 200 || a.body != want {
-		t.Errorf("%d %s, want %s", a.status, a.body, want)
-	}
-	added := `{"name":"two","config":{"type":"local","command":["two"]}}`
-	if a := w.ask(t, http.MethodPost, "/mcp", added); !strings.HasPrefix(a.body, strings.TrimSuffix(want, "}")) ||
-		!strings.Contains(a.body, `"two":`+failed) {
-		t.Error(a)
-	}
-	for name, status := range map[string]int{"demo": 400, "none": 404} {
-		if a := w.ask(t, http.MethodPost, "/mcp/"+name+"/connect", ""); a.status != status ||
-			strings.Contains(a.body, `{"name":"NotImplementedError"`) != (status == 400) {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
+// MCP servers are listed, added, connected and disconnected; what cannot be started says why.
+func TestMCPOperations(t *testing.T) {
+	w := newWorld(t, `, "mcp": {"demo": {"type": "local", "command": ["no-such-program"]},
+  "off": {"type": "remote", "url": "https://mcp.example", "enabled": false}}`, nil)
+	const failed = `{"status":"failed","error":"no-such-program cannot be run: executable file not found in $PATH"}`
+	const listed = `"demo":` + failed + `,"off":{"status":"disabled"}`
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{http.MethodGet, "/mcp", "", 200, `{` + listed + `}`},
+		{
+			http.MethodPost, "/mcp", `{"name":"two","config":{"type":"local","command":["no-such-program"]}}`, 200,
+			`{` + listed + `,"two":` + failed + `}`,
+		},
+		{http.MethodPost, "/mcp/two/disconnect", "", 200, `true`},
+		{http.MethodGet, "/mcp", "", 200, `{` + listed + `,"two":{"status":"disabled"}}`},
+		{http.MethodPost, "/mcp/two/connect", "", 200, `true`},
+		{http.MethodPost, "/mcp/none/connect", "", 404, `{"_tag":"McpServerNotFoundError","name":"none","message":"MCP server not found: none"}`},
+		{http.MethodPost, "/mcp/demo/auth", "", 400, `{"error":"MCP server demo does not support OAuth"}`},
+		{http.MethodDelete, "/mcp/demo/auth", "", 200, `{"success":true}`},
+		{http.MethodGet, "/experimental/resource", "", 200, `{}`},
+	} {
+		if a := w.ask(t, c.method, c.path, c.body); a.status != c.status || a.body != c.want {
+			t.Errorf("%s %s: %d %s, want %s", c.method, c.path, a.status, a.body, c.want)
 		}
 	}
+}
+
+// What is configured and not built is shown as not working: sharing is disabled.
+func TestConfiguredButNotBuilt(t *testing.T) {
+	w := newWorld(t, `, "share": "auto"`, nil)
 	if a := w.ask(t, http.MethodPost, "/sync/replay", `{}`); a.status != 400 ||
 		!strings.Contains(a.body, `{"name":"NotImplementedError"`) {
 		t.Error(a)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -24,6 +25,10 @@ type Locations interface {
 	// Models and Providers return those that can be used, without secrets.
 	Models(ctx context.Context, l session.Location) ([]api.Model, error)
 	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)
+	// Servers returns the MCP servers.
+	Servers(ctx context.Context, l session.Location) (*mcp.Set, error)
+	// ForgetLocation makes the next use of a location read it anew.
+	ForgetLocation(l session.Location)
 }
 
 // Files lists and searches the files of a location. A path that leaves the location and its checkout, also by symbolic

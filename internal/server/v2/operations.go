@@ -18,6 +18,7 @@ func (d *dependencies) listOperations() []operation.Operation {
 		d.listOpenCodeOperations(),
 		d.listCompactionOperations(),
 		d.listRevertOperations(),
+		d.listMCPOperations(),
 		d.listAdditionalOperations(),
 	)
 	for i, o := range rows {

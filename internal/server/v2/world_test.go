@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -135,6 +136,12 @@ func (scopes) Default() (session.ModelRef, error) {
 
 // places implements what the API asks of a location.
 type places struct{}
+
+func (places) Servers(context.Context, session.Location) (*mcp.Set, error) {
+	return mcp.NewPool(mcp.Options{}).Open(mcp.Location{}), nil
+}
+
+func (places) ForgetLocation(session.Location) {}
 
 func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
 	if strings.Contains(l.Directory, "missing") {

@@ -102,7 +102,7 @@ func (r reader) findDescendants(id session.ID) map[session.ID]bool {
 func isSelected(q store.SessionQuery, s *session.Session) bool {
 	switch {
 	case q.Directory != "" && s.Location.Directory != q.Directory,
-		q.ProjectID != "" && s.ProjectID != q.ProjectID,
+		q.ProjectID != "" && !isInProject(q, s),
 		q.Subpath != "" && s.Path() != q.Subpath && !strings.HasPrefix(s.Path(), q.Subpath+"/"),
 		q.ParentID != nil && s.ParentID != *q.ParentID,
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
@@ -115,6 +115,14 @@ func isSelected(q store.SessionQuery, s *session.Session) bool {
 	default:
 		return true
 	}
+}
+
+// isInProject reports whether the session is of the project of q or, of "global", within its directory.
+func isInProject(q store.SessionQuery, s *session.Session) bool {
+	if q.Within == "" || s.ProjectID != "global" {
+		return s.ProjectID == q.ProjectID
+	}
+	return s.Location.Directory == q.Within || strings.HasPrefix(s.Location.Directory, q.Within+"/")
 }
 
 // compareListed compares the positions of a and b in the order of the query.

@@ -115,10 +115,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
 		},
 		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
-		found: t.rememberFindings(call.SessionID),
-		output: &commandOutput{
-			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
-		},
+		found:  t.rememberFindings(call.SessionID),
+		output: &commandOutput{capture: t.newCapture().SetSession(call.SessionID)},
 	}
 	r.Isolated = r.UsesNamespace()
 	if in.Timeout > 0 {
@@ -156,6 +154,11 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// newCapture returns the capture of a command's output.
+func (t *bashTool) newCapture() *tool.Capture {
+	return tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log)
 }
 
 // rememberFindings returns what remembers findings of the guard for the next command of the session.

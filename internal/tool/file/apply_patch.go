@@ -30,11 +30,11 @@ type patchTool struct{ *fileTools }
 
 // patchInfo is the structured result of a patch, in OpenCode's shape.
 type patchInfo struct {
-	Diff        string              `json:"diff"`
-	Files       []patchedFile       `json:"files"`
-	Diagnostics map[string][]string `json:"diagnostics"`
-	Truncated   bool                `json:"truncated"`
-	Seen        fingerprints        `json:"seen"`
+	Diff        string                    `json:"diff"`
+	Files       []patchedFile             `json:"files"`
+	Diagnostics map[string]jsontext.Value `json:"diagnostics"`
+	Truncated   bool                      `json:"truncated"`
+	Seen        fingerprints              `json:"seen"`
 }
 
 // patchedFile describes what one section of a patch changed.
@@ -85,7 +85,7 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	}
 	out := tool.TextOutput(
 		title, done.message,
-		patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}, Seen: done.seen},
+		patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: done.diagnostics, Seen: done.seen},
 	)
 	for _, changed := range p.paths {
 		out.Visited = append(out.Visited, changed.Real)

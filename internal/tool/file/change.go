@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -54,6 +56,8 @@ type change struct {
 	summary
 	steps []*fileStep
 	seen  fingerprints // the state of the files after the change
+	// diagnostics are those of language servers by path.
+	diagnostics map[string]jsontext.Value
 }
 
 // changeOne changes a single file.
@@ -101,6 +105,7 @@ func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan
 		return change{}, s.explainStale(ctx, call, err)
 	}
 	done.message += done.describeHardLinks()
+	s.diagnose(ctx, call, &done)
 	return done, nil
 }
 

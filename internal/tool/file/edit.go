@@ -32,13 +32,13 @@ type editInput struct {
 
 // changeInfo is the structured result of a change of one file, in OpenCode's shape.
 type changeInfo struct {
-	Diff        string              `json:"diff"`
-	FileDiff    fileDiff            `json:"filediff"`
-	Diagnostics map[string][]string `json:"diagnostics"`
-	FilePath    string              `json:"filepath"`
-	Exists      bool                `json:"exists"`
-	Truncated   bool                `json:"truncated"`
-	Seen        fingerprints        `json:"seen"`
+	Diff        string                    `json:"diff"`
+	FileDiff    fileDiff                  `json:"filediff"`
+	Diagnostics map[string]jsontext.Value `json:"diagnostics"`
+	FilePath    string                    `json:"filepath"`
+	Exists      bool                      `json:"exists"`
+	Truncated   bool                      `json:"truncated"`
+	Seen        fingerprints              `json:"seen"`
 }
 
 type fileDiff struct {
@@ -54,7 +54,7 @@ func (c change) formatOutput() tool.Output {
 	added, removed := countChangedLines(c.diff)
 	diff := truncateDiff(c.diff)
 	out := tool.TextOutput(p.Title(), c.message, changeInfo{
-		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: map[string][]string{},
+		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: c.diagnostics,
 		FilePath: p.Abs, Exists: c.steps[0].before.info != nil, Seen: c.seen,
 	})
 	out.Visited = []string{p.Real}

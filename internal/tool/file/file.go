@@ -24,6 +24,11 @@ type Config struct {
 	// Format runs the formatters of a file that a call has written; they change it in place. Nil formats nothing.
 	Format func(ctx context.Context, path string) []FormatterRun
 
+	// Diagnose returns what language servers say after a change. It is bounded in time. Nil: there are none.
+	Diagnose func(ctx context.Context, changed ChangedPaths) Diagnosis
+	// Warm prepares language servers for changes of a file that a call reads. It must not block. Nil: there are none.
+	Warm func(path string)
+
 	Images  ImageLimits // of images that read returns
 	Tracker *Tracker    // shared by all Locations of a process; nil: each gets its own
 }

@@ -114,6 +114,9 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		out, err = t.readFile(ctx, call, p, in)
 		return err
 	})
+	if err == nil && t.config.Warm != nil && p.IsInside() { // a change may follow
+		t.config.Warm(p.Real)
+	}
 	return out, err
 }
 

@@ -17,7 +17,7 @@ type Child struct {
 
 	grace  time.Duration
 	errors *tail
-	read   chan struct{} // closed when all of the standard error has been read
+	read   chan struct{} // closed when the end of errors has been read
 	stop   sync.Once
 }
 
@@ -56,7 +56,11 @@ func StartChild(s Spec) (*Child, error) {
 	}
 	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}, read: make(chan struct{})}
 	// Read the standard error until it ends, or a second after the program: others may hold the pipe.
-	go func() { defer close(c.read); _, _ = io.Copy(c.errors, ours[2]); _ = ours[2].Close() }()
+	go func() {
+		defer close(c.read)
+		_, _ = io.Copy(c.errors, ours[2])
+		_ = ours[2].Close()
+	}()
 	go func() {
 		<-p.Done()
 		_ = ours[2].SetReadDeadline(time.Now().Add(time.Second))
@@ -83,7 +87,7 @@ func (c *Child) CollectOutput() func() string {
 }
 
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
-// returns when they have ended.
+// returns when they have ended and ReadErrors is complete.
 func (c *Child) Close() error {
 	c.stop.Do(func() {
 		_ = c.In.Close()
@@ -93,6 +97,7 @@ func (c *Child) Close() error {
 		}
 		c.Stop(c.grace)
 		_ = c.Out.Close()
+		<-c.read
 	})
 	return nil
 }

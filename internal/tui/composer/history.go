@@ -20,7 +20,11 @@ const (
 )
 
 // DraftFile keeps the typed text and the earlier prompts of one place in a file. The zero DraftFile keeps nothing.
-type DraftFile struct{ file string }
+type DraftFile struct {
+	file   string
+	place  string // the file of the first interface of the place; "" is not claimed
+	unlock func() // nil is not claimed; refers to the lock, which would end with it
+}
 
 // Drafts is the content of the file.
 type Drafts struct {
@@ -36,10 +40,17 @@ type Stash struct {
 }
 
 // NewDraftFile returns the store of the file.
-func NewDraftFile(file string) DraftFile { return DraftFile{file} }
+func NewDraftFile(file string) DraftFile { return DraftFile{file: file} }
 
-// Load returns what is kept. A file that is missing or damaged holds nothing.
-func (s DraftFile) Load() (k Drafts) { return load[Drafts](s.file) }
+// Load returns what is kept, with the earlier prompts of other interfaces of the place. A file that is missing or
+// damaged holds nothing.
+func (s DraftFile) Load() (k Drafts) {
+	k = load[Drafts](s.file)
+	if s.place != "" {
+		k.History = s.loadHistory(k.History)
+	}
+	return k
+}
 
 // LoadStash is Load for the texts that are put away.
 func (s DraftFile) LoadStash() Stash { return load[Stash](s.stashFile()) }

@@ -163,6 +163,7 @@ func findName(text string, offered map[string]bool) (longest string, lines attac
 				rest = ""
 			}
 		}
+		rest = strings.TrimPrefix(rest, ".") // of a sentence
 		if rest == "" || strings.ContainsRune(wordEnd, rune(rest[0])) {
 			longest, lines = name, of
 		}

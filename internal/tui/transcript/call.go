@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -39,6 +40,9 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 		why = "exit code 0"
 	}
 	about := done.Counts + p.describeTook(t.Time.Took(p.now))
+	if !t.State.Status.IsSettled() && slices.Contains(p.asking, t.PartID) {
+		about = " waits for you"
+	}
 	if why != "" {
 		about += ", " + why
 	}

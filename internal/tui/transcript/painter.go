@@ -19,6 +19,8 @@ type painter struct {
 	width int
 	now   time.Time
 	tasks map[session.ID]*taskWork // what subagents have done so far
+	// asking are the calls that wait for a person.
+	asking []session.PartID
 }
 
 // wrapPlain returns the text, without control characters, as lines with a prefix of the first one and one of the

@@ -24,6 +24,7 @@ type Model struct {
 	turns    map[session.MessageID]*turnSections
 	shells   map[string]*section // commands of the user, by their call
 	tasks    map[session.ID]*taskWork
+	asking   []session.PartID // calls that wait for a person
 
 	// bottom is the last line on the screen. With follow it is the last line of the last section.
 	bottom   linePosition
@@ -108,6 +109,12 @@ func (m *Model) SetTime(now time.Time) {
 			b.lines = nil
 		}
 	}
+}
+
+// SetAsking names the calls that wait for a person, whose seconds are not shown meanwhile.
+func (m *Model) SetAsking(parts []session.PartID) {
+	m.asking = parts
+	m.SetTime(m.now)
 }
 
 // maxRunning bounds the sections at the end among which running calls are searched.
@@ -206,7 +213,7 @@ func (m *Model) markBetween(from int) {
 func (m *Model) linesOf(i int) []string {
 	b := m.sections[i]
 	if b.lines == nil {
-		b.lines = painter{m.theme, m.width, m.now, m.tasks}.renderSection(b, m.isOpen(b))
+		b.lines = painter{m.theme, m.width, m.now, m.tasks, m.asking}.renderSection(b, m.isOpen(b))
 		if b.selected && len(b.lines) > 0 {
 			m.markSelected(b.lines)
 		}

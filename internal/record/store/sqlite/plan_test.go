@@ -278,6 +278,9 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		{Search: "x", Directory: "d"},
 		{Search: "x", ParentID: &root},
 		{Search: "x", ParentID: &child},
+		{ProjectID: "p", Within: "/p"},
+		{ProjectID: "global", Within: "/p"},
+		{ProjectID: "p", Within: "/p", ParentID: &root},
 		{ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
 	} {
 		calls = append(calls, second(tx.RawSessions(q)))

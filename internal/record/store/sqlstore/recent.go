@@ -25,6 +25,7 @@ func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error
 	if q.ProjectID != "" {
 		index = byProject
 	}
+	q.Within = ""
 	if q.Before == 0 || q.Before > math.MaxInt64-minute {
 		q.Before = math.MaxInt64 - minute
 	}

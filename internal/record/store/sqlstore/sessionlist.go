@@ -14,10 +14,7 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
 		return r.recentSessions(q)
 	}
-	l := newSessionList(q, findIndex(q))
-	l.addSearch(q.Search, amongTitled)
-	l.addOrder(q)
-	c := r.prepareList(l)
+	c := r.prepareList(newOrderedList(q))
 	out := []store.RawSession{}
 	var mem store.Arena
 	for c.nextRow() {
@@ -33,6 +30,37 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	return out, nil
 }
 
+// newOrderedList returns the list in the order of creation. With Within it merges the sessions of the project and those
+// of "global", each in the order of its index.
+func newOrderedList(q store.SessionQuery) *sessionList {
+	if q.ProjectID == "" {
+		q.Within = ""
+	}
+	own := q
+	if q.ProjectID != outside {
+		own.Within = ""
+	}
+	l := &sessionList{}
+	l.addSelect(own)
+	if own.Within != q.Within {
+		q.ProjectID = outside
+		l.sql.WriteString(` UNION ALL `)
+		l.addSelect(q)
+	}
+	l.addLimit(q)
+	return l
+}
+
+// outside is the project of sessions outside of repositories, and of those that began before the first commit.
+const outside = "global"
+
+// addSelect adds the selection of an ordered list.
+func (l *sessionList) addSelect(q store.SessionQuery) {
+	l.addFilters(q, findIndex(q))
+	l.addSearch(q.Search, amongTitled)
+	l.addAnchor(q)
+}
+
 // Conditions by which a list can read an index; ? is the parameter.
 const (
 	byProject   = `project_id = ?`
@@ -44,11 +72,13 @@ const (
 
 // Conditions that are tested row by row. They read columns only: one that reads the JSON of a row fails the whole list
 // where a row is damaged. A search tests the title in an index before it reads the row: in the list's
-// own index (titled), or in one that first collects the matching rows.
+// own index (titled), or in one that first collects the matching rows; so does within with the directory.
 const (
 	belowPath = `(subpath = ? OR (subpath >= ? || '/' AND subpath < ? || '0')
 		OR (subpath = '' AND project_id IN ('', 'global')
 		AND (directory = '/' || ? OR (directory >= '/' || ? || '/' AND directory < '/' || ? || '0'))))`
+	within = `rowid IN (SELECT rowid FROM session WHERE directory = ?
+		OR (directory >= ? || '/' AND directory < ? || '0'))`
 	notArchived = `time_archived = 0`
 	titled      = `instr(title, ?) > 0`
 	amongTitled = `+rowid IN (SELECT rowid FROM session WHERE instr(title, ?) > 0)`
@@ -77,10 +107,16 @@ type sessionList struct {
 	args []any // string or int64
 }
 
-// newSessionList returns a list with the filters of q. The condition index is the one by which it reads an index; a
-// plus before the others keeps SQLite from choosing their indexes.
+// newSessionList returns a list with the filters of q.
 func newSessionList(q store.SessionQuery, index string) *sessionList {
 	l := &sessionList{}
+	l.addFilters(q, index)
+	return l
+}
+
+// addFilters adds the selection with the filters of q. The condition index is the one by which it reads an index; a
+// plus before the others keeps SQLite from choosing their indexes.
+func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 	l.sql.WriteString(sessionColumns + `1 = 1`)
 	parent := session.ID("")
 	if q.ParentID != nil {
@@ -95,6 +131,7 @@ func newSessionList(q store.SessionQuery, index string) *sessionList {
 		{q.ParentID != nil, byParent, string(parent)},
 		{q.Directory != "", byDirectory, q.Directory},
 		{q.ProjectID != "", byProject, string(q.ProjectID)},
+		{q.Within != "", within, q.Within},
 		{q.Subpath != "", belowPath, q.Subpath},
 		{!q.Archived, notArchived, ""},
 	} {
@@ -105,7 +142,6 @@ func newSessionList(q store.SessionQuery, index string) *sessionList {
 			l.add(` AND +`+f.condition, f.value)
 		}
 	}
-	return l
 }
 
 // add adds text with one parameter, which it names ?, once or several times or not at all.
@@ -124,11 +160,11 @@ func (l *sessionList) addSearch(search, condition string) {
 	}
 }
 
-// addOrder adds the order by creation, the position after which the list starts, and the limit.
-func (l *sessionList) addOrder(q store.SessionQuery) {
-	after, compared, order := q.After, ` AND (time_created, id) < (?`, ` ORDER BY time_created DESC, id DESC LIMIT ? + 0`
+// addAnchor adds the position after which the list starts.
+func (l *sessionList) addAnchor(q store.SessionQuery) {
+	after, compared := q.After, ` AND (time_created, id) < (?`
 	if q.Oldest {
-		compared, order = ` AND (time_created, id) > (?`, ` ORDER BY time_created, id LIMIT ? + 0`
+		compared = ` AND (time_created, id) > (?`
 	}
 	switch {
 	case after != nil:
@@ -139,6 +175,14 @@ func (l *sessionList) addOrder(q store.SessionQuery) {
 	}
 	l.add(compared, after.Created)
 	l.add(`, ?)`, string(after.ID))
+}
+
+// addLimit adds the order by creation and the limit.
+func (l *sessionList) addLimit(q store.SessionQuery) {
+	order := ` ORDER BY time_created DESC, id DESC LIMIT ? + 0`
+	if q.Oldest {
+		order = ` ORDER BY time_created, id LIMIT ? + 0`
+	}
 	limit := int64(q.Limit)
 	if limit <= 0 {
 		limit = math.MaxInt64

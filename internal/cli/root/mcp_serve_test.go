@@ -1,0 +1,90 @@
+package root_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairn-dev/cairn/internal/test/script"
+)
+
+// TestServeSessions drives sessions through cairn mcp serve as another agent does: it gives a task, meets a permission
+// request, answers it, and reads what came of it.
+func TestServeSessions(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	scriptFile := filepath.Join(home, "script.json")
+	turns := `{"turns": [
+		{"match": "write", "steps": [{"call": {"id": "c1", "name": "write", "arguments": {"filePath": "a.txt", "content": "two\n"}}}]},
+		{"repeat": true, "steps": [{"text": "All done."}]}]}`
+	if err := os.WriteFile(scriptFile, []byte(turns), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("cairn", "mcp", "serve", "--allow-answers")
+	cmd.Dir = project
+	cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, script.Variable+"="+scriptFile,
+		"CAIRN_DISABLE_KEYRING=1", "CAIRN_DISABLE_MODELS_FETCH=1", "CAIRN_DISABLE_DISCOVERY=1", "GORACE="+quick)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{})
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	call := func(name string, arguments map[string]any) string {
+		t.Helper()
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var texts []string
+		for _, c := range r.Content {
+			texts = append(texts, c.(*mcp.TextContent).Text)
+		}
+		return strings.Join(texts, "\n")
+	}
+	type outcome struct {
+		Session string `json:"session"`
+		State   string `json:"state"`
+		Text    string `json:"text"`
+		Asks    []struct {
+			ID      string `json:"id"`
+			Summary string `json:"summary"`
+		} `json:"asks"`
+	}
+	read := func(text string) (out outcome) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			t.Fatal(text, err)
+		}
+		return out
+	}
+	// The task needs a permission: the call returns with it.
+	first := read(call("session_prompt", map[string]any{"text": "write the file", "title": "Files"}))
+	if first.State != "asking" || len(first.Asks) != 1 || !strings.Contains(first.Asks[0].Summary, "a.txt") {
+		t.Fatalf("%+v", first)
+	}
+	call("session_answer", map[string]any{"session": first.Session, "ask": first.Asks[0].ID, "reply": "once"})
+	if done := read(call("session_wait", map[string]any{"session": first.Session})); done.State != "done" || done.Text != "All done." {
+		t.Errorf("%+v", done)
+	}
+	for name, want := range map[string]string{"session_read": "> write the file", "session_diff": "+two", "session_list": "Files"} {
+		arguments := map[string]any{"session": first.Session}
+		if name == "session_list" {
+			arguments = nil
+		}
+		if got := call(name, arguments); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	// A prompt in the same session that needs nothing.
+	if again := read(call("session_prompt", map[string]any{"text": "thanks", "session": first.Session})); again.State != "done" {
+		t.Errorf("%+v", again)
+	}
+	if text, err := os.ReadFile(filepath.Join(project, "a.txt")); err != nil || string(text) != "two\n" {
+		t.Errorf("%q %v", text, err)
+	}
+}

@@ -1,0 +1,130 @@
+// Package lsp runs language servers: it starts them when a file of theirs is used, makes them know what changes, and
+// asks them for errors, symbols and places.
+//
+// Servers are shared by all sessions of a location, bounded in number, and ended when they are idle. Nothing is
+// downloaded. Every wait is bounded by the caller, and everything that a server sends is bounded here. A server never
+// changes files.
+package lsp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// Options configure a Manager.
+type Options struct {
+	Directory   string // of the location: absolute, without links
+	Worktree    string // contains Directory; "" is Directory. Roots are sought up to it
+	Servers     []Server
+	Trusted     bool // the project's configuration is trusted: its programs, and servers that run its code, are used
+	Environment process.Environment
+	Supervisor  []string      // process.SupervisorCommand
+	Limit       int           // servers at a time; 0 is 8
+	Idle        time.Duration // after which a server without use is ended; 0 is 10 minutes
+
+	// Each of these may be nil. They are called without locks, one at a time for a server, and must not block.
+	OnChange      func()                    // Status has changed
+	OnDiagnostics func(server, path string) // the diagnostics of a file have changed
+	Warn          func(text string)         // once for each server that cannot be started here, with what to do
+}
+
+const (
+	defaultLimit = 8
+	defaultIdle  = 10 * time.Minute
+	maxEntries   = 256 // pairs of a server and a root
+	maxCrashes   = 3   // in a row, after which a server is not started again
+	maxMisses    = 4   // halvings of the time that a server without answers is waited for
+	steadyTime   = time.Minute
+)
+
+// Manager runs the language servers of a location. Safe for concurrent use.
+type Manager struct {
+	options    Options
+	start      func(launch) (*endpoint, error)
+	closing    chan struct{} // closed by Close
+	background sync.WaitGroup
+
+	mu      sync.Mutex // guards all below and the entries
+	entries map[entryKey]*entry
+	warned  map[string]bool
+	closed  bool
+}
+
+type entryKey struct{ server, root string }
+
+// entry is a server for one root, running or not.
+type entry struct {
+	server  Server
+	root    string
+	client  *client       // nil unless it runs and is initialized
+	pending chan struct{} // closed when the start that is under way ends; nil without one
+	ending  bool          // it is being ended
+	failure string        // why it does not run; "" if it runs or was not started
+	broken  bool          // it is not started again
+	crashes int           // in a row
+	misses  int           // waits in a row that ended without an answer
+	began   time.Time     // the last start
+	later   []string      // files to open after the start
+	backoff process.Backoff
+	users   int
+	used    time.Time
+	idle    *time.Timer
+}
+
+// New returns a Manager. It starts nothing. The caller must call Close.
+func New(o Options) *Manager {
+	if o.Worktree == "" || !contains(o.Worktree, o.Directory) {
+		o.Worktree = o.Directory
+	}
+	if o.Limit == 0 {
+		o.Limit = defaultLimit
+	}
+	if o.Idle == 0 {
+		o.Idle = defaultIdle
+	}
+	m := &Manager{
+		options: o, closing: make(chan struct{}), entries: map[entryKey]*entry{}, warned: map[string]bool{},
+	}
+	m.start = m.startProgram
+	return m
+}
+
+// Close ends all servers and returns when they have ended. It is called once.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	var clients []*client
+	for _, e := range m.entries {
+		if e.idle != nil {
+			e.idle.Stop()
+		}
+		if e.client != nil {
+			clients = append(clients, e.client)
+			e.client = nil
+		}
+	}
+	m.mu.Unlock()
+	close(m.closing)
+	var all sync.WaitGroup
+	for _, c := range clients {
+		all.Go(c.shutDown)
+	}
+	all.Wait()
+	m.background.Wait()
+}
+
+// limitTime returns a context that ends after d, or when the manager is closed.
+func (m *Manager) limitTime(d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	go func() {
+		select {
+		case <-m.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,313 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Serves reports whether there is a server for files like this one, which may not be installed.
+func (m *Manager) Serves(path string) bool {
+	return m.isOfProject(path) && slices.ContainsFunc(m.options.Servers, func(s Server) bool {
+		if !s.serves(path) {
+			return false
+		}
+		_, ok := m.findRoot(s, path)
+		return ok
+	})
+}
+
+// group returns the entries of the servers of files, each with its files. The caller releases each entry. Files outside
+// of the location and its worktree have no server.
+func (m *Manager) group(paths []string) map[*entry][]string {
+	out := map[*entry][]string{}
+	for _, path := range paths {
+		if !m.isOfProject(path) {
+			continue
+		}
+		for _, s := range m.options.Servers {
+			if !s.serves(path) {
+				continue
+			}
+			root, ok := m.findRoot(s, path)
+			if !ok {
+				continue
+			}
+			e := m.acquire(s, root)
+			if e == nil {
+				continue
+			}
+			if _, held := out[e]; held {
+				m.release(e)
+			}
+			out[e] = append(out[e], path)
+		}
+	}
+	return out
+}
+
+// acquire returns the entry of a server, and starts it if it does not run and may be started. The caller releases it.
+func (m *Manager) acquire(s Server, root string) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := entryKey{s.ID, root}
+	e := m.entries[key]
+	if m.closed || e == nil && len(m.entries) >= maxEntries {
+		return nil
+	}
+	if e == nil {
+		e = &entry{server: s, root: root}
+		m.entries[key] = e
+	}
+	e.users++
+	e.used = time.Now()
+	if e.idle != nil {
+		e.idle.Stop()
+	}
+	if e.client == nil && e.pending == nil && !e.ending && !e.broken && !e.used.Before(e.backoff.Next()) && m.makeRoom(e) {
+		e.pending, e.began = make(chan struct{}), e.used
+		m.background.Go(func() { m.startEntry(e) })
+	}
+	return e
+}
+
+// makeRoom ends the least recently used server without users if as many run as may. The caller holds mu.
+func (m *Manager) makeRoom(next *entry) bool {
+	var oldest *entry
+	running := 0
+	for _, e := range m.entries {
+		if e.client == nil && e.pending == nil && !e.ending {
+			continue
+		}
+		running++
+		if e.client != nil && e.users == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+			oldest = e
+		}
+	}
+	if running < m.options.Limit {
+		return true
+	}
+	if oldest == nil {
+		next.failure = fmt.Sprintf("%d language servers are in use, which is the limit", running)
+		return false
+	}
+	m.endEntry(oldest)
+	return true
+}
+
+// goBackground runs f in a goroutine that Close waits for, unless the manager is closed.
+func (m *Manager) goBackground(f func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.background.Go(f)
+	}
+	return !m.closed
+}
+
+// endEntry ends the server of an entry in the background. The caller holds mu.
+func (m *Manager) endEntry(e *entry) {
+	c := e.client
+	e.client, e.ending = nil, true
+	m.background.Go(func() {
+		c.shutDown()
+		m.mu.Lock()
+		e.ending = false
+		m.mu.Unlock()
+		m.notifyChange()
+	})
+}
+
+// release gives an entry back. Without users its server ends after a while.
+func (m *Manager) release(e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.users--
+	e.used = time.Now()
+	if e.users > 0 || m.closed {
+		return
+	}
+	if e.idle != nil {
+		e.idle.Stop()
+	}
+	e.idle = time.AfterFunc(m.options.Idle, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if e.users == 0 && e.client != nil && !m.closed && time.Since(e.used) >= m.options.Idle {
+			m.endEntry(e)
+		}
+	})
+}
+
+// startEntry starts the server of an entry, opens the files that wait for it, and watches it until it ends.
+func (m *Manager) startEntry(e *entry) {
+	c, err := m.startClient(e)
+	m.mu.Lock()
+	if m.closed && c != nil {
+		m.mu.Unlock()
+		c.kill()
+		m.mu.Lock()
+		c, err = nil, errors.New("the location is closed")
+	}
+	var missing *missingError
+	switch {
+	case err == nil:
+		e.client, e.failure, e.misses = c, "", 0
+	case errors.As(err, &missing):
+		e.failure = missing.text
+		e.backoff.Note(e.began, time.Now()) // it may be installed meanwhile
+	default:
+		m.noteFailure(e, err)
+	}
+	close(e.pending)
+	e.pending = nil
+	later := e.later
+	e.later = nil
+	m.mu.Unlock()
+	if missing != nil {
+		m.warn(e.server.ID, missing)
+	}
+	m.notifyChange()
+	if c == nil {
+		return
+	}
+	m.background.Go(func() { m.watch(e, c) })
+	ctx, cancel := m.limitTime(initializeTime)
+	defer cancel()
+	if len(later) > 0 {
+		c.learn(ctx, later)
+	}
+}
+
+func (m *Manager) startClient(e *entry) (*client, error) {
+	l, err := m.findProgram(e.server, e.root)
+	if err != nil {
+		return nil, err
+	}
+	end, err := m.start(l)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := m.limitTime(2 * initializeTime)
+	defer cancel()
+	return newClient(ctx, e.server, l, end, func(path string) {
+		if m.options.OnDiagnostics != nil {
+			m.options.OnDiagnostics(e.server.ID, path)
+		}
+	})
+}
+
+// watch waits for the end of a server. If it was not ended here, that is a crash.
+func (m *Manager) watch(e *entry, c *client) {
+	select {
+	case <-c.conn.ended():
+	case <-c.endpoint.done:
+	case <-m.closing:
+		return // Close ends it
+	}
+	m.mu.Lock()
+	crashed := e.client == c
+	if crashed {
+		e.client, e.ending = nil, true
+	}
+	m.mu.Unlock()
+	if !crashed {
+		return
+	}
+	c.kill()
+	err := c.describeEnd(nil)
+	m.mu.Lock()
+	e.ending = false
+	m.noteFailure(e, err)
+	m.mu.Unlock()
+	m.notifyChange()
+}
+
+// noteFailure records that a server ended or could not be started. The caller holds mu.
+func (m *Manager) noteFailure(e *entry, err error) {
+	now := time.Now()
+	if now.Sub(e.began) >= steadyTime {
+		e.crashes = 0
+	}
+	e.crashes++
+	e.failure = fmt.Sprintf("language server %s failed: %v", e.server.ID, err)
+	if e.broken = e.crashes >= maxCrashes; e.broken {
+		e.failure = fmt.Sprintf("language server %s failed %d times and is not started again: %v", e.server.ID, e.crashes, err)
+	}
+	e.backoff.Note(e.began, now)
+}
+
+// await returns the client of an entry once it runs.
+func (m *Manager) await(ctx context.Context, e *entry) (*client, error) {
+	for {
+		m.mu.Lock()
+		c, pending, failure := e.client, e.pending, e.failure
+		m.mu.Unlock()
+		switch {
+		case c != nil:
+			return c, nil
+		case pending == nil && failure == "":
+			return nil, fmt.Errorf("language server %s was ended", e.server.ID)
+		case pending == nil:
+			return nil, errors.New(failure)
+		}
+		select {
+		case <-pending:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("language server %s has not started yet", e.server.ID)
+		}
+	}
+}
+
+// findPatience returns how long to wait for a server: the bound, halved for each wait in a row without an answer.
+func (m *Manager) findPatience(e *entry, bound time.Duration) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return bound >> min(e.misses, maxMisses)
+}
+
+// notePatience counts a wait that timed out, and forgets all of them after an answer.
+func (m *Manager) notePatience(ctx context.Context, e *entry, answered bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case answered:
+		e.misses = 0
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		e.misses++
+	}
+}
+
+// learnLater opens files when the start that is under way has ended.
+func (m *Manager) learnLater(e *entry, paths []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, path := range paths {
+		if e.pending != nil && len(e.later) < maxDocuments && !slices.Contains(e.later, path) {
+			e.later = append(e.later, path)
+		}
+	}
+}
+
+// NoteChanged tells the servers that run of files that something else than Diagnose's caller changed, created or
+// removed, e.g. a command. Paths are absolute, without links.
+func (m *Manager) NoteChanged(paths []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	for _, e := range m.entries {
+		c := e.client
+		if c == nil {
+			continue
+		}
+		m.background.Go(func() {
+			ctx, cancel := m.limitTime(DefaultBound)
+			defer cancel()
+			c.noteChanged(ctx, paths)
+		})
+	}
+}

@@ -1,0 +1,313 @@
+package v1
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/formatter"
+	"github.com/cairn-dev/cairn/internal/location/lsp"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// listExtensions are the operations on what a location's configuration brings in: MCP servers and formatters.
+func (d *dependencies) listExtensions() []operation.Operation {
+	h := extensionHandlers{d}
+	return []operation.Operation{
+		operation.New("read GET /mcp List the states of the MCP servers", "mcp.status", h.listMCP),
+		operation.New("admin POST /mcp Add an MCP server", "mcp.add", h.addMCP),
+		operation.New("admin POST /mcp/{name}/connect Connect an MCP server", "mcp.connect", h.connectMCP).
+			WithStatuses(http.StatusNotFound),
+		operation.New("admin POST /mcp/{name}/disconnect Disconnect an MCP server", "mcp.disconnect", h.disconnectMCP).
+			WithStatuses(http.StatusNotFound),
+		operation.New("admin POST /mcp/{name}/auth Start the login at an MCP server", "mcp.auth.start", h.startLogin).
+			WithStatuses(http.StatusNotFound),
+		operation.New("admin DELETE /mcp/{name}/auth Delete the login of an MCP server", "mcp.auth.remove", h.removeLogin).
+			WithStatuses(http.StatusNotFound),
+		operation.New("admin POST /mcp/{name}/auth/callback Finish the login at an MCP server",
+			"mcp.auth.callback", h.finishLogin).WithStatuses(http.StatusNotFound),
+		operation.New("admin POST /mcp/{name}/auth/authenticate Log in at an MCP server and wait for the result",
+			"mcp.auth.authenticate", h.login).WithStatuses(http.StatusNotFound),
+		operation.New("read GET /experimental/resource List the resources of MCP servers",
+			"experimental.resource.list", h.listResources),
+		operation.New("read GET /lsp List the language servers", "lsp.status", h.listLanguages),
+		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
+		operation.New("read GET /formatter List the formatters", "formatter.status", h.listFormatters),
+	}
+}
+
+// Request types.
+type mcpIn struct {
+	locationIn
+
+	Name string `path:"name"`
+}
+
+type mcpCodeIn struct {
+	mcpIn
+	Body opencode.MCPCode `body:"required"`
+}
+
+// Responses.
+type (
+	loginStart struct {
+		AuthorizationURL string `json:"authorizationUrl"`
+		OAuthState       string `json:"oauthState"`
+	}
+	loginError struct {
+		Error string `json:"error"`
+	}
+	loginRemoved struct {
+		Success bool `json:"success"`
+	}
+	mcpStatus struct {
+		Status string `json:"status" enum:"connected,disabled,failed,needs_auth,needs_client_registration"`
+		Error  string `json:"error,omitzero"`
+	}
+	mcpResource struct {
+		Name        string `json:"name"`
+		URI         string `json:"uri"`
+		Description string `json:"description,omitzero"`
+		MimeType    string `json:"mimeType,omitzero"`
+		Client      string `json:"client"`
+	}
+)
+
+// codeSymbol is a symbol that a language server has found.
+type codeSymbol struct {
+	Name     string `json:"name"`
+	Kind     int    `json:"kind"`
+	Location struct {
+		URI   string    `json:"uri"`
+		Range lsp.Range `json:"range"`
+	} `json:"location"`
+}
+
+type extensionHandlers struct{ *dependencies }
+
+// attemptTime bounds the wait for servers that are being connected: OpenCode answers when they are.
+const attemptTime = 10 * time.Second
+
+// openServers returns the MCP servers of the location, after their first attempts to connect.
+func (h extensionHandlers) openServers(ctx context.Context, in locationIn) (*mcp.Set, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	l.MCP.Start()
+	l.MCP.AwaitAll(ctx)
+	return l.MCP, nil
+}
+
+func (h extensionHandlers) listMCP(ctx context.Context, in locationIn) (map[string]mcpStatus, error) {
+	servers, err := h.openServers(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return showStates(servers), nil
+}
+
+// showStates returns the states in OpenCode's words. One that it does not have is a failure with its reason.
+func showStates(servers *mcp.Set) map[string]mcpStatus {
+	out := map[string]mcpStatus{}
+	for _, s := range servers.States() {
+		switch s.Status {
+		case mcp.Connected, mcp.Disabled, mcp.NeedsAuth:
+			out[s.Name] = mcpStatus{Status: string(s.Status)}
+		case mcp.NeedsClientRegistration:
+			out[s.Name] = mcpStatus{string(s.Status), s.Error}
+		case mcp.Connecting:
+			out[s.Name] = mcpStatus{string(mcp.Failed), "it is being connected"}
+		default:
+			out[s.Name] = mcpStatus{string(mcp.Failed), cmp.Or(s.Error, string(s.Status))}
+		}
+	}
+	return out
+}
+
+func (h extensionHandlers) addMCP(ctx context.Context, in struct {
+	locationIn
+	Body opencode.MCPServer `body:"optional"`
+},
+) (map[string]mcpStatus, error) {
+	c := in.Body.Config
+	if err := requireMembers("name", in.Body.Name, "config.type", c.Type); err != nil {
+		return nil, err
+	}
+	servers, err := h.openServers(ctx, in.locationIn)
+	if err != nil {
+		return nil, err
+	}
+	servers.Add(ctx, in.Body.Name, config.MCP{
+		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
+		OAuth: c.OAuth, Enabled: c.Enabled, Timeout: config.Duration(time.Duration(c.Timeout) * time.Millisecond),
+	})
+	h.Backend.ForgetLocation(in.Location.Location)
+	return showStates(servers), nil
+}
+
+func (h extensionHandlers) connectMCP(ctx context.Context, in mcpIn) (bool, error) {
+	servers, err := h.openServers(ctx, in.locationIn)
+	if err != nil {
+		return false, err
+	}
+	if !servers.Connect(ctx, in.Name) {
+		return false, session.NotFound("mcp", in.Name)
+	}
+	return true, nil
+}
+
+func (h extensionHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, error) {
+	servers, err := h.openServers(ctx, in.locationIn)
+	if err != nil {
+		return false, err
+	}
+	if !servers.Disconnect(in.Name) {
+		return false, session.NotFound("mcp", in.Name)
+	}
+	return true, nil
+}
+
+func (h extensionHandlers) listResources(ctx context.Context, in locationIn) (map[string]mcpResource, error) {
+	servers, err := h.openServers(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]mcpResource{}
+	for _, r := range servers.Resources() {
+		out[r.Server+":"+r.URI] = mcpResource{r.Name, r.URI, r.Description, r.MIME, r.Server}
+	}
+	return out, nil
+}
+
+func (h extensionHandlers) listFormatters(ctx context.Context, in locationIn) ([]formatter.Status, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clip(l.Formatters.List()), nil
+}
+
+// openLogin returns the location and the configuration of a server that may have a login, or why it has none.
+func (h extensionHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, config.MCP, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, config.MCP{}, err
+	}
+	c, ok := l.MCP.Config(in.Name)
+	switch {
+	case !ok:
+		return nil, c, session.NotFound("mcp", in.Name)
+	case c.Type != "remote" || string(c.OAuth) == "false":
+		err := loginError{"MCP server " + in.Name + " does not support OAuth"}
+		return nil, c, &statusError{http.StatusBadRequest, err}
+	}
+	return l, c, nil
+}
+
+// startLogin begins a login: the client opens the page and calls finishLogin with the code.
+func (h extensionHandlers) startLogin(ctx context.Context, in mcpIn) (out loginStart, err error) {
+	l, c, err := h.openLogin(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	flow, err := l.Logins.Start(ctx, in.Name, c)
+	if err != nil {
+		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+	}
+	h.flows.Store(in.Name, flow.State)
+	return loginStart{flow.URL, flow.State}, nil
+}
+
+func (h extensionHandlers) finishLogin(ctx context.Context, in mcpCodeIn) (out mcpStatus, err error) {
+	if err := requireMembers("code", in.Body.Code); err != nil {
+		return out, err
+	}
+	l, _, err := h.openLogin(ctx, in.mcpIn)
+	if err != nil {
+		return out, err
+	}
+	state, ok := h.flows.LoadAndDelete(in.Name)
+	if !ok {
+		return out, &statusError{http.StatusBadRequest, loginError{"no login at " + in.Name + " has begun"}}
+	}
+	if err := l.Logins.Finish(ctx, state.(string), in.Body.Code); err != nil {
+		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+	}
+	l.MCP.Connect(ctx, in.Name)
+	return showStates(l.MCP)[in.Name], nil
+}
+
+// login is not done for clients: the server has no browser to open, so the page is shown by the client that starts the
+// login, or by cairn mcp auth.
+func (h extensionHandlers) login(ctx context.Context, in mcpIn) (out mcpStatus, err error) {
+	if _, _, err := h.openLogin(ctx, in); err != nil {
+		return out, err
+	}
+	return out, &statusError{http.StatusBadRequest, loginError{"cairn opens no browser; log in with: cairn mcp auth " + in.Name}}
+}
+
+// removeLogin deletes the login of a server; without one there is nothing to delete.
+func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemoved, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return loginRemoved{}, err
+	}
+	c, ok := l.MCP.Config(in.Name)
+	if !ok {
+		return loginRemoved{}, session.NotFound("mcp", in.Name)
+	}
+	if c.Type == "remote" {
+		if _, _, err := l.Logins.Logout(ctx, in.Name, c); err != nil {
+			return loginRemoved{}, err
+		}
+	}
+	return loginRemoved{true}, nil
+}
+
+func (h extensionHandlers) listLanguages(ctx context.Context, in locationIn) ([]lsp.Status, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	return append([]lsp.Status{}, l.Languages.Status()...), nil
+}
+
+func (h extensionHandlers) findSymbols(ctx context.Context, in struct {
+	locationIn
+	Query string `query:"query" required:"true"`
+},
+) ([]codeSymbol, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	out := []codeSymbol{}
+	for _, value := range l.Languages.FindSymbols(ctx, in.Query) {
+		var s codeSymbol
+		if json.Unmarshal(value, &s) == nil { // a server may answer in another form
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// AnnounceServer tells the streams of a directory that an MCP server, or what it offers, has changed.
+func (d *dependencies) AnnounceServer(directory, server string) {
+	d.notices.Send(notice{directory: directory, kind: kindTools, properties: ofTools{server}})
+}
+
+// AnnounceLanguages tells the streams of a directory that its language servers have changed.
+func (d *dependencies) AnnounceLanguages(directory string) {
+	d.notices.Send(notice{directory: directory, kind: kindLanguages, properties: emptyObject{}})
+}

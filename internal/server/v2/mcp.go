@@ -1,0 +1,212 @@
+package v2
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// listMCPOperations are the operations on MCP servers: OpenCode's second contract, and calls by people.
+func (d *dependencies) listMCPOperations() []operation.Operation {
+	h := mcpHandlers{d}
+	const path = "/api/experimental/mcp/{server}"
+	return []operation.Operation{
+		operation.New("read GET /api/mcp List the MCP servers of a location", "mcp.list", h.list),
+		operation.New("read GET /api/mcp/resource List the resources of MCP servers", "mcp.resource.catalog", h.listResources),
+		operation.New("admin PUT "+path+" Add an MCP server", "experimental.mcp.add", h.add),
+		operation.New("admin DELETE "+path+" Remove an added MCP server", "experimental.mcp.remove", h.remove),
+		operation.New("admin POST "+path+"/connect Connect an MCP server", "experimental.mcp.connect", h.connect),
+		operation.New("admin POST "+path+"/disconnect Disconnect an MCP server", "experimental.mcp.disconnect", h.disconnect),
+		operation.New("admin POST "+path+"/call Call a tool of an MCP server", "experimental.mcp.call", h.call).
+			WithStatuses(http.StatusServiceUnavailable),
+	}
+}
+
+// mcpIn names an MCP server of a location.
+type mcpIn struct {
+	Location operation.Location
+	Server   string `path:"server"`
+}
+
+type mcpHandlers struct{ *dependencies }
+
+// attemptTime bounds the wait for servers that are being connected.
+const attemptTime = 10 * time.Second
+
+func (h mcpHandlers) open(ctx context.Context, at session.Location) (*mcp.Set, error) {
+	servers, err := h.Locations.Servers(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	servers.Start()
+	servers.AwaitAll(ctx)
+	return servers, nil
+}
+
+func (h mcpHandlers) list(ctx context.Context, in listIn) (api.AtLocation[[]api.MCPServer], error) {
+	return listAt(ctx, h.dependencies, in.Location.Location,
+		func(ctx context.Context, at session.Location) ([]api.MCPServer, error) {
+			servers, err := h.open(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			out := []api.MCPServer{}
+			for _, s := range servers.States() {
+				one := api.MCPServer{Name: s.Name, Status: showStatus(s, bool(in.All))}
+				if in.All {
+					addDetails(&one, servers, s)
+				}
+				out = append(out, one)
+			}
+			return out, nil
+		})
+}
+
+// showStatus returns the state in OpenCode's words. With all, a state that it does not have keeps its own.
+func showStatus(s mcp.State, all bool) api.MCPStatus {
+	switch s.Status {
+	case mcp.Connecting:
+		return api.MCPStatus{Status: "pending"}
+	case mcp.Connected:
+		if !all {
+			return api.MCPStatus{Status: string(s.Status)}
+		}
+	case mcp.Disabled:
+		return api.MCPStatus{Status: string(s.Status)}
+	case mcp.NeedsClientRegistration:
+		if !all {
+			return api.MCPStatus{Status: string(mcp.NeedsAuth), Error: s.Error}
+		}
+	case mcp.Untrusted:
+		if !all {
+			return api.MCPStatus{Status: string(mcp.Failed), Error: s.Error}
+		}
+	}
+	return api.MCPStatus{Status: string(s.Status), Error: s.Error}
+}
+
+// addDetails adds what a server offers and where it is.
+func addDetails(one *api.MCPServer, servers *mcp.Set, s mcp.State) {
+	for _, t := range s.Tools {
+		one.Tools = append(one.Tools, api.MCPTool(t))
+	}
+	for _, c := range servers.Commands() {
+		if c.Server == s.Name {
+			one.Prompts = append(one.Prompts, c.Name)
+		}
+	}
+	one.Resources = len(s.Resources)
+	if c, ok := servers.Config(s.Name); ok {
+		one.Source = cmp.Or(c.URL, strings.Join(c.Command, " "))
+	}
+}
+
+func (h mcpHandlers) listResources(ctx context.Context, in listIn) (out api.AtLocation[api.MCPCatalog], err error) {
+	at, err := listAt(ctx, h.dependencies, in.Location.Location,
+		func(ctx context.Context, at session.Location) ([]api.MCPResource, error) {
+			servers, err := h.open(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			rows := []api.MCPResource{}
+			for _, r := range servers.Resources() {
+				rows = append(rows, api.MCPResource{Server: r.Server, Name: r.Name, URI: r.URI, Description: r.Description, MimeType: r.MIME})
+			}
+			return rows, nil
+		})
+	out.Location, out.Data = at.Location, api.MCPCatalog{Resources: at.Data, Templates: []api.MCPTemplate{}}
+	return out, err
+}
+
+func (h mcpHandlers) add(ctx context.Context, in struct {
+	mcpIn
+	Body struct {
+		Config api.MCPConfig `json:"config"`
+	} `body:"required"`
+},
+) (operation.None, error) {
+	c := in.Body.Config
+	switch {
+	case c.Type != "local" && c.Type != "remote":
+		return operation.None{}, session.Errorf(session.CodeInvalid, "the type must be local or remote").At("config.type")
+	case c.Type == "local" && len(c.Command) == 0:
+		return operation.None{}, session.Errorf(session.CodeInvalid, "a local server needs a command").At("config.command")
+	case c.Type == "remote" && c.URL == "":
+		return operation.None{}, session.Errorf(session.CodeInvalid, "a remote server needs an address").At("config.url")
+	}
+	servers, err := h.open(ctx, in.Location.Location)
+	if err != nil {
+		return operation.None{}, err
+	}
+	enabled := !c.Disabled
+	servers.Add(ctx, in.Server, config.MCP{
+		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
+		OAuth: c.OAuth, Enabled: &enabled, Timeout: config.Duration(time.Duration(c.Timeout.Startup) * time.Millisecond),
+	})
+	h.Locations.ForgetLocation(in.Location.Location)
+	return operation.None{}, nil
+}
+
+func (h mcpHandlers) remove(ctx context.Context, in mcpIn) (operation.None, error) {
+	servers, err := h.open(ctx, in.Location.Location)
+	if err != nil {
+		return operation.None{}, err
+	}
+	if !servers.Remove(in.Server) {
+		return operation.None{}, session.NotFound("mcp", in.Server)
+	}
+	h.Locations.ForgetLocation(in.Location.Location)
+	return operation.None{}, nil
+}
+
+func (h mcpHandlers) connect(ctx context.Context, in mcpIn) (operation.None, error) {
+	servers, err := h.open(ctx, in.Location.Location)
+	if err == nil && !servers.Connect(ctx, in.Server) {
+		err = session.NotFound("mcp", in.Server)
+	}
+	return operation.None{}, err
+}
+
+func (h mcpHandlers) disconnect(ctx context.Context, in mcpIn) (operation.None, error) {
+	servers, err := h.open(ctx, in.Location.Location)
+	if err == nil && !servers.Disconnect(in.Server) {
+		err = session.NotFound("mcp", in.Server)
+	}
+	return operation.None{}, err
+}
+
+func (h mcpHandlers) call(ctx context.Context, in struct {
+	mcpIn
+	Body api.MCPCall `body:"required"`
+},
+) (out api.Data[api.MCPResult], err error) {
+	servers, err := h.open(ctx, in.Location.Location)
+	if err != nil {
+		return out, err
+	}
+	if in.Body.Tool == "" {
+		return out, session.Errorf(session.CodeInvalid, "the request names no tool").At("tool")
+	}
+	if _, ok := servers.Config(in.Server); !ok {
+		return out, session.NotFound("mcp", in.Server)
+	}
+	result, isError, err := servers.Call(ctx, in.Server, in.Body.Tool, in.Body.Input)
+	if err != nil {
+		return out, session.Errorf(session.CodeUnavailable, "%v", err)
+	}
+	for _, c := range result.Content {
+		out.Data.Text += c.Text
+	}
+	out.Data.Value, out.Data.Files, out.Data.IsError = result.Structured, len(result.Attachments), isError
+	return out, nil
+}
