@@ -138,21 +138,23 @@ func ProviderOf(model string) string {
 // CollectSecrets returns the keys, tokens and passwords that are stored, configured, or in the environment, and those
 // of the server. It notes those that cannot be read, because an export cannot remove them.
 func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
-	// Stored keys. The export may contain one that cannot be read, so warn about it.
-	store, err := a.OpenKeys()
+	// Stored keys, and logins at MCP servers. The export may contain one that cannot be read, so warn about it.
+	dirs, err := config.FindDirectories(a.Env)
 	if err != nil {
 		return nil, err
-	}
-	kept, missing, err := store.ListSecrets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range missing {
-		a.Note("this stored key cannot be read, so the export may contain it: " + m.Err.Error())
 	}
 	var out []string
-	for _, k := range kept {
-		out = append(out, k.Reveal())
+	for _, store := range []*auth.Store{auth.New(dirs.Data, a.Env), auth.NewMCP(dirs.Data, a.Env)} {
+		kept, missing, err := store.ListSecrets(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range missing {
+			a.Note("this stored key cannot be read, so the export may contain it: " + m.Err.Error())
+		}
+		for _, k := range kept {
+			out = append(out, k.Reveal())
+		}
 	}
 	// Secret values of the configuration.
 	o, err := a.HostOptions("")
@@ -163,10 +165,6 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 		out = append(out, cfg.RevealSecrets(isSecretName)...)
 	}
 	// The server's own secret, then secret variables of the environment.
-	dirs, err := config.FindDirectories(a.Env)
-	if err != nil {
-		return nil, err
-	}
 	if secret, err := os.ReadFile(filepath.Join(dirs.Data, "server.secret")); err == nil { // else none was made yet
 		out = append(out, strings.TrimSpace(string(secret)))
 	}

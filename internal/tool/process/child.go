@@ -17,7 +17,7 @@ type Child struct {
 
 	grace  time.Duration
 	errors *tail
-	read   chan struct{} // closed when all of the standard error has been read
+	read   chan struct{} // closed when the end of errors has been read
 	stop   sync.Once
 }
 
@@ -56,7 +56,11 @@ func StartChild(s Spec) (*Child, error) {
 	}
 	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}, read: make(chan struct{})}
 	// Read the standard error until it ends, or a second after the program: others may hold the pipe.
-	go func() { defer close(c.read); _, _ = io.Copy(c.errors, ours[2]); _ = ours[2].Close() }()
+	go func() {
+		defer close(c.read)
+		_, _ = io.Copy(c.errors, ours[2])
+		_ = ours[2].Close()
+	}()
 	go func() {
 		<-p.Done()
 		_ = ours[2].SetReadDeadline(time.Now().Add(time.Second))
