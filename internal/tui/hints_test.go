@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -125,6 +126,17 @@ func TestTimelineIsRenewed(t *testing.T) {
 	m.Update(updateOf(&session.RevertStaged{Revert: session.Revert{MessageID: "msg_2", Exclusive: true}}))
 	if len(p.Items) != 1 || p.Items[0].ID != "msg_1" {
 		t.Errorf("the timeline has %+v", p.Items)
+	}
+}
+
+// TestTimelineNamesReports: the report of a background subagent is named as one, without its markup.
+func TestTimelineNamesReports(t *testing.T) {
+	p := timelinePicker(newTestModel(t, composer.DraftFile{}), "ses_1", []*session.User{{
+		Text:  "<task id=\"ses_2\" state=\"error\">\n<task_error>\nno key\n</task_error>\n</task>",
+		Parts: []session.PromptPart{{Type: session.PartText, Extra: jsontext.Value(`{"synthetic":true}`)}},
+	}})
+	if got := p.Items[0].Label; got != "the subagent ses_2 failed: no key" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -114,7 +115,11 @@ func timelinePicker(m *model, id session.ID, prompts []*session.User) *dialog.Pi
 	for _, u := range prompts {
 		byID[string(u.ID)] = u
 		detail := strings.TrimSpace(describeChanges(u.Diffs) + "  " + terminal.FormatAge(u.Time.Created))
-		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: terminal.FirstLine(u.DisplayText(), 300), Detail: detail})
+		label := terminal.FirstLine(u.DisplayText(), 300)
+		if line, _, ok := describe.FormatTaskReport(u); ok {
+			label = line
+		}
+		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: label, Detail: detail})
 	}
 	p.Preview = func(it dialog.Entry) []string {
 		lines := []string{""}
