@@ -116,8 +116,11 @@ func UnrunNote(names []string) string {
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 
-// maxUnused bounds the settings that a note names.
-const maxUnused = 8
+// Bounds of a note at the start of the interface.
+const (
+	maxUnused    = 8  // settings that are named
+	maxStartNote = 58 // characters: one line, also of 60 columns
+)
 
 // WithoutEffectNote says in one line which settings have no effect, and which of the project's settings wait for trust,
 // with the commands of the full-screen interface that show more; "" if there is nothing.
@@ -131,6 +134,7 @@ func WithoutEffectNote(cfg *config.Config) string {
 			unused = append(unused, name)
 		}
 	}
+	count := len(unused)
 	if n := len(unused); n > maxUnused {
 		unused = append(unused[:maxUnused], fmt.Sprintf("%d more", n-maxUnused))
 	}
@@ -140,10 +144,26 @@ func WithoutEffectNote(cfg *config.Config) string {
 	}
 	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
 		files := terminal.FormatPlural(len(c.Files), "file")
-		parts = append(parts, "settings of this project in "+files+" wait for trust (/trust)")
+		parts = append(parts, "project settings in "+files+" wait for trust (/trust)")
 	}
+	text := strings.Join(parts, "; ")
+	if len(cfg.Unrun) == 0 && len(text) <= maxStartNote {
+		return text
+	}
+	// Too long for a line: counts instead of names.
+	var counts []string
+	parts = nil
 	if len(cfg.Unrun) > 0 {
-		parts = append(parts, UnrunNote(cfg.Unrun))
+		counts = append(counts, "plugins off")
+	}
+	if count > 0 {
+		counts = append(counts, terminal.FormatPlural(count, "key")+" ignored")
+	}
+	if len(counts) > 0 {
+		parts = append(parts, strings.Join(counts, ", ")+": /doctor")
+	}
+	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
+		parts = append(parts, "untrusted: /trust")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -23,7 +23,7 @@ func TestWithoutEffectNote(t *testing.T) {
 			}},
 			"without effect in cairn: mcp, lsp (/doctor)",
 		},
-		"untrusted": {config.Config{Claim: claim}, "settings of this project in 2 files wait for trust (/trust)"},
+		"untrusted": {config.Config{Claim: claim}, "project settings in 2 files wait for trust (/trust)"},
 		"untrusted, and without effect once it is trusted": {
 			config.Config{Warnings: []config.Warning{
 				{Kind: config.WarnUntrusted, Key: "mcp"}, {Kind: config.WarnUntrusted, Key: "provider"},
@@ -33,7 +33,13 @@ func TestWithoutEffectNote(t *testing.T) {
 		"trusted": {config.Config{Claim: claim, Trusted: true}, ""},
 		"both": {
 			config.Config{Claim: claim, Warnings: []config.Warning{unused("theme")}},
-			"without effect in cairn: theme (/doctor); settings of this project in 2 files wait for trust (/trust)",
+			"1 key ignored: /doctor; untrusted: /trust",
+		},
+		"all, in a line of 60 columns": {
+			config.Config{Claim: claim, Unrun: []string{".opencode/plugin/a.ts"}, Warnings: []config.Warning{
+				unused("theme"), unused("mcp"), unused("lsp"), unused("formatter"),
+			}},
+			"plugins off, 4 keys ignored: /doctor; untrusted: /trust",
 		},
 	} {
 		if got := WithoutEffectNote(&c.cfg); got != c.want {

@@ -12,6 +12,7 @@ func PrintResult[T any](a *Invocation, v T, text func(T)) error {
 // List is the form of a list: JSON with --json, else a table.
 type List[T any] struct {
 	Head  []string
+	Right []string // heads of the columns of numbers
 	Row   func(T) []string
 	Empty string // the sentence that replaces a table without rows; "" prints the head alone
 }
@@ -24,6 +25,7 @@ func (l List[T]) Print(a *Invocation, items []T) error {
 			return
 		}
 		t := a.NewTable(l.Head...)
+		t.Right = l.Right
 		for _, item := range items {
 			t.AddRow(l.Row(item)...)
 		}

@@ -83,6 +83,12 @@ func (p providerProbe) run(ctx context.Context) []finding.Finding {
 	if err != nil {
 		return []finding.Finding{{Level: finding.Error, What: "address", Detail: err.Error()}}
 	}
+	if err := row.CheckBaseURL(); err != nil {
+		return []finding.Finding{{
+			Level: finding.Error, What: "address", Detail: err.Error() + p.models.placeOf("provider."+id+".options.baseURL"),
+			Fix: "cairn config set provider." + id + ".options.baseURL https://HOST/v1",
+		}}
+	}
 	out := []finding.Finding{{Level: finding.OK, What: "address", Detail: redactQuery(row.BaseURL)}}
 	// The environment, the key and the server do not depend on each other, so report all three.
 	for _, err := range provider.CheckEnvironment() {

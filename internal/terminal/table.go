@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,8 +12,9 @@ type Table struct {
 	Head []string
 	rows [][]string
 
-	Ruled     bool  // a line as long as the head stands below it
-	MinWidths []int // widths of the first columns, at least
+	Ruled     bool     // a line as long as the head stands below it
+	Right     []string // heads of the columns of numbers, which end at the same place
+	MinWidths []int    // widths of the first columns, at least
 }
 
 // NewTable returns a table with these column heads.
@@ -29,13 +31,17 @@ func (t *Table) Print() {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	// write pads all cells but the last. The style comes after padding, because its codes have no width.
+	// write pads all cells but the last, those of numbers in front. The style comes after padding, because its codes have no width.
 	write := func(row []string, style string) {
 		var b strings.Builder
 		for i, cell := range row {
+			padding := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if slices.Contains(t.Right, t.Head[i]) {
+				cell, padding = padding+cell, ""
+			}
 			b.WriteString(cell)
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+				b.WriteString(padding + "  ")
 			}
 		}
 		text := strings.TrimRight(b.String(), " ")

@@ -174,7 +174,7 @@ func (d *Denial) formatRefusal() string {
 		return "the question was denied: no person is available to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "The user dismissed this question"
-	case d.Rule != nil && d.Agent == session.AgentPlan && d.Action == d.Rule.Action && d.Rule.Resource == "*":
+	case d.Rule != nil && d.Agent == session.AgentPlan && d.Action == d.Rule.Action && d.isOfPlan():
 		return fmt.Sprintf("permission denied: the agent plan changes nothing but plans, so it may not %s %v; "+
 			"the user leaves it by choosing another agent, such as build", d.Action, d.Resources)
 	case d.Rule != nil:
@@ -194,6 +194,11 @@ func (d *Denial) formatRefusal() string {
 	default:
 		return rejectedText + "."
 	}
+}
+
+// isOfPlan reports whether the rule is as the agent plan has them: about everything, or about the subagent that edits.
+func (d *Denial) isOfPlan() bool {
+	return d.Rule.Resource == "*" || d.Action == NameTask && d.Rule.Resource == "general"
 }
 
 // Failure is an error whose message is for the model.

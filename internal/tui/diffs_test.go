@@ -29,8 +29,9 @@ func TestLongDiffOfAsk(t *testing.T) {
 		}
 	}
 	pressKeys(m, tea.KeyPressMsg{Code: 'f', Mod: tea.ModCtrl})
+	frame()
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyPgDown})
-	if got := frame(); !strings.Contains(got, "lines 11-31 of 401") {
+	if got := frame(); !strings.Contains(got, "lines 21-41 of 401") {
 		t.Errorf("the whole screen:\n%s", got)
 	}
 	for range 3 { // the first one closes the text

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/keymap"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -300,6 +301,9 @@ func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	}
+	if cmd, taken := pressBehindAsk(m, k); taken {
+		return cmd
+	}
 	d := m.asks.dialog
 	cmd, closed := d.PressKey(k)
 	if !closed {
@@ -309,4 +313,28 @@ func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.asks.pending = m.asks.pending[1:]
 	}
 	return tea.Batch(cmd, showAsk(m))
+}
+
+// askKeys are the keys that have a meaning in an ask, also if a command has them.
+var askKeys = []string{
+	"esc", "enter", "tab", "shift+tab", "up", "down", "left", "space", "pgup", "pgdown", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+x",
+}
+
+// pressBehindAsk handles the key of a command while an ask is open: that of a subagent opens the session that asks,
+// others do nothing and say so. It reports false for keys of the ask, and for all keys while text is typed in it.
+func pressBehindAsk(m *model, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	i, ok := m.keys.byKey[k.String()]
+	isTyping := m.asks.dialog.UseOf(tea.KeyPressMsg{Code: 'x', Text: "x"}) == dialog.ForDialog
+	if !ok || isTyping || slices.Contains(askKeys, k.String()) {
+		return nil, false
+	}
+	name := m.keys.commands[i].name
+	if id := m.asks.pending[0].SessionID; name == enterSubagent && (m.session == nil || id != m.session.ID) {
+		return openSession(m, id), true
+	}
+	m.note = name + " waits for your answer"
+	if key := m.keys.keyOf(answerLater); key != "" {
+		m.note += "; " + key + " puts the request off"
+	}
+	return nil, true
 }

@@ -72,6 +72,7 @@ type model struct {
 	asks          askQueue
 	inbox         []*session.Input
 	inboxPicker   *dialog.Picker    // the newest list of them
+	timeline      *dialog.Picker    // the newest one
 	unsentPrompts []*outgoingPrompt // on their way to the inbox, in the order in which they were typed
 	first         firstPrompt
 	offers        offers.PromptOffers

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,7 +177,10 @@ func showPrompted(m *model, msg promptedMsg) tea.Cmd {
 	out := msg.prompt
 	dropUnsent(m, out)
 	var cmds []tea.Cmd
-	if s := msg.session; s != nil && m.session == nil && m.visits == out.visit {
+	if msg.session != nil && isRefused(msg.err) && m.session == nil && !m.hasUnsent(out.target) {
+		m.nextID = ""
+		cmds = append(cmds, deleteEmpty(m, msg.session.ID))
+	} else if s := msg.session; s != nil && m.session == nil && m.visits == out.visit {
 		cmds = append(cmds, followCreated(m, s))
 	}
 	switch {
@@ -187,6 +191,23 @@ func showPrompted(m *model, msg promptedMsg) tea.Cmd {
 		cmds = append(cmds, beginWork(m), readInbox(m))
 	}
 	return tea.Batch(append(cmds, sendInOrder(m))...)
+}
+
+// isRefused reports whether the server has refused a prompt for what it names, such as an unknown model.
+func isRefused(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && (e.Code == session.CodeInvalid || e.Code == session.CodeNotFound)
+}
+
+// hasUnsent reports whether another prompt is on its way to the session.
+func (m *model) hasUnsent(id session.ID) bool {
+	return slices.ContainsFunc(m.unsentPrompts, func(o *outgoingPrompt) bool { return o.target == id })
+}
+
+// deleteEmpty deletes a session that was created for a refused prompt.
+func deleteEmpty(m *model, id session.ID) tea.Cmd {
+	c := m.api
+	return m.callAPI("delete the empty session", func(ctx context.Context) error { return c.Delete(ctx, id) }, nil)
 }
 
 // dropUnsent removes a prompt from those that are on their way.

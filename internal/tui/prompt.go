@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
@@ -84,6 +86,10 @@ func runSlash(m *model, name, words string) tea.Cmd {
 		m.clearTyped()
 		return c.do(m)
 	}
+	if text := m.describeInstead(name); text != "" {
+		m.note = text
+		return nil
+	}
 	m.takeTyped(strings.TrimSpace("/" + name + " " + words))
 	q := api.ExpandRequest{Command: name, Arguments: words, Agent: m.agent}
 	if m.session != nil {
@@ -108,6 +114,11 @@ func runWithWords(m *model, name, words string) tea.Cmd {
 		accepted = takeEffort(m, words)
 	case "stash":
 		accepted = putAway(m, words)
+	case "theme":
+		accepted, run = slices.Contains(style.ListNames(), words), func() tea.Cmd { return takeTheme(m, words) }
+		if !accepted {
+			m.note = "the themes are " + strings.Join(style.ListNames(), ", ")
+		}
 	default:
 		m.note = "the command " + name + " takes no words behind it"
 	}
@@ -168,6 +179,21 @@ func resolveAlias(name string) string {
 		"new": "new session", "clear": "new session", "exit": "quit", "q": "quit", "model": "models", "agent": "agents",
 		"resume": "sessions", "session": "sessions", "diff": "changes",
 		"usage": "stats", "permission": "permissions", "approvals": "permissions", "themes": "theme",
+		"rewind": "timeline",
+	}[name]
+}
+
+// describeInstead says what to use instead of a command of similar programs that cairn does not have; "" for others,
+// and for a command that the directory has.
+func (m *model) describeInstead(name string) string {
+	if slices.ContainsFunc(m.offers.Commands, func(c api.Command) bool { return c.Name == name }) {
+		return ""
+	}
+	return map[string]string{
+		"share":  "nothing is published; /export writes the session to a file",
+		"vim":    "vi keys are a setting: cairn config set terminal.vi true",
+		"memory": "# TEXT adds a line to AGENTS.md; /context shows what the model reads",
+		"logout": "a key is removed with: cairn auth logout PROVIDER",
 	}[name]
 }
 

@@ -310,7 +310,7 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 		return readInbox(m)
 	case *session.RevertStaged, *session.RevertCleared, *session.RevertAdvanced, *session.RevertCommitted,
 		*session.MessageRemoved:
-		return openSession(m, m.session.ID)
+		return tea.Batch(openSession(m, m.session.ID), renewTimeline(m))
 	}
 	return nil
 }

@@ -20,25 +20,29 @@ func pickTheme(m *model) tea.Cmd {
 	for _, name := range style.ListNames() {
 		p.Items = append(p.Items, dialog.Entry{ID: name, Label: name})
 	}
-	show := func(name string) tea.Cmd {
-		if th, err := style.New(name, m.options.Env); err == nil {
-			m.theme, m.themeName = th, name
-			m.transcript.SetTheme(th)
-		}
-		return nil
-	}
-	p.Selected = func(e dialog.Entry) tea.Cmd { return show(e.ID) }
-	p.Closed = func(string) { show(before) }
-	p.Pick = func(e dialog.Entry) tea.Cmd {
-		show(e.ID)
-		return storeSetting(m, themeKey, e.ID)
-	}
+	p.Selected = func(e dialog.Entry) tea.Cmd { m.setTheme(e.ID); return nil }
+	p.Closed = func(string) { m.setTheme(before) }
+	p.Pick = func(e dialog.Entry) tea.Cmd { return takeTheme(m, e.ID) }
 	p.Select(before)
 	if m.options.Env("NO_COLOR") != "" {
 		m.note = "NO_COLOR is set: themes have no colours"
 	}
 	m.openDialog(p)
 	return nil
+}
+
+// setTheme draws the screen in a theme.
+func (m *model) setTheme(name string) {
+	if th, err := style.New(name, m.options.Env); err == nil {
+		m.theme, m.themeName = th, name
+		m.transcript.SetTheme(th)
+	}
+}
+
+// takeTheme draws the screen in a theme and stores it.
+func takeTheme(m *model, name string) tea.Cmd {
+	m.setTheme(name)
+	return storeSetting(m, themeKey, name)
 }
 
 // storeSetting stores a setting in the user's configuration, and says where.

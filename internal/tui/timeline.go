@@ -3,12 +3,14 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -28,9 +30,16 @@ func pressEscape(m *model) tea.Cmd {
 	}
 	last := m.escaped
 	m.escaped = time.Now()
-	if m.editor.IsEmpty() && m.escaped.Sub(last) <= doubleEscape {
-		m.escaped = time.Time{}
+	if m.escaped.Sub(last) > doubleEscape {
+		return nil
+	}
+	m.escaped = time.Time{}
+	if m.editor.IsEmpty() {
 		return pickPrompt(m)
+	}
+	m.note = "the timeline opens on an empty composer"
+	if key := m.keys.keyOf("stash"); key != "" {
+		m.note = "the timeline opens on an empty composer; " + key + " puts the text away"
 	}
 	return nil
 }
@@ -44,6 +53,28 @@ func pickPrompt(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
+	id := m.session.ID
+	return readPrompts(m, func(prompts []*session.User) {
+		m.timeline = timelinePicker(m, id, prompts)
+		m.openDialog(m.timeline)
+	})
+}
+
+// renewTimeline reads the prompts of an open timeline again, because an undo has taken or brought back some.
+func renewTimeline(m *model) tea.Cmd {
+	p := m.timeline
+	if p == nil || !slices.Contains(m.dialogs, dialog.Dialog(p)) {
+		return nil
+	}
+	id := m.session.ID
+	return readPrompts(m, func(prompts []*session.User) {
+		now := timelinePicker(m, id, prompts)
+		p.Items, p.Preview, p.Pick, p.Actions = now.Items, now.Preview, now.Pick, now.Actions
+	})
+}
+
+// readPrompts reads the prompts of the session and shows them.
+func readPrompts(m *model, show func([]*session.User)) tea.Cmd {
 	c, id, revert := m.api, m.session.ID, m.session.Revert
 	var newest []session.Message
 	return m.callAPI("read the prompts", func(ctx context.Context) error {
@@ -57,7 +88,7 @@ func pickPrompt(m *model) tea.Cmd {
 		}
 		return nil
 	}, func() tea.Cmd {
-		m.openDialog(timelinePicker(m, id, listPrompts(newest, revert)))
+		show(listPrompts(newest, revert))
 		return nil
 	})
 }
@@ -84,7 +115,11 @@ func timelinePicker(m *model, id session.ID, prompts []*session.User) *dialog.Pi
 	for _, u := range prompts {
 		byID[string(u.ID)] = u
 		detail := strings.TrimSpace(describeChanges(u.Diffs) + "  " + terminal.FormatAge(u.Time.Created))
-		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: terminal.FirstLine(u.DisplayText(), 300), Detail: detail})
+		label := terminal.FirstLine(u.DisplayText(), 300)
+		if line, _, ok := describe.FormatTaskReport(u); ok {
+			label = line
+		}
+		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: label, Detail: detail})
 	}
 	p.Preview = func(it dialog.Entry) []string {
 		lines := []string{""}

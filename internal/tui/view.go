@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -219,6 +220,9 @@ func (m *model) statusOf() status.SessionLine {
 	l.Branch = m.branch
 	if s := m.session; s != nil {
 		l.Tokens, l.Cost, l.Where, l.Parent = s.Tokens, s.Cost, m.sessionTitle(), m.parentTitle()
+		if own := m.options.Client.Directory; own != "" && s.Location.Directory != "" && s.Location.Directory != own {
+			l.Elsewhere = describe.FormatDirectory(s.Location.Directory, own)
+		}
 	}
 	return l
 }

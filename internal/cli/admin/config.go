@@ -147,13 +147,24 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	}
 	for _, w := range c.Warnings { // such as a key of OpenCode without effect
 		if e.values[0] != nil && w.Key == e.key && w.File == file {
-			g.inv.Note(w.String())
+			g.inv.Note(w.String() + describeOwnKey(e))
 		}
 	}
 	if now := c.Explain(e.key); len(now) == 1 && now[0].Source.File != file && e.values[0] != nil {
 		g.inv.Note(fmt.Sprintf("%s is still %s: %s overrides it", e.key, now[0].Value, now[0].Source))
 	}
 	return nil
+}
+
+// describeOwnKey names cairn's key for one of OpenCode's that has no effect, "" for other keys.
+func describeOwnKey(e configEdit) string {
+	switch e.key {
+	case "theme":
+		return "; its own key: cairn config set terminal.theme NAME"
+	case "keybinds":
+		return "; its own key: cairn config set terminal.keys.ACTION KEY"
+	}
+	return ""
 }
 
 // explainConfig prints where the values of a key come from, with what they override, or all values for "". It returns

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
@@ -35,7 +37,10 @@ func (g permissionCommands) permissionList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cli.PrintResult(g.inv, asks, g.printAsks)
+			if err := cli.PrintResult(g.inv, asks, g.printAsks); err != nil || len(args) > 0 {
+				return err
+			}
+			return g.noteOtherAsks(ctx, c)
 		}),
 	})
 }
@@ -54,6 +59,40 @@ func (g permissionCommands) printAsks(asks []session.PendingAsk) {
 			out.Printf("    %s\n", l)
 		}
 	}
+}
+
+// maxOtherDirectories bounds the directories that noteOtherAsks asks.
+const maxOtherDirectories = 20
+
+// noteOtherAsks names the other directories whose sessions wait for an answer. Sessions that end meanwhile are left
+// out.
+func (g permissionCommands) noteOtherAsks(ctx context.Context, c *api.Client) error {
+	active, err := c.Active(ctx)
+	if err != nil {
+		return err
+	}
+	// Find the directories of the sessions at work, and of those that a process left unfinished.
+	dirs := map[string]bool{}
+	for id, a := range active {
+		if a.Directory == "" {
+			if s, err := c.Session(ctx, id); err == nil {
+				a.Directory = s.Location.Directory
+			}
+		}
+		if a.Directory != "" && a.Directory != c.Directory && len(dirs) < maxOtherDirectories {
+			dirs[a.Directory] = true
+		}
+	}
+	// Name those with requests.
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		there := *c
+		there.Directory = dir
+		if asks, err := there.Asks(ctx, ""); err == nil && len(asks) > 0 {
+			g.inv.Note(terminal.FormatPlural(len(asks), "request") + " of another directory: cd " +
+				terminal.FirstLine(dir, 200) + " && cairn permission list")
+		}
+	}
+	return nil
 }
 
 // listAsks returns the pending permission requests of the named session, or of all sessions.
@@ -111,7 +150,8 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				}
 			case session.ReplyReject:
 			default:
-				return cli.UsageErrorf("the answer must be once, session, always or reject, got %q", terminal.FirstLine(args[1], 40))
+				return cli.UsageErrorf("the answer must be once (y), session (s), always (a) or reject (n), got %q",
+					terminal.FirstLine(args[1], 40))
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				asks, err := g.listAsks(ctx, c, "")

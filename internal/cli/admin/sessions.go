@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/spf13/cobra"
 )
 
@@ -78,7 +79,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					g.listSessions(list, states, all)
+					g.listSessions(list, sessionFacts{states, readDefaultModels(ctx, c, list)}, all)
 				}
 				return nil
 			})
@@ -124,7 +125,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.listSessions(list, states, false)
+			g.listSessions(list, sessionFacts{states, readDefaultModels(ctx, c, list)}, false)
 			return nil
 		}),
 	})
@@ -149,9 +150,46 @@ func describeStates(ctx context.Context, c *api.Client, list []*session.Session)
 	return states, err
 }
 
-// listSessions prints sessions as a table, with their directories if all are listed. states has those that are not
-// idle.
-func (g sessionCommands) listSessions(list []*session.Session, states map[session.ID]string, all bool) {
+// sessionFacts are what a list shows of sessions beside their own fields: the states of those that are not idle, and
+// the models of those without a choice.
+type sessionFacts struct{ states, defaults map[session.ID]string }
+
+// maxDefaultPlaces bounds the directories that are asked for their default models.
+const maxDefaultPlaces = 10
+
+// readDefaultModels returns the models that answer in the sessions that have selected none: that of the agent, or of
+// the directory. What cannot be read is left out.
+func readDefaultModels(ctx context.Context, c *api.Client, list []*session.Session) map[session.ID]string {
+	out, places := map[session.ID]string{}, map[string]*offers.PromptOffers{}
+	for _, s := range list {
+		if s.Model != nil {
+			continue
+		}
+		// Read what the directory offers, once.
+		dir := s.Location.Directory
+		if places[dir] == nil {
+			if len(places) == maxDefaultPlaces {
+				continue
+			}
+			there := *c
+			there.Directory = dir
+			places[dir] = &offers.PromptOffers{}
+			if at, err := there.Location(ctx); err == nil {
+				places[dir].Default = at.Model
+			}
+			if agents, err := there.Agents(ctx); err == nil {
+				places[dir].Agents = agents.Data
+			}
+		}
+		if ref := places[dir].ChooseModel(s.Agent); ref.ID != "" {
+			out[s.ID] = ref.String()
+		}
+	}
+	return out
+}
+
+// listSessions prints sessions as a table, with their directories if all are listed.
+func (g sessionCommands) listSessions(list []*session.Session, facts sessionFacts, all bool) {
 	// Say where none were found, and how to start one.
 	if len(list) == 0 {
 		where := "in " + g.inv.Dir
@@ -168,16 +206,17 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 	if all || elsewhere {
 		t.Head = append(t.Head, "DIRECTORY")
 	}
+	t.Right = []string{"COST"}
 	for _, s := range list {
-		model := "default"
+		model := cmp.Or(facts.defaults[s.ID], "default")
 		if s.Model != nil {
-			model = terminal.FirstLine(s.Model.String(), 60)
+			model = s.Model.String()
 		}
 		row := []string{
 			string(s.ID),
 			terminal.FormatAge(s.Time.Updated),
-			cmp.Or(states[s.ID], "idle"),
-			model,
+			cmp.Or(facts.states[s.ID], "idle"),
+			terminal.FirstLine(model, 60),
 			describe.FormatCost(s.Cost, s.Tokens),
 			describe.SessionMark(s),
 		}

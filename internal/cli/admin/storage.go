@@ -20,7 +20,8 @@ func (g storeCommands) storageCommand() *cobra.Command {
 				return err
 			}
 			return cli.List[client.StorageUse]{
-				Head: []string{"WHAT", "SIZE", "FILES", "KEPT", "PATH"},
+				Head:  []string{"WHAT", "SIZE", "FILES", "KEPT", "PATH"},
+				Right: []string{"FILES"},
 				Row: func(u client.StorageUse) []string {
 					// A size that is limited is shown with its limit.
 					size := formatMiB(u.Bytes)

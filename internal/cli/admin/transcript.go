@@ -72,6 +72,11 @@ func (t *transcript) printTodos(todos []session.Todo) {
 func (t *transcript) printMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
+		if line, report, ok := describe.FormatTaskReport(m); ok {
+			t.printHeading(terminal.Cyan, line, "")
+			t.printBlock(report)
+			return
+		}
 		t.printHeading(terminal.Cyan, "user", "")
 		t.printBlock(m.DisplayText())
 		// Files are named, not shown.

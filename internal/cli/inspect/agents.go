@@ -49,6 +49,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 					return g.inv.PrintJSON(agents)
 				}
 				t := g.inv.NewTable("AGENT", "MODE", "MODEL", "TURNS", "WHAT FOR")
+				t.Right = []string{"TURNS"}
 				for _, x := range agents {
 					mode := string(x.Mode)
 					if x.Hidden {

@@ -123,11 +123,11 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 		if e, ok := errors.AsType[*session.Error](kerr); ok && own != nil && len(e.Nearest) == 0 {
 			e.Nearest = own.Nearest // the offline models are in no list
 		}
-		return nil, cli.NewExitError(
-			cli.ExitUsage,
-			kerr,
-			"cairn models lists the usable models; a model is usable once its provider has a key",
-		)
+		hint := "a model is usable once its provider has a key"
+		if !strings.Contains(kerr.Error(), "cairn models") {
+			hint = "cairn models lists the usable models; " + hint
+		}
+		return nil, cli.NewExitError(cli.ExitUsage, kerr, hint)
 	}
 }
 

@@ -63,6 +63,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 				return nil
 			}
 			t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
+			t.Right = t.Head[1:4]
 			for _, m := range models {
 				in, out := formatPrices(m)
 				t.AddRow(terminal.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
@@ -99,7 +100,8 @@ func (g modelCommands) printKnownModels(ctx context.Context, id string) error {
 	}
 	// The table has the first thing that each model needs.
 	return cli.List[client.KnownModel]{
-		Head: []string{"MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS"},
+		Head:  []string{"MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS"},
+		Right: []string{"CONTEXT", "IN $/M", "OUT $/M"},
 		Row: func(m client.KnownModel) []string {
 			in, out := formatPrices(m.Model)
 			needs := "-"

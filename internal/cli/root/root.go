@@ -3,6 +3,7 @@ package root
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -119,6 +120,12 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	}
 	if cli.IsURL(args[0]) {
 		return fmt.Errorf("unknown command %q; did you mean %s attach %[1]s?", terminal.FirstLine(args[0], 200), root.Name())
+	}
+	if args[0] == "" {
+		return errors.New("the argument is empty; give a directory, or a prompt of two words or more")
+	}
+	if err := g.describePath(args[0], root.Name()); err != nil {
+		return err
 	}
 	var names []string
 	for _, c := range root.Commands() {

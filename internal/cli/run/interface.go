@@ -33,10 +33,8 @@ func addInterfaceFlags(cmd *cobra.Command, f *attachFlags) {
 	addContinueFlags(fs, f)
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` for the next prompt")
 	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` for the next prompt (see cairn agent list)")
-	fs.StringVar(&f.effort, "effort", "", "use the reasoning effort `LEVEL` of the model for the next prompt")
+	addEffortFlag(cmd, &f.effort, "use the reasoning effort `LEVEL` of the model for the next prompt")
 	fs.StringVar(&f.prompt, "prompt", "", "send this `PROMPT` at once")
-	levels := cli.FixedCompletions("none", "minimal", "low", "medium", "high", "xhigh", "max")
-	_ = cmd.RegisterFlagCompletionFunc("effort", levels) // the flag exists
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }
 

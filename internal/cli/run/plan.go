@@ -31,6 +31,7 @@ type plan struct {
 	asks     session.AskPolicy
 	agent    string
 	model    *session.ModelRef
+	effort   string // of the model, unless model has it
 	title    string
 	budget   *session.Budget
 	sandbox  session.SandboxMode
@@ -81,6 +82,7 @@ func (g runCommand) newPlan(ctx context.Context, f *runFlags, args []string) (p 
 	if err := f.check(); err != nil {
 		return p, err
 	}
+	p.effort = f.effort
 	if p.model, err = g.modelRef(ctx, f); err != nil {
 		return p, err
 	}
@@ -232,6 +234,15 @@ func (f *runFlags) checkUnsupported() error {
 // addVariant adds the variant that stands apart from the model.
 func (f *runFlags) addVariant(m *session.ModelRef) error {
 	switch {
+	case f.variant != "" && f.effort != "" && f.variant != f.effort:
+		return cli.UsageErrorf("--variant and --effort differ; omit one of them")
+	case f.effort != "" && m != nil && m.Variant != "" && m.Variant != f.effort:
+		return cli.UsageErrorf("--model names the effort %q already; omit --effort", terminal.FirstLine(m.Variant, 40))
+	case f.effort != "" && m != nil:
+		m.Variant = f.effort
+		return nil
+	case f.effort == "" && f.given("effort"):
+		return cli.UsageErrorf("--effort is empty; omit it for the model's own")
 	case f.variant == "":
 		return nil
 	case m == nil:

@@ -34,7 +34,7 @@ type runFlags struct {
 	sandbox               session.SandboxMode
 
 	server                         serverFlags
-	variant                        string
+	variant, effort                string
 	auto, fork, share, interactive bool
 	port                           int
 
@@ -75,6 +75,9 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.BoolVar(&f.here, "here", false, "with --continue, look at the sessions of exactly this directory only")
 	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` (see cairn agent list)")
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
+	if !g.inv.IsOpenCode() {
+		addEffortFlag(cmd, &f.effort, "use the reasoning effort `LEVEL` of the model, as after # in --model")
+	}
 	fs.StringVar(
 		&f.command,
 		"command",

@@ -59,6 +59,9 @@ func (s *setup) prepare(ctx context.Context) error {
 	case s.plan.openCode:
 		return s.prepareOpenCode(ctx)
 	case !s.plan.existing:
+		if err := s.chooseEffort(ctx, s.client, nil, s.plan.agent); err != nil {
+			return err
+		}
 		if err := s.expandCommand(ctx); err != nil {
 			return err
 		}
@@ -132,6 +135,11 @@ func (s *setup) prepareSession(ctx context.Context) error {
 		return err
 	}
 	if err := cli.CheckDirectory(ctx, c, found); err != nil {
+		return err
+	}
+	here := *c
+	here.Directory = found.Location.Directory
+	if err := s.chooseEffort(ctx, &here, found.Model, cmp.Or(p.agent, found.Agent)); err != nil {
 		return err
 	}
 	if err := s.notePendingPrompts(ctx); err != nil {
@@ -307,7 +315,11 @@ func (s *setup) expandCommand(ctx context.Context) error {
 		return s.deleteSession(ctx, err)
 	}
 	if err != nil {
-		return cli.AddNotFoundHint(err, "cairn command list shows the commands")
+		hint := "cairn command list shows the commands"
+		if instead := FindInstead(q.Command); instead != "" {
+			hint = "/" + q.Command + " is a command of the full-screen interface; here: cairn " + instead
+		}
+		return cli.AddNotFoundHint(err, hint)
 	}
 	// The prompt is that of the command from here on.
 	p.prompt.Files = append(p.prompt.Files, s.embedFiles(out.Prompt.Files)...)

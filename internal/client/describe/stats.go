@@ -14,9 +14,9 @@ func WriteStats(out *terminal.Stream, s api.Stats) {
 		cost = "cost " + cost
 	}
 	out.Printf(
-		"%d sessions, %d turns, %s tokens, %s\n",
-		s.Sessions,
-		s.Turns,
+		"%s, %s, %s tokens, %s\n",
+		terminal.FormatPlural(s.Sessions, "session"),
+		terminal.FormatPlural(s.Turns, "turn"),
 		terminal.FormatCount(s.Tokens.Sum()),
 		cost,
 	)
@@ -24,6 +24,7 @@ func WriteStats(out *terminal.Stream, s api.Stats) {
 	if len(s.Models) > 0 {
 		out.Printf("\n")
 		t := terminal.NewTable(out, "MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
+		t.Right = t.Head[1:]
 		for _, m := range s.Models {
 			t.AddRow(
 				terminal.FirstLine(m.Model.String(), 80),
@@ -41,6 +42,7 @@ func WriteStats(out *terminal.Stream, s api.Stats) {
 	if len(s.Days) > 1 {
 		out.Printf("\n")
 		t := terminal.NewTable(out, "DAY", "TURNS", "TOKENS", "COST")
+		t.Right = t.Head[1:]
 		for _, d := range s.Days {
 			t.AddRow(
 				terminal.FirstLine(d.Day, 20),

@@ -178,6 +178,12 @@ func needsKey(id, host string) bool {
 // ErrBaseURL is wrapped in the error about an invalid base URL.
 var ErrBaseURL = errors.New("the base URL")
 
+// CheckBaseURL returns an error if requests cannot be sent to the vendor's base URL.
+func (v Vendor) CheckBaseURL() error {
+	_, err := parseBaseURL(v)
+	return err
+}
+
 // parseBaseURL returns the vendor's base URL without the paths that people paste along with it.
 func parseBaseURL(v Vendor) (*url.URL, error) {
 	if v.BaseURL == "" {

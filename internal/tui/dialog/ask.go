@@ -324,18 +324,23 @@ func (d *Ask) detailLines(th style.Theme, width int) []string {
 // a lasting answer with what it saves.
 func (d *Ask) openLines(th style.Theme, width int) []string {
 	if d.words != nil {
+		help := "enter or esc: reject without words  backspace: back"
+		if strings.TrimSpace(d.words.Text()) != "" {
+			help = "enter: reject with these words  esc: clear them"
+		}
 		return []string{
-			Clip("Reject. Why? "+d.words.RenderLine(width-len("Reject. Why? ")), width),
-			th.Muted.Render(Clip("enter: reject, with or without words  esc: reject without words  backspace: back", width)),
+			Clip("Reject. Why? "+d.words.RenderLine(width-len("Reject. Why? ")), width), th.Muted.Render(Clip(help, width)),
 		}
 	}
 	if d.pattern != nil {
-		name := fmt.Sprintf("always allow %s: ", terminal.FirstLine(d.Pending.Action, 40))
+		lifetime, _, _ := strings.Cut(d.options[d.at].Label, ":")
+		name := "allow " + terminal.FirstLine(d.Pending.Action, 40) + " "
 		help := "enter: take it  esc: back"
 		if len(d.patterns) > 1 {
 			help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
 		}
 		return []string{
+			Clip("allow "+lifetime+", what it covers:", width),
 			Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
 		}
 	}

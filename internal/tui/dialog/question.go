@@ -211,11 +211,15 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 // optionLines are the lines of an option, wrapped below its label.
 func (f *Form) optionLines(th style.Theme, i int, label string, width int) []string {
 	mark := "  "
+	if i < 9 { // its key
+		mark = fmt.Sprintf("%d ", i+1)
+	}
 	if f.openQuestion().Multiple && i < len(f.openQuestion().Options) {
-		mark = "[ ] "
+		box := "[ ] "
 		if f.chosen[i] {
-			mark = "[x] "
+			box = "[x] "
 		}
+		mark += box
 	}
 	st, at := th.Text, "  "
 	if i == f.at {

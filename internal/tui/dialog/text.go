@@ -24,6 +24,7 @@ type Text struct {
 	Type       func(text string)
 
 	scroll int
+	page   int      // lines that a page key scrolls: one less than were on the screen last
 	lines  []string // of changes and body, made for width
 	width  int
 }
@@ -51,9 +52,9 @@ func (t *Text) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "down", "j":
 		t.scroll++
 	case "pgup", "b", "ctrl+u":
-		t.scroll -= 10
+		t.scroll -= max(t.page, 1)
 	case "pgdown", "space", "ctrl+d":
-		t.scroll += 10
+		t.scroll += max(t.page, 1)
 	case "home", "g":
 		t.scroll = 0
 	case "end", "G":
@@ -73,6 +74,7 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 		t.lines, t.width = t.wrapLines(th, width), width
 	}
 	body, room := t.lines, max(height-2, 1)
+	t.page = room - 1
 	t.scroll = max(min(t.scroll, len(body)-room), 0)
 	lines := []string{titleLine(th, t.Title, width)}
 	lines = append(lines, body[t.scroll:min(t.scroll+room, len(body))]...)

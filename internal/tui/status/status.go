@@ -16,23 +16,24 @@ import (
 
 // SessionLine is the content of the status line.
 type SessionLine struct {
-	Vi      string // the mode of vi's keys in the composer; "" without them
-	Working bool
-	Waiting bool // for the person
-	Lost    bool // the connection
-	Took    time.Duration
-	RetryIn time.Duration // until the next attempt at the model's answer; 0 or less: none waits
-	Mode    string        // beside asking for all changes; "" without one
-	Agent   string
-	Model   string
-	Effort  string  // of its reasoning; "" and "default" are the model's own
-	Fill    float64 // of the model's window, in percent; 0 is unknown
-	Tokens  session.Tokens
-	Cost    session.USD
-	Queue   int    // prompts that wait
-	Parent  string // the session of which this is a subagent; "" for other sessions
-	Branch  string
-	Where   string
+	Vi        string // the mode of vi's keys in the composer; "" without them
+	Working   bool
+	Waiting   bool // for the person
+	Lost      bool // the connection
+	Took      time.Duration
+	RetryIn   time.Duration // until the next attempt at the model's answer; 0 or less: none waits
+	Mode      string        // beside asking for all changes; "" without one
+	Agent     string
+	Model     string
+	Effort    string  // of its reasoning; "" and "default" are the model's own
+	Fill      float64 // of the model's window, in percent; 0 is unknown
+	Tokens    session.Tokens
+	Cost      session.USD
+	Queue     int    // prompts that wait
+	Parent    string // the session of which this is a subagent; "" for other sessions
+	Branch    string
+	Elsewhere string // the directory of a session of another one; "" of the interface's own
+	Where     string
 }
 
 // State says in a word what the session does.
@@ -83,6 +84,9 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 	if l.Effort != "" && l.Effort != "default" {
 		add(terminal.FirstLine(l.Effort, 20) + " effort")
 	}
+	if l.Elsewhere != "" { // what is done there matters more than numbers
+		add(strings.TrimSpace("in " + terminal.FirstLine(l.Elsewhere, 60) + " " + terminal.FirstLine(l.Branch, 40)))
+	}
 	if l.Fill > 0 {
 		add(terminal.FormatPercent(l.Fill) + " context")
 	}
@@ -90,7 +94,9 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 		add(terminal.FormatCount(n) + " tokens")
 		add(describe.FormatCost(l.Cost, l.Tokens))
 	}
-	add(terminal.FirstLine(l.Branch, 40))
+	if l.Elsewhere == "" {
+		add(terminal.FirstLine(l.Branch, 40))
+	}
 	add(terminal.FirstLine(l.Where, 200))
 	// Add them while they fit, then fill the line.
 	text, used := st.Render(l.State()), ansi.StringWidth(l.State())

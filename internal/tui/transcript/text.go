@@ -16,6 +16,9 @@ import (
 const foldedLines = 10
 
 func (p painter) renderPrompt(u *session.User, open bool) (lines []string) {
+	if line, report, ok := describe.FormatTaskReport(u); ok {
+		return p.renderReport(line, report, open)
+	}
 	text, more := u.DisplayText(), 0
 	if !open {
 		text, more = p.foldText(text)
@@ -29,6 +32,18 @@ func (p painter) renderPrompt(u *session.User, open bool) (lines []string) {
 	}
 	for _, f := range u.Files {
 		lines = append(lines, p.theme.Muted.Render(ansi.Truncate("  "+describe.FileLabel(f), p.width, "…")))
+	}
+	return lines
+}
+
+// renderReport renders what a subagent in the background has reported: a line, and the report once it is opened.
+func (p painter) renderReport(line, report string, open bool) (lines []string) {
+	lines = append(lines, p.theme.Muted.Render(ansi.Truncate(terminal.ReplaceControls(line), max(p.width, 1), "…")))
+	if !open {
+		return lines
+	}
+	for _, l := range p.wrapPlain("  ", "  ", report) {
+		lines = append(lines, p.theme.Muted.Render(l))
 	}
 	return lines
 }

@@ -199,6 +199,22 @@ func TestAnswersAreShown(t *testing.T) {
 	}
 }
 
+// TestTaskReport: the report of a subagent in the background is a line about it, not a prompt; opened it is whole.
+func TestTaskReport(t *testing.T) {
+	m := newTestModel(t, 60, 20)
+	m.SetMessages([]session.Message{&session.User{
+		Text:  "<task id=\"ses_2\" state=\"completed\">\n<task_result>\nAll pass.\nIn 3 s.\n</task_result>\n</task>",
+		Parts: []session.PromptPart{{Type: session.PartText, Extra: jsontext.Value(`{"synthetic":true}`)}},
+	}}, nil)
+	if got, want := strings.TrimSpace(view(m)), "the subagent ses_2 reports: All pass.…"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	m.Select(-1)
+	if m.Toggle(); !strings.Contains(view(m), "  All pass.\n  In 3 s.") {
+		t.Error(view(m))
+	}
+}
+
 // TestFailures: a failed attempt says when the next one starts, and a refused key what helps.
 func TestFailures(t *testing.T) {
 	m := newTestModel(t, 60, 20)
