@@ -33,7 +33,6 @@ func (l *locationCache) findCommand(ctx context.Context, p *locationSetup, name 
 	if err == nil || !strings.Contains(name, ":") {
 		return c, err
 	}
-	p.servers.Start()
 	p.servers.AwaitAll(ctx)
 	return l.commandSet(p).Get(name)
 }

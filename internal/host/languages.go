@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/project"
-	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -92,7 +92,9 @@ func diagnoseWith(cfg *config.Config, m *lsp.Manager) func(context.Context, file
 		report := m.Diagnose(ctx, changed.Paths, lsp.DefaultBound)
 		out := file.Diagnosis{Text: report.Format(changed.Name), Files: map[string]jsontext.Value{}}
 		for path, list := range report.Files {
-			out.Files[path] = tool.EncodeArray(list)
+			if text, err := json.Marshal(list, jsontext.AllowInvalidUTF8(true)); err == nil {
+				out.Files[path] = text
+			}
 		}
 		return out
 	}

@@ -30,15 +30,6 @@ func EncodeObject(v any) jsontext.Value {
 	return out
 }
 
-// EncodeArray encodes a list of a structured result; one that cannot be encoded is empty.
-func EncodeArray(v any) jsontext.Value {
-	out, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return jsontext.Value(`[]`)
-	}
-	return out
-}
-
 // TextOutput returns a result of a text and a structured value.
 func TextOutput(title, text string, structured any) Output {
 	return Output{Title: title, Content: session.TextContent(text), Structured: EncodeObject(structured)}

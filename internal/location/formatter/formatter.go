@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -214,17 +215,10 @@ func (s *Set) run(ctx context.Context, r row, program, path string) error {
 	}
 	if code, _ := child.ExitStatus(); code != 0 {
 		said := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
-		return fmt.Errorf("exit code %d: %s", code, firstBytes(said, maxSaid))
+		return fmt.Errorf("exit code %d: %s", code, session.ClipText(said, maxSaid))
 	}
 	return nil
 }
 
 // maxSaid bounds the words of a formatter in a message.
 const maxSaid = 500
-
-func firstBytes(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
-}

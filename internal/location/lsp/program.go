@@ -67,7 +67,7 @@ func (m *Manager) findProgram(s Server, root string) (launch, error) {
 }
 
 // lookUp returns the path of a program: of one with a slash relative to the location, else the project's, then that of
-// PATH; "" if there is none that may run.
+// PATH; "" if no program may run.
 func (m *Manager) lookUp(name, root string, env []string) string {
 	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
 		if !filepath.IsAbs(name) {

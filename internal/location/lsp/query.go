@@ -255,7 +255,7 @@ func (r resultConverter) convert(value any, path string) {
 	}
 }
 
-// pathOf returns the path of a URI, or the other path if it is none.
+// pathOf returns the path of a URI, or the other path if the URI names no file.
 func pathOf(uri any, otherwise string) string {
 	if text, ok := uri.(string); ok {
 		if path, ok := uriPath(text); ok {

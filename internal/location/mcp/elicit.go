@@ -168,7 +168,7 @@ func (f field) question() session.Question {
 	return q
 }
 
-// convert returns the answer in the type of the field; an answer that is none of it stays a text, which the SDK refuses.
+// convert returns the answer in the type of the field. An answer of another type stays a text, which the SDK refuses.
 func (f field) convert(answer []string) any {
 	if f.isList {
 		return answer

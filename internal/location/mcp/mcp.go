@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -195,8 +196,14 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 	}
 }
 
-// AwaitAll waits for the first attempts to connect all servers that are enabled.
+// attemptTime bounds the wait of a client for servers that are being connected.
+const attemptTime = 10 * time.Second
+
+// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, but not for ever.
 func (s *Set) AwaitAll(ctx context.Context) {
+	s.Start()
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
 	for _, one := range s.list() {
 		one.awaitAttempt(ctx)
 	}
@@ -298,7 +305,7 @@ func (s *Set) States() (out []State) {
 			out = append(out, State{Name: name, Status: Untrusted, Error: why})
 		}
 	}
-	slices.SortFunc(out, func(a, b State) int { return compareText(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -315,7 +322,7 @@ func (s *Set) list() []*server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := slices.Collect(maps.Values(s.servers))
-	slices.SortFunc(out, func(a, b *server) int { return compareText(a.name, b.name) })
+	slices.SortFunc(out, func(a, b *server) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 

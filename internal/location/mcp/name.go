@@ -29,5 +29,3 @@ func toolName(server, tool string) string {
 	}
 	return name
 }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }

@@ -116,7 +116,7 @@ func (o *offer) readTools(all iter.Seq2[*sdk.Tool, error], server string) error 
 		seen[one.name] = t.Name
 		o.tools = append(o.tools, one)
 	}
-	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return compareText(a.name, b.name) })
+	slices.SortFunc(o.tools, func(a, b *remoteTool) int { return strings.Compare(a.name, b.name) })
 	o.problems = o.problems[:min(len(o.problems), 10)]
 	return nil
 }

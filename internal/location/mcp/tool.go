@@ -242,7 +242,7 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 	}
 }
 
-// newest returns the call that began last; false if there is none.
+// newest returns the call that began last; false without running calls.
 func (c *callTable) newest() (runningCall, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -212,7 +212,7 @@ func (l *Logins) takeWanted(key string) []string {
 	return l.wanted[key]
 }
 
-// take removes the flow of a state and returns it; nil if there is none.
+// take removes the flow of a state and returns it; nil for an unknown state.
 func (l *Logins) take(state string) *flow {
 	l.mu.Lock()
 	defer l.mu.Unlock()

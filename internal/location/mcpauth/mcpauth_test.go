@@ -149,7 +149,7 @@ func TestOneRenewal(t *testing.T) {
 	}
 }
 
-// A token that the server refuses before its time is renewed once; a login that is over is said to be.
+// A token that the server refuses before its time is renewed once; a login that ended is reported as such.
 func TestRefusedToken(t *testing.T) {
 	t.Parallel()
 	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)

@@ -93,18 +93,12 @@ type codeSymbol struct {
 
 type extensionHandlers struct{ *dependencies }
 
-// attemptTime bounds the wait for servers that are being connected: OpenCode answers when they are.
-const attemptTime = 10 * time.Second
-
 // openServers returns the MCP servers of the location, after their first attempts to connect.
 func (h extensionHandlers) openServers(ctx context.Context, in locationIn) (*mcp.Set, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
-	l.MCP.Start()
 	l.MCP.AwaitAll(ctx)
 	return l.MCP, nil
 }

@@ -38,17 +38,11 @@ type mcpIn struct {
 
 type mcpHandlers struct{ *dependencies }
 
-// attemptTime bounds the wait for servers that are being connected.
-const attemptTime = 10 * time.Second
-
 func (h mcpHandlers) open(ctx context.Context, at session.Location) (*mcp.Set, error) {
 	servers, err := h.Locations.Servers(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
-	servers.Start()
 	servers.AwaitAll(ctx)
 	return servers, nil
 }

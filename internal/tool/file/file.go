@@ -24,9 +24,9 @@ type Config struct {
 	// Format runs the formatters of a file that a call has written; they change it in place. Nil formats nothing.
 	Format func(ctx context.Context, path string) []FormatterRun
 
-	// Diagnose returns what language servers say after a change. It is bounded in time. Nil: there are none.
+	// Diagnose returns what language servers say after a change. It is bounded in time. Nil without servers.
 	Diagnose func(ctx context.Context, changed ChangedPaths) Diagnosis
-	// Warm prepares language servers for changes of a file that a call reads. It must not block. Nil: there are none.
+	// Warm prepares language servers for changes of a file that a call reads. It must not block. Nil without servers.
 	Warm func(path string)
 
 	Images  ImageLimits // of images that read returns
