@@ -10,7 +10,7 @@ import (
 
 // taskReport is the form in which the model gets the report of a subagent that worked in the background.
 var taskReport = regexp.MustCompile(
-	`(?s)^<task id="([^"]{1,100})" state="(\w+)">\n<task_\w+>\n(.*)\n</task_\w+>\n</task>\s*$`,
+	`(?s)^<task id="([^"]+)" state="(\w+)">\n<task_\w+>\n(.*)\n</task_\w+>\n</task>\s*$`,
 )
 
 // FormatTaskReport returns a line about the report of a subagent that a prompt of the session is, and the report. It
