@@ -80,29 +80,47 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 // A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title
 // has matched.
 func TestSearchReadsTheTitleFirst(t *testing.T) {
-	searches := 0
+	testIndexBeforeRow(t, "instr(title", "Function", 14)
+}
+
+// The list of a repository tests the directory in the index of the project before it reads a row, and goes through both
+// projects in their order: it reads no more sessions than a page has.
+func TestRepositoryReadsTheDirectoryFirst(t *testing.T) {
+	testIndexBeforeRow(t, "AND +(directory = ", "Or", 6)
+	for sql, plan := range plans(t) {
+		if strings.Contains(sql, "AND +(directory = ") && strings.Contains(plan, "SUBQUERY") {
+			t.Errorf("%s\n\tcollects sessions first: %s", sql, plan)
+		}
+	}
+}
+
+// testIndexBeforeRow checks that the statements with a condition, of which there are count, do its operation before they
+// read a row of the table.
+func testIndexBeforeRow(t *testing.T, condition, operation string, count int) {
+	t.Helper()
+	statements := 0
 	for sql := range plans(t) {
-		if !strings.Contains(sql, "instr(title") {
+		if !strings.Contains(sql, condition) {
 			continue
 		}
-		searches++
+		statements++
 		var steps []string
-		title, row := -1, -1
+		tested, row := -1, -1
 		for i, op := range program(t, sql) {
 			steps = append(steps, fmt.Sprint(op))
 			switch {
-			case op.name == "Function" && title < 0:
-				title = i
+			case op.name == operation && tested < 0:
+				tested = i
 			case op.name == "Column" && op.cursor == 0 && row < 0:
 				row = i
 			}
 		}
-		if title < 0 || row < title {
-			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
+		if tested < 0 || row < tested {
+			t.Errorf("%s\n\treads a row at %d, the condition is at %d:\n%s", sql, row, tested, strings.Join(steps, "\n"))
 		}
 	}
-	if searches != 14 {
-		t.Errorf("%d statements search, want 14", searches)
+	if statements != count {
+		t.Errorf("%d statements have %s, want %d", statements, condition, count)
 	}
 }
 

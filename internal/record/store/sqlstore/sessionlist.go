@@ -71,14 +71,13 @@ const (
 )
 
 // Conditions that are tested row by row. They read columns only: one that reads the JSON of a row fails the whole list
-// where a row is damaged. A search tests the title in an index before it reads the row: in the list's
-// own index (titled), or in one that first collects the matching rows; so does within with the directory.
+// where a row is damaged. A search tests the title in an index before it reads the row: in the list's own index
+// (titled), or in one that first collects the matching rows. The index by project has the directory for within.
 const (
 	belowPath = `(subpath = ? OR (subpath >= ? || '/' AND subpath < ? || '0')
 		OR (subpath = '' AND project_id IN ('', 'global')
 		AND (directory = '/' || ? OR (directory >= '/' || ? || '/' AND directory < '/' || ? || '0'))))`
-	within = `rowid IN (SELECT rowid FROM session WHERE directory = ?
-		OR (directory >= ? || '/' AND directory < ? || '0'))`
+	within      = `(directory = ? OR (directory >= ? || '/' AND directory < ? || '0'))`
 	notArchived = `time_archived = 0`
 	titled      = `instr(title, ?) > 0`
 	amongTitled = `+rowid IN (SELECT rowid FROM session WHERE instr(title, ?) > 0)`
@@ -131,7 +130,7 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		{q.ParentID != nil, byParent, string(parent)},
 		{q.Directory != "", byDirectory, q.Directory},
 		{q.ProjectID != "", byProject, string(q.ProjectID)},
-		{q.Within != "", within, q.Within},
+		{q.Within != "", within, strings.TrimSuffix(q.Within, "/")}, // "" for the root, whose paths begin with its /
 		{q.Subpath != "", belowPath, q.Subpath},
 		{!q.Archived, notArchived, ""},
 	} {
