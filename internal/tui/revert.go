@@ -38,7 +38,7 @@ func previewUndoOf(m *model, message session.MessageID) tea.Cmd {
 		}
 		text := dialog.DescribeRevert(r)
 		if prompt != nil {
-			text = append([]string{terminal.FirstLine(prompt.DisplayText(), 300)}, text...)
+			text = append([]string{describe.PromptLine(prompt, 300)}, text...)
 		}
 		m.openDialog(&dialog.Choice{
 			Title: title, Text: text, Type: m.typeText,
@@ -59,7 +59,7 @@ func undo(m *model, id session.ID, r *session.Revert, prompt *session.User) tea.
 		return err
 	}, func() tea.Cmd {
 		m.note = "undone; /redo brings it back"
-		if prompt != nil && m.clearUndone() {
+		if prompt != nil && m.clearUndone() && !describe.IsTaskReport(prompt) {
 			m.returnPrompt(session.Prompt{Text: prompt.Text, Files: prompt.Files})
 			m.undone = m.editor.Text()
 		}

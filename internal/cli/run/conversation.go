@@ -38,7 +38,7 @@ type conversation struct {
 
 	session *session.Session  // nil until the first prompt
 	agent   string            // of the next prompts; "" is the session's
-	model   *session.ModelRef // likewise
+	model   *session.ModelRef // of the next prompts; nil is the session's
 	listed  []string          // names of the last list, chosen by number
 	working bool              // the session worked when it was last looked at
 	worst   cli.ExitCode      // of the prompts

@@ -106,7 +106,7 @@ func (m *Model) DescribeSelection() string {
 	text := m.selected.text()
 	switch x := m.selected.item.(type) {
 	case *session.User:
-		text = x.DisplayText()
+		text = describe.PromptLine(x, quoteWidth)
 	case *session.Tool:
 		text = describe.DescribeCall(x.Name, x.State.Input)
 	case *session.Shell:
