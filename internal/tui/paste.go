@@ -33,11 +33,8 @@ func pasteText(m *model, text string) tea.Cmd {
 	if m.takesAskKeys() {
 		m.asks.beginText(&m.editor)
 	}
-	if mention, ok := m.media.offerPasted(m, text); ok {
-		text = mention
-	}
 	m.editor.PasteText(text)
-	return m.asks.holdOff()
+	return tea.Batch(m.asks.holdOff(), inspectPasted(m, text))
 }
 
 // pasteImage writes the image in the clipboard to a file and mentions that in the prompt, whose content it becomes.

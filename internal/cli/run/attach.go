@@ -54,7 +54,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		s, err := findAttached(ctx, c, f, g.inv.Note)
 		if err == nil && s != nil {
-			err = checkSandbox(s, f.sandbox)
+			err = cmp.Or(checkSandbox(s, f.sandbox), cli.CheckDirectory(ctx, c, s))
 		}
 		if err != nil {
 			return err
