@@ -154,7 +154,10 @@ func TestAttachMarksMissingDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen, code := onTerminal(t, home, dir, []dialogue{
-		{"\n> ", "/sessions\n"}, {"\n> ", "/sessions 1\n"}, {"is gone", "edit it\nearly\n"}, {"a: always", "y\n"},
+		{"\n> ", "/sessions\n"},
+		{"\n> ", "/sessions 1\n"},
+		{"is gone", "edit it\nearly\n"},
+		{"a: always", "y\n"},
 		{"All done.", "\x04"},
 	}, "attach", "--plain")
 	shown := []string{
