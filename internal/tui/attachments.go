@@ -17,15 +17,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 )
 
-// localFiles are the files of this machine that the person named, by the name that follows the @ in the text: images and
-// PDFs, and text outside of the session's directory. Only a pasted path as a whole, or a typed @PATH, names one: the
-// content of a file never leaves the machine because pasted text mentions it.
+// localFiles are the files of this machine that the person named, by the name that follows the @ in the text: images
+// and PDFs, and text outside of the session's directory. Only a pasted path as a whole, or a typed @PATH, names one:
+// the content of a file never leaves the machine because pasted text mentions it.
 //
 // Files are looked at in the background, because a directory of another machine may answer late.
 type localFiles map[string]attach.File
 
-// inspectPasted looks at the file whose path a pasted text is as a whole. The path of an image or a PDF becomes a mention
-// where it was pasted; other text stays.
+// inspectPasted looks at the file whose path a pasted text is as a whole. The path of an image or a PDF becomes a
+// mention where it was pasted; other text stays.
 func inspectPasted(m *model, text string) tea.Cmd {
 	if len(attach.ListPastedPaths(text)) == 0 {
 		return nil
@@ -215,8 +215,8 @@ func checkMentions(m *model, text string, send func() tea.Cmd) tea.Cmd {
 	})
 }
 
-// inspectFiles looks at files of this machine, given by name, in the background and keeps those that can be attached. then
-// gets the errors of the others by name; a directory is no error, because the model lists it.
+// inspectFiles looks at files of this machine, given by name, in the background and keeps those that can be attached.
+// then gets the errors of the others by name; a directory is no error, because the model lists it.
 func (m *model) inspectFiles(paths map[string]string, then func(problems map[string]error) tea.Cmd) tea.Cmd {
 	return m.readDisk(func() tea.Msg {
 		found, problems, isDir := map[string]attach.File{}, map[string]error{}, map[string]bool{}

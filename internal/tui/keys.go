@@ -323,7 +323,8 @@ func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 
 // askKeys are the keys that have a meaning in an ask, also if a command has them.
 var askKeys = []string{
-	"esc", "enter", "tab", "shift+tab", "up", "down", "left", "space", "pgup", "pgdown", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+x",
+	"esc", "enter", "tab", "shift+tab", "up", "down", "left", "space", "pgup", "pgdown",
+	"ctrl+d", "ctrl+u", "ctrl+f", "ctrl+x",
 }
 
 // pressBehindAsk handles the key of a command while an ask is open: that of a subagent opens the session that asks,

@@ -373,7 +373,9 @@ func (m *model) modelName() string {
 
 func inboxItems(m *model) (items []dialog.Entry) {
 	for _, in := range m.inbox {
-		items = append(items, dialog.Entry{ID: string(in.ID), Label: describe.InputLine(in, 300), Detail: string(in.Delivery)})
+		items = append(items, dialog.Entry{
+			ID: string(in.ID), Label: describe.InputLine(in, 300), Detail: string(in.Delivery),
+		})
 	}
 	return items
 }

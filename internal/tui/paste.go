@@ -26,7 +26,8 @@ func pasteText(m *model, text string) tea.Cmd {
 			return nil
 		}
 	}
-	if m.takesAskKeys() && m.asks.dialog.UseOf(tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}) == dialog.ForDialog {
+	typed := tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}
+	if m.takesAskKeys() && m.asks.dialog.UseOf(typed) == dialog.ForDialog {
 		m.asks.dialog.PasteText(text) // into a line of the dialog
 		return nil
 	}

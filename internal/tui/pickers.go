@@ -149,8 +149,8 @@ func pickRelative(m *model) tea.Cmd {
 	})
 }
 
-// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the open
-// one in its dialog.
+// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the
+// open one in its dialog.
 func setTitle(m *model, id session.ID, title string) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {

@@ -116,8 +116,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	return tea.Batch(append(cmds, m.sendFirst())...)
 }
 
-// workIn has the calls of the interface name the directory of the session on the screen: what is completed, attached and
-// run is of there. It reports whether that is another directory than before.
+// workIn has the calls of the interface name the directory of the session on the screen: what is completed, attached
+// and run is of there. It reports whether that is another directory than before.
 func (m *model) workIn(dir string) (changed bool) {
 	if m.api.Directory == "" || m.api.Directory == dir { // a server in its own directory
 		return false

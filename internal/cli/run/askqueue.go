@@ -44,8 +44,8 @@ func NewTerminalAsks(tty io.ReadWriteCloser, marks terminal.Marks, color bool) *
 	return q
 }
 
-// discardTyped drops what was typed before the ask is shown, unless a read is under way already, and says how many lines
-// that were.
+// discardTyped drops what was typed before the ask is shown, unless a read is under way already, and says how many
+// lines that were.
 func (q *TerminalAsks) discardTyped() {
 	f, ok := q.tty.(interface{ Fd() uintptr })
 	if !ok || q.reading {

@@ -22,8 +22,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// conversation runs typed lines one after another: prompts, and commands that begin with a slash. On a terminal it shows
-// the session first, asks the person, and Ctrl-C stops the work instead of the command. One goroutine owns it.
+// conversation runs typed lines one after another: prompts, and commands that begin with a slash. On a terminal it
+// shows the session first, asks the person, and Ctrl-C stops the work instead of the command. One goroutine owns it.
 type conversation struct {
 	inv         *cli.Invocation
 	client      *api.Client

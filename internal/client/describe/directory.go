@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// FormatDirectory returns the directory as it is seen from another one: "." for the same, a relative path below it, else
-// the whole path.
+// FormatDirectory returns the directory as it is seen from another one: "." for the same, a relative path below it,
+// else the whole path.
 func FormatDirectory(dir, from string) string {
 	rel, err := filepath.Rel(from, dir)
 	switch {

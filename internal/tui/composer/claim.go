@@ -17,7 +17,8 @@ const maxInterfaces = 8
 
 // ClaimDraftFile returns the store of a place for one interface, until Release or the end of the process. The
 // first interface has the file itself, others that run at the same time have files beside it. A file with text that an
-// interface has left behind comes first. Once maxInterfaces run, the store of the next one keeps nothing, as IsFull says.
+// interface has left behind comes first. Once maxInterfaces run, the store of the next one keeps nothing, as IsFull
+// says.
 func ClaimDraftFile(file string) DraftFile {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return NewDraftFile(file) // saving says what is wrong

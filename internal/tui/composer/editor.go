@@ -180,8 +180,8 @@ func (e *Editor) ReplaceWord(with string) {
 	e.insert(cleanRunes(with))
 }
 
-// ReplacePasted replaces the newest occurrence of a pasted text, and moves the cursor with the text behind it. It reports
-// false if the text is not there any more.
+// ReplacePasted replaces the newest occurrence of a pasted text, and moves the cursor with the text behind it. It
+// reports false if the text is not there any more.
 func (e *Editor) ReplacePasted(text, with string) bool {
 	old := cleanRunes(strings.TrimRight(text, "\r\n"))
 	start := len(e.runes) - len(old)

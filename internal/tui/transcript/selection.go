@@ -84,8 +84,8 @@ func (m *Model) SelectedMessage() session.MessageID {
 	return m.selected.message
 }
 
-// FindPrompt returns the first prompt after the message or, if inclusive is set, from it on; nil if no loaded message is
-// one.
+// FindPrompt returns the first prompt after the message or, if inclusive is set, from it on; nil if no loaded message
+// is one.
 func (m *Model) FindPrompt(id session.MessageID, inclusive bool) *session.User {
 	found := false
 	for _, b := range m.sections {
