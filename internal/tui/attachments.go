@@ -53,29 +53,34 @@ func inspectPasted(m *model, text string) tea.Cmd {
 // mediaEndings are the ends of the names of images and PDFs.
 func mediaEndings() []string { return []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"} }
 
-// inspectWord notes the typed mention at the cursor, and looks at its file. One file is looked at at a time: the word
-// that is there when the answer comes is the next one.
+// inspectWord notes the typed mention at the cursor, after a key, and looks at its file.
 func inspectWord(m *model) tea.Cmd {
 	word, ok := strings.CutPrefix(m.editor.Word(), "@")
 	if !ok {
 		return nil
 	}
 	m.typedMentions[word] = true
+	return m.inspectTyped(word)
+}
+
+// inspectTyped looks at the file of a typed mention, at one at a time: the newest one that is typed meanwhile is the next.
+func (m *model) inspectTyped(word string) tea.Cmd {
 	name, _ := attach.CutLines(word)
 	path := localPath(m, name)
-	if path == "" || m.inspecting {
+	if path == "" {
 		return nil
 	}
-	m.inspecting = true
+	if m.inspecting {
+		m.typedNext = word
+		return nil
+	}
+	m.inspecting, m.typedNext = true, ""
 	return m.readDisk(func() tea.Msg {
 		f, err := attach.Inspect(path)
 		return func() tea.Cmd {
 			m.inspecting = false
 			m.keepInspected(name, path, f, err)
-			if now, _ := strings.CutPrefix(m.editor.Word(), "@"); now != word {
-				return inspectWord(m)
-			}
-			return nil
+			return m.inspectTyped(m.typedNext)
 		}
 	})
 }

@@ -203,6 +203,27 @@ func TestFilesAreReadInBackground(t *testing.T) {
 	}
 }
 
+// TestPasteWhileFileIsRead: a mention in a text that is pasted while the file of a typed one is looked at stays text.
+func TestPasteWhileFileIsRead(t *testing.T) {
+	image := strings.ReplaceAll(writeTestImage(t), "my ", "")
+	if err := os.WriteFile(image, []byte(testImage), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := newTestModel(t, composer.DraftFile{})
+	var reads []func() tea.Msg
+	m.readDisk = func(f func() tea.Msg) tea.Cmd { reads = append(reads, f); return nil }
+	typeText(m, "@/a ")
+	m.Update(tea.PasteMsg{Content: "see @" + image})
+	for len(reads) > 0 {
+		f := reads[0]
+		reads = reads[1:]
+		m.Update(f())
+	}
+	if len(m.localFiles) > 0 || m.typedMentions[image] {
+		t.Errorf("the files are %v, typed are %v", m.localFiles, m.typedMentions)
+	}
+}
+
 // TestGoneImageOfDraft: a kept text whose image is gone says so.
 func TestGoneImageOfDraft(t *testing.T) {
 	file, image := composer.NewDraftFile(filepath.Join(t.TempDir(), "draft.json")), writeTestImage(t)

@@ -53,7 +53,8 @@ type model struct {
 	attached      []session.File  // to the next prompt, beside those that its text names
 	localFiles    localFiles      // that the text may name
 	keptFiles     []string        // names in the texts that were kept of the last process
-	inspecting    bool            // the file of the word at the cursor is looked at
+	inspecting    bool            // the file of a typed mention is looked at
+	typedNext     string          // the mention that was typed meanwhile
 	checking      bool            // the files of the text are looked at, before it is sent
 	typedMentions map[string]bool // names that the person typed behind an @
 	warnedMention string          // the prompt about which checkMentions has warned
