@@ -65,6 +65,10 @@ func TestImageFromAnywhere(t *testing.T) {
 		"inside of a paste":      {paste("please look at @" + plain + " now"), false},
 		"several lines":          {paste(plain + "\n" + plain), false},
 		"a mention that is text": {paste("@" + plain), false},
+		"a mention that is text, and a key that removes the blank behind it": {func(m *model) {
+			paste("see @" + plain + " ")(m)
+			pressKeys(m, tea.KeyPressMsg{Code: tea.KeyBackspace})
+		}, false},
 	} {
 		for _, remote := range []bool{false, true} {
 			m := newTestModel(t, composer.DraftFile{})

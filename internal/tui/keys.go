@@ -239,6 +239,9 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
+			if k.Text == "" { // what is left of pasted text is not typed
+				return completeWord(m)
+			}
 			return tea.Batch(inspectWord(m), completeWord(m))
 		}
 	}
