@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -150,6 +152,10 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 
 // IsDirectoryMissing reports whether a directory, such as that of a session, does not exist on the server's machine.
 func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
+	if c.IsLocal { // a server would read the directory's configuration, too
+		info, err := os.Stat(dir)
+		return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+	}
 	there := *c
 	there.Directory = dir
 	_, err := there.Location(ctx)
