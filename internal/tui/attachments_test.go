@@ -299,3 +299,26 @@ func TestMentionedLines(t *testing.T) {
 		t.Errorf("again: %+v, attached %v", again, m.attached)
 	}
 }
+
+// TestMentionedResource: an @ offers the resources of MCP servers, and one that is named goes with the prompt; a / offers
+// the prompts of servers that have been connected meanwhile.
+func TestMentionedResource(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	answer(m, "/api/mcp/resource", `{"location":{"directory":"/w"},"data":{"templates":[],"resources":[
+		{"server":"docs","name":"The Guide","uri":"doc://guide"},{"server":"docs","name":"Rules","uri":"doc://rules"}]}}`)
+	typeText(m, "follow @guid")
+	if items := m.completion.Items; len(items) != 1 || items[0].Label != "@mcp:docs:doc://guide  The Guide" {
+		t.Fatalf("offered: %+v", items)
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyTab})
+	files, sent := sentFiles(m)
+	if !sent || len(files) != 1 || files[0].URI != "mcp:docs:doc://guide" {
+		t.Errorf("sent %v, files %+v", sent, files)
+	}
+	m = newTestModel(t, composer.DraftFile{})
+	answer(m, "/api/command", `{"location":{"directory":"/w"},"data":[{"name":"docs:summary","description":"x"}]}`)
+	typeText(m, "/docs")
+	if items := m.completion.Items; len(items) != 1 || items[0].ID != "/docs:summary " {
+		t.Errorf("commands: %+v", items)
+	}
+}

@@ -19,11 +19,72 @@ func completeWord(m *model) tea.Cmd {
 	switch {
 	case strings.HasPrefix(word, "/") && m.editor.IsFirstWord() && strings.Count(word, "/") == 1:
 		m.completion.Items = commandItems(m, word[1:])
+		if word == "/" {
+			return readCommands(m)
+		}
 	case strings.HasPrefix(word, "@"):
 		m.completion.Items = mention.ListAgents(m.offers.Agents, word[1:])
+		m.offerMentions(word, mention.ListResources(m.resources, word[1:]))
+		if word == "@" {
+			return tea.Batch(findFiles(m, word), readResources(m))
+		}
 		return findFiles(m, word)
 	}
 	return nil
+}
+
+// offerMentions adds candidates for a word that names what a prompt may have with it.
+func (m *model) offerMentions(word string, items []dialog.Entry) {
+	for _, it := range items {
+		m.offeredPaths[strings.TrimSpace(it.ID[1:])] = true
+	}
+	m.completion.Add(word, items)
+}
+
+// commandsMsg are the commands of the directory.
+type commandsMsg []api.Command
+
+// readCommands reads the commands again: the prompts of MCP servers are among them once the servers are connected.
+func readCommands(m *model) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		found, err := c.Commands(ctx)
+		if err != nil {
+			return nil
+		}
+		return commandsMsg(found.Data)
+	})
+}
+
+// showCommands offers the commands that were read.
+func showCommands(m *model, read commandsMsg) {
+	m.offers.Commands = read
+	if word := m.completion.Word; strings.HasPrefix(word, "/") && m.editor.IsFirstWord() {
+		m.completion.Items = commandItems(m, word[1:])
+	}
+}
+
+// resourcesMsg are the resources of the MCP servers.
+type resourcesMsg []api.MCPResource
+
+// readResources reads what the MCP servers have, which starts those that are not running.
+func readResources(m *model) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		found, err := c.MCPResources(ctx)
+		if err != nil {
+			return nil
+		}
+		return resourcesMsg(found.Data.Resources)
+	})
+}
+
+// showResources offers the resources that were read.
+func showResources(m *model, read resourcesMsg) {
+	m.resources = read
+	if word, ok := strings.CutPrefix(m.completion.Word, "@"); ok {
+		m.offerMentions(m.completion.Word, mention.ListResources(read, word))
+	}
 }
 
 func commandItems(m *model, prefix string) []dialog.Entry {

@@ -79,8 +79,8 @@ func TestPromptOfLeftSession(t *testing.T) {
 // and is in the composer again.
 func TestCommandOfLeftSession(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	calls, answerNext := delayCalls(t, m)
 	typeText(m, "/review it")
+	calls, answerNext := delayCalls(t, m)
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 	openTestSession(m)
 	if answerNext(); m.editor.Text() != "/review it" || len(m.unsentPrompts) != 0 {
@@ -88,8 +88,8 @@ func TestCommandOfLeftSession(t *testing.T) {
 	}
 	// The session that the prompt typed meanwhile has begun is the one that the command was for.
 	m = newTestModel(t, composer.DraftFile{})
-	_, answerNext = delayCalls(t, m)
 	typeText(m, "/review it")
+	_, answerNext = delayCalls(t, m)
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 	m.Update(openedMsg{session: &session.Session{ID: describeNewSession(m).ID}})
 	if answerNext(); len(m.unsentPrompts) != 1 {

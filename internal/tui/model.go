@@ -50,6 +50,7 @@ type model struct {
 	history       composer.PromptHistory
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered
+	resources     []api.MCPResource
 	attached      []session.File  // to the next prompt, beside those that its text names
 	localFiles    localFiles      // that the text may name
 	keptFiles     []string        // names in the texts that were kept of the last process

@@ -30,10 +30,10 @@ func TestUnsentCommands(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				}))}
 				m.api.Base = "http://localhost"
+				typeText(m, text)
 				answers := make(chan tea.Msg, 1)
 				m.run = func(f func(context.Context) tea.Msg) tea.Cmd { answers <- f(t.Context()); return nil }
 				m.wait = m.run
-				typeText(m, text)
 				pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 				typeText(m, "later")
 				m.Update(<-answers)

@@ -698,8 +698,8 @@ func TestRenameWithTitle(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
 	calls := 0
-	m.run = func(func(context.Context) tea.Msg) tea.Cmd { calls++; return nil }
 	typeText(m, "/rename A new title")
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { calls++; return nil }
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 	if calls != 1 || len(m.dialogs) != 0 || !m.editor.IsEmpty() {
 		t.Errorf("%d calls, %d dialogs, %q", calls, len(m.dialogs), m.editor.Text())

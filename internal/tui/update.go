@@ -173,10 +173,11 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case feed.Event:
 		return applyOtherEvent(m, msg.Event)
 	case candidatesMsg:
-		for _, it := range msg.items {
-			m.offeredPaths[strings.TrimSpace(it.ID[1:])] = true
-		}
-		m.completion.Add(msg.word, msg.items)
+		m.offerMentions(msg.word, msg.items)
+	case commandsMsg:
+		showCommands(m, msg)
+	case resourcesMsg:
+		showResources(m, msg)
 	}
 	return nil
 }

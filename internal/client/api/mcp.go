@@ -96,6 +96,11 @@ type MCPResult struct {
 	IsError bool           `json:"isError,omitzero"`
 }
 
+// MCPResources returns the resources of the MCP servers of the client's location, after their first attempts to connect.
+func (c *Client) MCPResources(ctx context.Context) (AtLocation[MCPCatalog], error) {
+	return get[AtLocation[MCPCatalog]](ctx, c, apiPath("mcp", "resource"), nil)
+}
+
 // MCPServers returns the MCP servers of the client's location, after their first attempts to connect.
 func (c *Client) MCPServers(ctx context.Context) (AtLocation[[]MCPServer], error) {
 	return get[AtLocation[[]MCPServer]](ctx, c, apiPath("mcp"), url.Values{"all": {"1"}})

@@ -9,12 +9,17 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/attach"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
+
+// resourcePrefix begins the name and the URI of an MCP server's resource: mcp:SERVER:URI.
+const resourcePrefix = "mcp:"
 
 // MaxCandidates bounds a List.
 const MaxCandidates = 8
@@ -79,11 +84,27 @@ func ListAgents(all []session.Agent, prefix string) (items []dialog.Entry) {
 	return items
 }
 
+// ListResources returns the candidates among the resources of MCP servers: those whose name, server or URI has the text.
+// URIs with blanks cannot be named.
+func ListResources(all []api.MCPResource, text string) (items []dialog.Entry) {
+	text = strings.ToLower(text)
+	for _, r := range all {
+		name := resourcePrefix + r.Server + ":" + r.URI
+		if strings.ContainsFunc(name, unicode.IsSpace) || len(items) == MaxCandidates/2 ||
+			!strings.Contains(strings.ToLower(name+" "+r.Name), text) {
+			continue
+		}
+		label := "@" + terminal.FirstLine(name, 300) + "  " + terminal.FirstLine(r.Name, 100)
+		items = append(items, dialog.Entry{ID: "@" + name + " ", Label: label})
+	}
+	return items
+}
+
 // IsNamed reports whether FindFiles finds the file of a prompt again by its name in the text. One whose content is in
 // its address is not: there may be no file of that name, or another one.
 func IsNamed(text string, f session.File) bool {
 	named := FindFiles(text, map[string]bool{NameOf(f): true}, "")
-	return strings.HasPrefix(f.URI, "file:") &&
+	return (strings.HasPrefix(f.URI, "file:") || strings.HasPrefix(f.URI, resourcePrefix)) &&
 		slices.ContainsFunc(named, func(n session.File) bool { return n.Name == f.Name })
 }
 
@@ -126,6 +147,10 @@ func FindFiles(text string, offered map[string]bool, dir string) []session.File 
 		}
 		name, lines := findName(text[i+1:], offered)
 		if name == "" {
+			continue
+		}
+		if strings.HasPrefix(name, resourcePrefix) {
+			out = append(out, session.File{URI: name, Name: name})
 			continue
 		}
 		path := name
