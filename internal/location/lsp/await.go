@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,8 +19,10 @@ const (
 	mostQuiet    = 500 * time.Millisecond
 )
 
-// maxPulled bounds the other open documents that a server is asked about after a change.
-const maxPulled = 8
+const (
+	maxPulled   = 8 // other open documents that a server is asked about after a change
+	maxParallel = 8 // requests for diagnostics at a time
+)
 
 // await waits until the server has answered about these versions of files, or ctx ends. It reports whether it has.
 func (c *client) await(ctx context.Context, versions map[string]int) bool {
@@ -121,9 +124,14 @@ func (c *client) pullAll(ctx context.Context, versions map[string]int, identifie
 		}
 	}
 	answered := make([]bool, len(paths))
+	var next atomic.Int64
 	var all sync.WaitGroup
-	for i, path := range paths {
-		all.Go(func() { answered[i] = c.pull(ctx, path, identifiers) })
+	for range min(len(paths), maxParallel) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(paths)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				answered[i] = c.pull(ctx, paths[i], identifiers)
+			}
+		})
 	}
 	all.Wait()
 	for i, path := range paths {

@@ -424,3 +424,25 @@ func TestDecodeDiagnostics(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A change of many files, such as a merge, does not exceed the requests that a server may leave open.
+func TestDiagnoseOfManyFiles(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.configure = func(f *fakeServer) {
+			f.capabilities, f.handle = `{"textDocumentSync":1,"diagnosticProvider":{}}`, nil // it answers no request
+		}
+		w.start(nil)
+		var paths []string
+		for i := range 2 * maxOpenCalls {
+			paths = append(paths, w.write(fmt.Sprintf("%d.x", i), "x"))
+		}
+		w.manager.Diagnose(t.Context(), paths, DefaultBound)
+		synctest.Wait()
+		if got := w.manager.Status(); len(got) != 1 || got[0].Status != "connected" {
+			t.Errorf("status: %+v", got)
+		}
+		if n := len(w.server().find("textDocument/diagnostic")); n != maxParallel {
+			t.Errorf("%d requests are open", n)
+		}
+	})
+}
