@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -23,6 +24,7 @@ type languages struct {
 	mu     sync.Mutex // guards the rest
 	opened map[string]openLanguages
 	closed bool
+	ending sync.WaitGroup // managers that are being closed
 }
 
 type openLanguages struct {
@@ -30,8 +32,9 @@ type openLanguages struct {
 	options lsp.Options // without functions
 }
 
-// open returns the language servers of a location: those that it had if their options are the same.
-func (l *languages) open(cfg *config.Config, pr project.Project, env process.Environment) *lsp.Manager {
+// open returns the language servers of a location: those that it had if their options are the same. It fails after
+// close.
+func (l *languages) open(cfg *config.Config, pr project.Project, env process.Environment) (*lsp.Manager, error) {
 	servers, problems := lsp.Select(cfg.LSP)
 	for _, p := range problems {
 		l.warn(pr.Directory, p)
@@ -42,45 +45,46 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return nil, session.Errorf(session.CodeUnavailable, "this process is ending")
+	}
 	before, ok := l.opened[pr.Directory]
 	if ok && reflect.DeepEqual(before.options, o) {
-		return before.manager
+		return before.manager, nil
 	}
-	if ok {
-		go before.manager.Close()
-	}
+	l.end(pr.Directory)
 	withCalls := o
 	withCalls.OnChange = func() { l.onChange(pr.Directory) }
 	withCalls.Warn = func(text string) { l.warn(pr.Directory, text) }
 	manager := lsp.New(withCalls)
-	if !l.closed {
-		l.opened[pr.Directory] = openLanguages{manager, o}
-	}
-	return manager
+	l.opened[pr.Directory] = openLanguages{manager, o}
+	return manager, nil
 }
 
-// drop ends the servers of a location that is not used any more.
+// drop ends the servers of a location that is not used any more, in the background. open returns others at once.
 func (l *languages) drop(directory string) {
 	l.mu.Lock()
-	one, ok := l.opened[directory]
-	delete(l.opened, directory)
-	l.mu.Unlock()
-	if ok {
-		one.manager.Close()
+	defer l.mu.Unlock()
+	l.end(directory)
+}
+
+// end closes the manager of a location, if there is one, in the background. The caller holds mu.
+func (l *languages) end(directory string) {
+	if one, ok := l.opened[directory]; ok {
+		delete(l.opened, directory)
+		l.ending.Go(one.manager.Close)
 	}
 }
 
-// close ends all servers.
+// close ends all servers and returns when they have ended.
 func (l *languages) close() {
 	l.mu.Lock()
-	all := l.opened
-	l.opened, l.closed = map[string]openLanguages{}, true
-	l.mu.Unlock()
-	var wait sync.WaitGroup
-	for _, one := range all {
-		wait.Go(one.manager.Close)
+	l.closed = true
+	for directory := range l.opened {
+		l.end(directory)
 	}
-	wait.Wait()
+	l.mu.Unlock()
+	l.ending.Wait()
 }
 
 // diagnoseWith returns what tells tools of errors after a change, nil without language servers.
