@@ -31,7 +31,7 @@ type Options struct {
 	Trusted     bool   // the project may run its own programs
 	Environment process.Environment
 	Supervisor  []string // process.Spec.Supervisor
-	// Timeout bounds one run of a formatter; 0 is ten seconds.
+	// Timeout bounds one run of a formatter; 0 is ten seconds. The caller bounds all of them.
 	Timeout time.Duration
 }
 
@@ -106,7 +106,10 @@ func (s *Set) List() []Status {
 type Run struct {
 	Name string
 	Err  error // why it failed; nil if it did not
+	Late bool  // it failed because its time was over
 }
+
+var errLate = errors.New("it did not end in time")
 
 // Format runs the formatters for the file, one after the other, and returns the runs. They change the file in place. It
 // stops at the first that fails.
@@ -120,7 +123,7 @@ func (s *Set) Format(ctx context.Context, path string) (runs []Run) {
 			continue
 		}
 		err := s.run(ctx, r, program, path)
-		if runs = append(runs, Run{r.name, err}); err != nil {
+		if runs = append(runs, Run{r.name, err, errors.Is(err, errLate)}); err != nil {
 			break
 		}
 	}
@@ -201,16 +204,15 @@ func (s *Set) run(ctx context.Context, r row, program, path string) error {
 	_ = child.In.Close()
 	output := child.CollectOutput()
 	// Wait for its end.
-	limit := cmp.Or(s.options.Timeout, defaultTimeout)
-	late := time.NewTimer(limit)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.options.Timeout, defaultTimeout), errLate)
+	defer cancel()
 	select {
 	case <-child.Done():
-	case <-late.C:
-		child.Stop(0)
-		return fmt.Errorf("it did not end within %v", limit)
 	case <-ctx.Done():
 		child.Stop(0)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return errLate
+		}
 		return errors.New("it was interrupted")
 	}
 	if code, _ := child.ExitStatus(); code != 0 {

@@ -98,6 +98,17 @@ func TestErrorsOfAChildAreBounded(t *testing.T) {
 	}
 }
 
+// The output that is collected is complete when the program has ended.
+func TestCollectedOutputHasItsEnd(t *testing.T) {
+	t.Parallel()
+	c := startChild(t, "output", process.Environment{})
+	output := c.CollectOutput()
+	<-c.Done()
+	if got := output(); !strings.HasSuffix(got, "the last") {
+		t.Errorf("the end is %q", got[max(0, len(got)-20):])
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	var b process.Backoff
