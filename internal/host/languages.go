@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/project"
@@ -85,6 +87,39 @@ func (l *languages) close() {
 	}
 	l.mu.Unlock()
 	l.ending.Wait()
+}
+
+// watchedWorktree passes the names of the files that commands and reverts change to language servers, which do not watch
+// files themselves.
+type watchedWorktree struct {
+	scope.Worktree
+	noteChanged func(paths []string)
+}
+
+// Compare implements scope.Worktree: the engine compares the files before and after each command.
+func (w *watchedWorktree) Compare(
+	ctx context.Context, from, to string, limit int,
+) (found []session.FileChange, omitted []session.FilePath, err error) {
+	found, omitted, err = w.Worktree.Compare(ctx, from, to, limit)
+	w.note(found)
+	return found, omitted, err
+}
+
+// Restore implements scope.Worktree.
+func (w *watchedWorktree) Restore(ctx context.Context, changes []session.FileChange) []error {
+	errs := w.Worktree.Restore(ctx, changes)
+	w.note(changes)
+	return errs
+}
+
+func (w *watchedWorktree) note(changes []session.FileChange) {
+	var paths []string
+	for _, c := range changes {
+		paths = append(paths, filepath.Join(w.Root(), filepath.FromSlash(string(c.Path))))
+	}
+	if len(paths) > 0 {
+		w.noteChanged(paths)
+	}
 }
 
 // diagnoseWith returns what tells tools of errors after a change, nil without language servers.

@@ -1,13 +1,18 @@
 package host
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -36,6 +41,28 @@ func TestSlotOfALink(t *testing.T) {
 	l.findSlot(t.TempDir())
 	if len(l.languages.opened) > 0 {
 		t.Error("the language servers of the evicted location stay")
+	}
+}
+
+// changedWorktree is a worktree in which a command changed two files.
+type changedWorktree struct{ scope.Worktree }
+
+func (changedWorktree) Root() string { return "/root" }
+
+func (changedWorktree) Compare(context.Context, string, string, int) ([]session.FileChange, []session.FilePath, error) {
+	return []session.FileChange{{Path: "a.go"}, {Path: "b/c.go"}}, nil, nil
+}
+
+// Language servers get the names of the files that commands change.
+func TestLanguageServersFollowCommands(t *testing.T) {
+	t.Parallel()
+	var noted []string
+	w := &watchedWorktree{changedWorktree{}, func(paths []string) { noted = append(noted, paths...) }}
+	if found, _, err := w.Compare(t.Context(), "", "", 9); err != nil || len(found) != 2 {
+		t.Errorf("%v %v", found, err)
+	}
+	if diff := cmp.Diff([]string{filepath.FromSlash("/root/a.go"), filepath.FromSlash("/root/b/c.go")}, noted); diff != "" {
+		t.Error(diff)
 	}
 }
 

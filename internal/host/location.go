@@ -312,6 +312,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.NewSandbox = l.newSandbox
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
+		if cfg.LSP != nil {
+			p.scope.Files = &watchedWorktree{p.scope.Files, p.languages.NoteChanged}
+		}
 	}
 	l.logWarnings(p)
 	return p, nil

@@ -178,10 +178,9 @@ func (c *client) noteChanged(ctx context.Context, paths []string) {
 	defer c.release()
 	var closed []string
 	for _, path := range paths {
-		switch {
-		case c.documents.open[path] != nil:
+		if c.documents.open[path] != nil {
 			c.sendFile(path, false)
-		case contains(c.root, path):
+		} else if _, ok := workpath.RelativeTo(c.root, path); ok {
 			closed = append(closed, path)
 		}
 	}

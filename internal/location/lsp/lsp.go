@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/location/program"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -43,6 +44,7 @@ const (
 // Manager runs the language servers of a location. Safe for concurrent use.
 type Manager struct {
 	options    Options
+	programs   program.Finder
 	start      func(launch) (*endpoint, error)
 	closing    chan struct{} // closed by Close
 	background sync.WaitGroup
@@ -76,9 +78,6 @@ type entry struct {
 
 // New returns a Manager. It starts nothing. The caller must call Close.
 func New(o Options) *Manager {
-	if o.Worktree == "" || !contains(o.Worktree, o.Directory) {
-		o.Worktree = o.Directory
-	}
 	if o.Limit == 0 {
 		o.Limit = defaultLimit
 	}
@@ -86,7 +85,7 @@ func New(o Options) *Manager {
 		o.Idle = defaultIdle
 	}
 	m := &Manager{
-		options: o, closing: make(chan struct{}), entries: map[entryKey]*entry{}, warned: map[string]bool{},
+		options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted), closing: make(chan struct{}), entries: map[entryKey]*entry{}, warned: map[string]bool{},
 	}
 	m.start = m.startProgram
 	return m

@@ -8,23 +8,12 @@ import (
 	"time"
 )
 
-// Serves reports whether there is a server for files like this one, which may not be installed.
-func (m *Manager) Serves(path string) bool {
-	return m.isOfProject(path) && slices.ContainsFunc(m.options.Servers, func(s Server) bool {
-		if !s.serves(path) {
-			return false
-		}
-		_, ok := m.findRoot(s, path)
-		return ok
-	})
-}
-
 // group returns the entries of the servers of files, each with its files. The caller releases each entry. Files outside
 // of the location and its worktree have no server.
 func (m *Manager) group(paths []string) map[*entry][]string {
 	out := map[*entry][]string{}
 	for _, path := range paths {
-		if !m.isOfProject(path) {
+		if !m.programs.Owns(path) {
 			continue
 		}
 		for _, s := range m.options.Servers {
@@ -291,8 +280,8 @@ func (m *Manager) learnLater(e *entry, paths []string) {
 	}
 }
 
-// NoteChanged tells the servers that run of files that something else than Diagnose's caller changed, created or
-// removed, e.g. a command. Paths are absolute, without links.
+// NoteChanged sends the servers that run the changes of files by commands: content of open files, and the names of
+// others that were changed, created or removed. It does not wait. Paths are absolute, without links.
 func (m *Manager) NoteChanged(paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
