@@ -22,6 +22,7 @@ import (
 type languages struct {
 	onChange func(directory string) // states have changed
 	warn     func(directory, text string)
+	limits   lsp.Limits
 
 	mu     sync.Mutex // guards the rest
 	opened map[string]openLanguages
@@ -43,7 +44,7 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 	}
 	o := lsp.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Servers: servers, Trusted: cfg.Trusted, Environment: env,
-		Supervisor: process.SupervisorCommand(),
+		Supervisor: process.SupervisorCommand(), Limits: &l.limits,
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,10 +56,9 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 		return before.manager, nil
 	}
 	l.end(pr.Directory)
-	withCalls := o
-	withCalls.OnChange = func() { l.onChange(pr.Directory) }
-	withCalls.Warn = func(text string) { l.warn(pr.Directory, text) }
-	manager := lsp.New(withCalls)
+	withCall := o
+	withCall.OnChange = func() { l.onChange(pr.Directory) }
+	manager := lsp.New(withCall)
 	l.opened[pr.Directory] = openLanguages{manager, o}
 	return manager, nil
 }

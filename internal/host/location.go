@@ -294,7 +294,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	}
 	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
 	if cfg.LSP != nil {
-		p.tools.file.Warm = p.languages.Warm
+		p.tools.file.Warm = p.languages.OpenInBackground
 	}
 	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)

@@ -11,13 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Diagnostics are complete when a server has been quiet for a while after the first ones. The pause adapts to the
-// server: it grows when something came later, and shrinks while nothing does.
-const (
-	defaultQuiet = 150 * time.Millisecond
-	leastQuiet   = 40 * time.Millisecond
-	mostQuiet    = 500 * time.Millisecond
-)
+// quietTime is how long a server must publish nothing after the first diagnostics before they are complete. Many publish
+// errors of syntax first and those of types later.
+const quietTime = 300 * time.Millisecond
 
 const (
 	maxPulled   = 8 // other open documents that a server is asked about after a change
@@ -46,21 +42,16 @@ func (c *client) awaitPush(ctx context.Context, versions map[string]int) (fresh,
 	var since time.Time // the diagnostics are fresh
 	for {
 		// Look at the diagnostics and take the channel of the next change.
-		c.diagnostics.mu.Lock()
-		fresh = true
-		for path, version := range versions {
-			fresh = fresh && c.diagnostics.isFresh(path, version)
-		}
-		newest, changed := c.diagnostics.newest, c.diagnostics.changed
-		c.diagnostics.mu.Unlock()
+		var newest time.Time
+		var changed <-chan struct{}
+		fresh, newest, changed = c.diagnostics.areFresh(versions)
 		// Once fresh, wait for quiet, but not for ever: others may publish without an end.
 		var quiet <-chan time.Time
 		if fresh {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			pause := c.readQuiet()
-			left := min(time.Until(newest.Add(pause)), time.Until(since.Add(3*pause)))
+			left := min(time.Until(newest.Add(quietTime)), time.Until(since.Add(3*quietTime)))
 			if left <= 0 {
 				return true, false
 			}
@@ -78,24 +69,6 @@ func (c *client) awaitPush(ctx context.Context, versions map[string]int) (fresh,
 		case <-ctx.Done():
 			return fresh, false
 		}
-	}
-}
-
-func (c *client) readQuiet() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.quiet
-}
-
-// adaptQuiet changes the pause after diagnostics of these files were taken as complete.
-func (c *client) adaptQuiet(paths []string) {
-	late := c.diagnostics.settle(paths)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if late {
-		c.quiet = min(c.quiet*2, mostQuiet)
-	} else {
-		c.quiet = max(c.quiet*3/4, leastQuiet)
 	}
 }
 
@@ -168,11 +141,11 @@ func (c *client) pull(ctx context.Context, path string, identifiers []string) bo
 		list = mergeDiagnostics(list, decodeDiagnostics(report.Items))
 		for uri, related := range report.Related {
 			if other, ok := uriPath(uri); ok && other != path && related.Kind == "full" {
-				c.store(other, decodeDiagnostics(related.Items))
+				c.storePulled(other, decodeDiagnostics(related.Items))
 			}
 		}
 	}
-	c.store(path, list)
+	c.storePulled(path, list)
 	return true
 }
 
@@ -186,8 +159,6 @@ func (c *client) callAgain(ctx context.Context, method string, params any) (answ
 	return answer, err
 }
 
-func (c *client) store(path string, list []Diagnostic) {
-	if c.diagnostics.put(path, list, -1, true) {
-		c.publish(path)
-	}
+func (c *client) storePulled(path string, list []Diagnostic) {
+	c.diagnostics.put(path, list, -1, true)
 }

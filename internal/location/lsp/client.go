@@ -30,23 +30,21 @@ type client struct {
 	conn           *conn
 	began          time.Time
 	capabilities   capabilities // set before the client is shared
-	diagnostics    *store
+	diagnostics    *diagnosticTable
 	documents      documents
-	publish        func(path string) // the diagnostics of a file have changed
 
 	mu            sync.Mutex        // guards all below
 	registrations map[string]string // identifiers of registered textDocument/diagnostic, by registration
 	messages      []string          // the last errors that the server logged
 	baseline      errorCounts       // errors before a change whose consequences are not all known; nil without one
-	settled       bool              // the server has answered once, so that its errors before a change are known
-	quiet         time.Duration     // without news after which its diagnostics are complete
+	hasBaseline   bool              // the server has answered once, so that its errors before a change are known
 }
 
 // newClient connects to a server and initializes it. ctx bounds that. It takes over the endpoint.
-func newClient(ctx context.Context, s Server, l launch, e *endpoint, publish func(path string)) (*client, error) {
+func newClient(ctx context.Context, s Server, l launch, e *endpoint) (*client, error) {
 	c := &client{
-		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(), diagnostics: newStore(),
-		publish: publish, registrations: map[string]string{}, quiet: defaultQuiet,
+		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(), diagnostics: newDiagnosticTable(),
+		registrations: map[string]string{},
 	}
 	c.documents.init()
 	c.conn = newConn(e, c)
@@ -121,7 +119,7 @@ func (c *client) kill() {
 	c.endpoint.close()
 }
 
-// handleNotification takes what the server says.
+// handleNotification takes diagnostics and errors that the server sends.
 func (c *client) handleNotification(method string, params jsontext.Value) {
 	switch method {
 	case "textDocument/publishDiagnostics":
@@ -141,9 +139,7 @@ func (c *client) handleNotification(method string, params jsontext.Value) {
 		if in.Version != nil {
 			version = *in.Version
 		}
-		if c.diagnostics.put(path, decodeDiagnostics(in.Diagnostics), version, false) {
-			c.publish(path)
-		}
+		c.diagnostics.put(path, decodeDiagnostics(in.Diagnostics), version, false)
 	case "window/logMessage", "window/showMessage":
 		var in struct {
 			Type    int    `json:"type"`

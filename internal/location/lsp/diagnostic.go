@@ -120,12 +120,15 @@ type Report struct {
 	Files   map[string][]Diagnostic
 	Changed []string // the changed files that have errors, in the order of the call
 	Broken  []string // other files with errors that they did not have before the change, sorted
-	// Unanswered are the servers whose diagnostics did not come within the bound, by name.
+	// Unanswered are the servers whose diagnostics did not come within the bound for the first time since they last did, by
+	// name.
 	Unanswered []string
+	Problems   []string // why servers do not run; each is reported once
 }
 
-// Format returns the text that OpenCode appends to the result of a tool, "" without errors. If several files were
-// changed, name returns the name of each, as apply_patch needs it; nil means "this file".
+// Format returns the text that OpenCode appends to the result of a tool, and what keeps servers from answering; "" for
+// an empty report. If several files were changed, name returns the name of each, as apply_patch needs it; nil means
+// "this file".
 func (r Report) Format(name func(path string) string) string {
 	var b strings.Builder
 	for _, path := range r.Changed {
@@ -138,21 +141,27 @@ func (r Report) Format(name func(path string) string) string {
 	for _, path := range r.Broken[:min(len(r.Broken), maxOthers)] {
 		fmt.Fprintf(&b, "\n\nLSP errors detected in other files:\n%s", formatFile(path, r.Files[path]))
 	}
+	for _, name := range r.Unanswered {
+		fmt.Fprintf(&b, "\n\nlanguage server %s has not answered yet: its errors are not shown", name)
+	}
+	for _, problem := range r.Problems {
+		b.WriteString("\n\n" + problem)
+	}
 	return b.String()
 }
 
 // formatFile returns OpenCode's block for the errors of a file.
 func formatFile(path string, list []Diagnostic) string {
-	errors := selectErrors(list)
+	list = selectErrors(list)
 	var b strings.Builder
 	fmt.Fprintf(&b, "<diagnostics file=\"%s\">\n", path)
-	for i, d := range errors[:min(len(errors), maxShown)] {
+	for i, d := range list[:min(len(list), maxShown)] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(d.String())
 	}
-	if more := len(errors) - maxShown; more > 0 {
+	if more := len(list) - maxShown; more > 0 {
 		fmt.Fprintf(&b, "\n... and %d more", more)
 	}
 	b.WriteString("\n</diagnostics>")

@@ -133,6 +133,7 @@ func (m *Manager) startProgram(l launch) (*endpoint, error) {
 		return nil, err
 	}
 	return &endpoint{
-		in: child.In, out: child.Out, done: child.Done(), readErrors: child.ReadErrors, close: func() { _ = child.Close() },
+		in: child.In, out: child.Out, done: child.Done(), readErrors: child.ReadErrors, memory: child.Memory,
+		close: func() { _ = child.Close() },
 	}, nil
 }

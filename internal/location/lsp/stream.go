@@ -38,6 +38,7 @@ type endpoint struct {
 	out        io.ReadCloser
 	done       <-chan struct{} // closed when the program has ended
 	readErrors func() string   // the end of its standard error
+	memory     func() int64    // bytes that it uses with what it started; nil: unknown
 	close      func()          // ends it and waits
 }
 
