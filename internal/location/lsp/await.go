@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 // quietTime is how long a server must publish nothing after the first diagnostics before they are complete. Many publish
@@ -126,7 +128,7 @@ type diagnosticReport struct {
 func (c *client) pull(ctx context.Context, path string, identifiers []string) bool {
 	var list []Diagnostic
 	for _, identifier := range identifiers {
-		params := object{"textDocument": object{"uri": fileURI(path)}}
+		params := object{"textDocument": object{"uri": fileuri.Format(path)}}
 		if identifier != "" {
 			params["identifier"] = identifier
 		}
@@ -140,7 +142,7 @@ func (c *client) pull(ctx context.Context, path string, identifiers []string) bo
 		}
 		list = mergeDiagnostics(list, decodeDiagnostics(report.Items))
 		for uri, related := range report.Related {
-			if other, ok := uriPath(uri); ok && other != path && related.Kind == "full" {
+			if other, ok := fileuri.Parse(uri); ok && other != path && related.Kind == "full" {
 				c.storePulled(other, decodeDiagnostics(related.Items))
 			}
 		}

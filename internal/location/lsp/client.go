@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 const (
@@ -85,9 +87,7 @@ func (c *client) describeEnd(err error) error {
 		return err
 	}
 	text := strings.TrimSpace(c.endpoint.readErrors())
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
+	text = text[strings.LastIndexByte(text, '\n')+1:]
 	c.mu.Lock()
 	if n := len(c.messages); n > 0 {
 		text = cmp.Or(text, c.messages[n-1])
@@ -131,7 +131,7 @@ func (c *client) handleNotification(method string, params jsontext.Value) {
 		if json.Unmarshal(params, &in, lenient()) != nil {
 			return
 		}
-		path, ok := uriPath(in.URI)
+		path, ok := fileuri.Parse(in.URI)
 		if !ok {
 			return
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 const notAnswered = "language server fake has not answered yet: its errors are not shown"
@@ -229,7 +231,7 @@ func TestDiagnosePause(t *testing.T) {
 				f.publish(m.uri())
 				for i := range 100 {
 					time.Sleep(quietTime / 2)
-					f.publish(fileURI(w.dir+"/b.x"), fmt.Sprint(i))
+					f.publish(fileuri.Format(w.dir+"/b.x"), fmt.Sprint(i))
 				}
 			}
 			return nil, false
@@ -404,7 +406,7 @@ func TestDecodeDiagnostics(t *testing.T) {
 		jsontext.Value(`{"range":"nonsense","message":"x"}`),
 	}
 	want := []Diagnostic{
-		{Range: Range{Position{1, 0}, Position{1, 0}}, Severity: 1, Message: "no severity", Tags: []int{1, 2}},
+		{Range: Range{Position{1, 0}, Position{1, 0}}, Severity: 1, Message: "no severity\uFFFD", Tags: []int{1, 2}},
 		{
 			Range: Range{Position{2, 1}, Position{2, 3}}, Severity: 2, Code: jsontext.Value(`"c"`), Source: "s",
 			Message: "warning",

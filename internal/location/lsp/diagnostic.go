@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -74,15 +74,9 @@ func decodeDiagnostics(list []jsontext.Value) []Diagnostic {
 	return out[:min(len(out), maxKept):min(len(out), maxKept)]
 }
 
-// cleanText returns text without control characters other than line ends, and at most n runes of it.
+// cleanText returns at most n runes of a text, without control characters other than line ends and tabs.
 func cleanText(text string, n int) string {
-	text, cut := workpath.CutRunes(strings.ToValidUTF8(text, "\uFFFD"), n)
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, text)
+	text, cut := workpath.CutRunes(terminal.ReplaceControls(strings.ToValidUTF8(text, "\uFFFD")), n)
 	if cut {
 		text += "…"
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -104,7 +105,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 		c.notifyFiles([]string{path})
 		c.diagnostics.expect(path)
 		_ = c.conn.notify("textDocument/didOpen", object{"textDocument": object{
-			"uri": fileURI(path), "languageId": languageOf(path), "version": 0, "text": text,
+			"uri": fileuri.Format(path), "languageId": languageOf(path), "version": 0, "text": text,
 		}})
 	} else if d.digest != digest {
 		d.version++
@@ -119,7 +120,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 
 // sendChange sends the new text of a document in the form that the server wants.
 func (c *client) sendChange(path string, d *document, text string) {
-	document := object{"uri": fileURI(path), "version": d.version}
+	document := object{"uri": fileuri.Format(path), "version": d.version}
 	change := object{"text": text}
 	if c.capabilities.change == syncIncremental {
 		change["range"] = Range{End: d.end}
@@ -128,7 +129,7 @@ func (c *client) sendChange(path string, d *document, text string) {
 		_ = c.conn.notify("textDocument/didChange", object{"textDocument": document, "contentChanges": []object{change}})
 	}
 	if c.capabilities.save {
-		saved := object{"textDocument": object{"uri": fileURI(path)}}
+		saved := object{"textDocument": object{"uri": fileuri.Format(path)}}
 		if c.capabilities.saveText {
 			saved["text"] = text
 		}
@@ -152,7 +153,7 @@ func (c *client) closeLeastUsed() {
 func (c *client) closeDocument(path string) {
 	delete(c.documents.open, path)
 	c.diagnostics.release(path)
-	_ = c.conn.notify("textDocument/didClose", object{"textDocument": object{"uri": fileURI(path)}})
+	_ = c.conn.notify("textDocument/didClose", object{"textDocument": object{"uri": fileuri.Format(path)}})
 }
 
 // notifyFiles tells the server that files on disk were created, changed or removed. The lock of the documents is held.
@@ -165,7 +166,7 @@ func (c *client) notifyFiles(paths []string) {
 		} else if c.documents.open[path] != nil && c.documents.open[path].version > 0 {
 			kind = fileChanged
 		}
-		changes = append(changes, object{"uri": fileURI(path), "type": kind})
+		changes = append(changes, object{"uri": fileuri.Format(path), "type": kind})
 	}
 	_ = c.conn.notify("workspace/didChangeWatchedFiles", object{"changes": changes})
 }

@@ -284,7 +284,7 @@ func (w *world) start(change func(o *Options)) *Manager {
 		return &endpoint{
 			in: in, out: out, done: done, readErrors: func() string { return "first\nlast words" },
 			memory: w.memory.Load,
-			close: func() { _, _ = in.Close(), out.Close() },
+			close:  func() { _, _ = in.Close(), out.Close() },
 		}, nil
 	}
 	return w.manager

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 func TestServerStartsOnceForEachRoot(t *testing.T) {
@@ -344,7 +346,7 @@ func TestNoteChanged(t *testing.T) {
 			t.Errorf("changes: %v", changes)
 		}
 		watched := f.find("workspace/didChangeWatchedFiles")
-		want := jsontext.Value(fmt.Sprintf(`{"changes":[{"type":1,"uri":%q},{"type":3,"uri":%q}]}`, fileURI(b), fileURI(gone)))
+		want := jsontext.Value(fmt.Sprintf(`{"changes":[{"type":1,"uri":%q},{"type":3,"uri":%q}]}`, fileuri.Format(b), fileuri.Format(gone)))
 		if diff := cmp.Diff(string(want), string(watched[len(watched)-1].Params)); diff != "" {
 			t.Error(diff)
 		}

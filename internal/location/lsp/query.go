@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -135,7 +136,7 @@ func (c *client) ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 			return nil, err
 		}
 		content = splitLines(text)
-		params["textDocument"] = object{"uri": fileURI(q.Path)}
+		params["textDocument"] = object{"uri": fileuri.Format(q.Path)}
 	}
 	if q.Path != "" {
 		c.send(ctx, []string{q.Path})
@@ -258,7 +259,7 @@ func (r resultConverter) convert(value any, path string) {
 // pathOf returns the path of a URI, or the other path if the URI names no file.
 func pathOf(uri any, otherwise string) string {
 	if text, ok := uri.(string); ok {
-		if path, ok := uriPath(text); ok {
+		if path, ok := fileuri.Parse(text); ok {
 			return path
 		}
 	}

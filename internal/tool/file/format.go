@@ -20,7 +20,7 @@ type FormatterRun struct {
 }
 
 const (
-	maxFormatDiff = 40               // lines of what a formatter changed that are shown to the model
+	maxFormatDiff = 4 << 10          // bytes of what a formatter changed that are shown to the model
 	formatTime    = 30 * time.Second // of all formatters of a call
 )
 
@@ -95,8 +95,12 @@ func (s *fileTools) takeFormatted(ctx context.Context, call tool.Call, c *change
 	st.after = now.data
 	s.noteWritten(call.SessionID, c, st, now)
 	c.describeFormatted(st, diff)
-	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs,
-		firstLines(diffBody(diff), maxFormatDiff))
+	body := diffBody(diff)
+	shown := truncateLines(body, maxFormatDiff)
+	if len(shown) < len(body) {
+		shown += "(The rest is not shown.)"
+	}
+	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs, strings.TrimRight(shown, "\n"))
 	return nil
 }
 
@@ -126,13 +130,4 @@ func (c *change) describeFormatted(st *fileStep, diff string) {
 		}
 		return
 	}
-}
-
-// firstLines returns the first lines of a text and says how many follow.
-func firstLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(lines) <= n {
-		return strings.Join(lines, "\n")
-	}
-	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-n)
 }
