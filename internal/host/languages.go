@@ -122,14 +122,16 @@ func (w *watchedWorktree) note(changes []session.FileChange) {
 	}
 }
 
-// diagnoseWith returns what tells tools of errors after a change, nil without language servers.
+// diagnoseWith returns what reports errors after a change to tools, nil without language servers.
 func diagnoseWith(cfg *config.Config, m *lsp.Manager) func(context.Context, file.ChangedPaths) file.Diagnosis {
 	if cfg.LSP == nil {
 		return nil
 	}
 	return func(ctx context.Context, changed file.ChangedPaths) file.Diagnosis {
 		report := m.Diagnose(ctx, changed.Paths, lsp.DefaultBound)
-		out := file.Diagnosis{Text: report.Format(changed.Name), Files: map[string]jsontext.Value{}}
+		out := file.Diagnosis{
+			Text: report.Format(changed.Name), Notes: report.ListNotes(), Files: map[string]jsontext.Value{},
+		}
 		for path, list := range report.Files {
 			if text, err := json.Marshal(list, jsontext.AllowInvalidUTF8(true)); err == nil {
 				out.Files[path] = text

@@ -191,11 +191,11 @@ func (s *Set) run(ctx context.Context, r row, program, path string) error {
 		return errors.New("it was interrupted")
 	}
 	if code, _ := child.ExitStatus(); code != 0 {
-		said := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
-		return fmt.Errorf("exit code %d: %s", code, session.ClipText(said, maxSaid))
+		text := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
+		return fmt.Errorf("exit code %d: %s", code, session.ClipText(text, maxText))
 	}
 	return nil
 }
 
-// maxSaid bounds the words of a formatter in a message.
-const maxSaid = 500
+// maxText bounds the output of a formatter in a message.
+const maxText = 500

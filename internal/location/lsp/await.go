@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
-// quietTime is how long a server must publish nothing after the first diagnostics before they are complete. Many publish
+// quietTime is how long a server must publish nothing after the first diagnostics before they are complete: many send
 // errors of syntax first and those of types later.
 const quietTime = 300 * time.Millisecond
 
@@ -92,12 +92,14 @@ func (c *client) listPullIdentifiers() (out []string) {
 // pullAll asks for the diagnostics of the files and of the documents that were used last. It reports whether the server
 // answered about all files.
 func (c *client) pullAll(ctx context.Context, versions map[string]int, identifiers []string) bool {
+	// The files, which may be more than are open, and other open documents.
 	paths := c.listOpen(ctx, maxPulled)
 	for path := range versions {
 		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
+	// Ask about a few at a time.
 	answered := make([]bool, len(paths))
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -45,8 +45,8 @@ type client struct {
 // newClient connects to a server and initializes it. ctx bounds that. It takes over the endpoint.
 func newClient(ctx context.Context, s Server, l launch, e *endpoint) (*client, error) {
 	c := &client{
-		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(), diagnostics: newDiagnosticTable(),
-		registrations: map[string]string{},
+		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(),
+		diagnostics: newDiagnosticTable(), registrations: map[string]string{},
 	}
 	c.documents.init()
 	c.conn = newConn(e, c)
@@ -80,12 +80,14 @@ func (c *client) initialize(ctx context.Context) error {
 
 // describeEnd returns why a server failed: the reason found here, else what it wrote last.
 func (c *client) describeEnd(err error) error {
+	// The reason that was found here, or that the server gave.
 	if cause := c.conn.stream.readCause(); cause != nil {
 		return cause
 	}
 	if err != nil && !errors.Is(err, jsonrpc2.ErrClosed) {
 		return err
 	}
+	// The last line that it wrote, or the last error that it logged.
 	text := strings.TrimSpace(c.endpoint.readErrors())
 	text = text[strings.LastIndexByte(text, '\n')+1:]
 	c.mu.Lock()
@@ -122,6 +124,7 @@ func (c *client) kill() {
 // handleNotification takes diagnostics and errors that the server sends.
 func (c *client) handleNotification(method string, params jsontext.Value) {
 	switch method {
+	// Diagnostics, of the newest version if the server names none.
 	case "textDocument/publishDiagnostics":
 		var in struct {
 			URI         string           `json:"uri"`
@@ -140,6 +143,7 @@ func (c *client) handleNotification(method string, params jsontext.Value) {
 			version = *in.Version
 		}
 		c.diagnostics.put(path, decodeDiagnostics(in.Diagnostics), version, false)
+	// Errors, which may say why it ends.
 	case "window/logMessage", "window/showMessage":
 		var in struct {
 			Type    int    `json:"type"`

@@ -99,7 +99,7 @@ func (c *conn) call(ctx context.Context, method string, params any) (jsontext.Va
 		result jsontext.Value
 		err    error
 	}
-	// Wait, or cancel. The library forgets a request only with its answer, so wait for it also after the caller has left.
+	// Wait, or cancel. The library forgets a request only with its answer, so a goroutine waits for it in any case.
 	answers := make(chan answer, 1)
 	go func() {
 		var a answer

@@ -114,8 +114,7 @@ type Report struct {
 	Files   map[string][]Diagnostic
 	Changed []string // the changed files that have errors, in the order of the call
 	Broken  []string // other files with errors that they did not have before the change, sorted
-	// Unanswered are the servers whose diagnostics did not come within the bound for the first time since they last did, by
-	// name.
+	// Unanswered are the servers whose diagnostics did not come within the bound for the first time in a row, by name.
 	Unanswered []string
 	Problems   []string // why servers do not run; each is reported once
 }
@@ -135,13 +134,18 @@ func (r Report) Format(name func(path string) string) string {
 	for _, path := range r.Broken[:min(len(r.Broken), maxOthers)] {
 		fmt.Fprintf(&b, "\n\nLSP errors detected in other files:\n%s", formatFile(path, r.Files[path]))
 	}
-	for _, name := range r.Unanswered {
-		fmt.Fprintf(&b, "\n\nlanguage server %s has not answered yet: its errors are not shown", name)
-	}
-	for _, problem := range r.Problems {
-		b.WriteString("\n\n" + problem)
+	for _, note := range r.ListNotes() {
+		b.WriteString("\n\n" + note)
 	}
 	return b.String()
+}
+
+// ListNotes returns what kept servers from answering, for people.
+func (r Report) ListNotes() (notes []string) {
+	for _, name := range r.Unanswered {
+		notes = append(notes, "language server "+name+" has not answered yet: its errors are not shown")
+	}
+	return append(notes, r.Problems...)
 }
 
 // formatFile returns OpenCode's block for the errors of a file.

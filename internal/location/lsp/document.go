@@ -82,6 +82,7 @@ func (d *document) isStale(path string) bool {
 
 // sendFile opens a document, or sends its change if there is one. A file that is missing or too large is closed.
 func (c *client) sendFile(path string, use bool) (version int, ok bool) {
+	// A file that is gone, or too large, is closed.
 	text, info, err := readDocument(path)
 	d := c.documents.open[path]
 	if err != nil {
@@ -97,6 +98,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 	if use {
 		c.documents.uses++
 	}
+	// Open it, or send the change.
 	digest := sha256.Sum256([]byte(text))
 	if d == nil {
 		c.closeLeastUsed()
@@ -113,6 +115,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 		c.diagnostics.expect(path)
 		c.sendChange(path, d, text)
 	}
+	// Remember what was sent.
 	d.digest, d.size, d.changed, d.used = digest, info.Size(), info.ModTime(), c.documents.uses
 	d.end = splitLines(text).end(c.capabilities.encoding)
 	return d.version, true
@@ -126,7 +129,8 @@ func (c *client) sendChange(path string, d *document, text string) {
 		change["range"] = Range{End: d.end}
 	}
 	if c.capabilities.change != syncNone {
-		_ = c.conn.notify("textDocument/didChange", object{"textDocument": document, "contentChanges": []object{change}})
+		params := object{"textDocument": document, "contentChanges": []object{change}}
+		_ = c.conn.notify("textDocument/didChange", params)
 	}
 	if c.capabilities.save {
 		saved := object{"textDocument": object{"uri": fileuri.Format(path)}}

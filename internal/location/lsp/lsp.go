@@ -1,9 +1,9 @@
-// Package lsp runs language servers: it starts them when a file of theirs is used, makes them know what changes, and
-// asks them for errors, symbols and places.
+// Package lsp runs language servers: it starts them when a file of theirs is used, sends them what changes, and asks
+// them for errors, symbols and places.
 //
-// Servers are shared by all sessions of a location, bounded in number and memory, and ended when they are idle. Nothing is
-// downloaded. Every wait is bounded by the caller, and everything that a server sends is bounded here. A server never
-// changes files.
+// Servers are shared by all sessions of a location, bounded in number and memory, and ended when they are idle. Nothing
+// is downloaded. Every wait is bounded by the caller, and everything that a server sends is bounded here. A server
+// never changes files.
 package lsp
 
 import (
@@ -96,8 +96,8 @@ func New(o Options) *Manager {
 		o.Idle = defaultIdle
 	}
 	m := &Manager{
-		options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted), closing: make(chan struct{}), entries: map[entryKey]*entry{}, reported: map[string]bool{},
-		mu: &o.Limits.mu,
+		options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted), closing: make(chan struct{}),
+		entries: map[entryKey]*entry{}, reported: map[string]bool{}, mu: &o.Limits.mu,
 	}
 	m.start = m.startProgram
 	m.mu.Lock()

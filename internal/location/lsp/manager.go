@@ -56,14 +56,16 @@ func (m *Manager) acquire(s Server, root string) *entry {
 	if e.idle != nil {
 		e.idle.Stop()
 	}
-	if e.client == nil && e.pending == nil && !e.ending && !e.broken && !e.used.Before(e.backoff.Next()) && m.makeRoom(e) {
+	stopped := e.client == nil && e.pending == nil && !e.ending
+	if stopped && !e.broken && !e.used.Before(e.backoff.Next()) && m.makeRoom(e) {
 		e.pending, e.began = make(chan struct{}), e.used
 		m.background.Go(func() { m.startEntry(e) })
 	}
 	return e
 }
 
-// makeRoom ends the least recently used server without users, of any manager, if as many run as may. The caller holds mu.
+// makeRoom ends the least recently used server without users, of any manager, if as many run as may. The caller holds
+// mu.
 func (m *Manager) makeRoom(next *entry) bool {
 	var oldest *entry
 	var owner *Manager
@@ -261,7 +263,8 @@ func (m *Manager) noteFailure(e *entry, err error) {
 	e.crashes++
 	e.failure = fmt.Sprintf("language server %s failed: %v", e.server.ID, err)
 	if e.broken = e.crashes >= maxCrashes; e.broken {
-		e.failure = fmt.Sprintf("language server %s failed %d times and is not started again: %v", e.server.ID, e.crashes, err)
+		const format = "language server %s failed %d times and is not started again: %v"
+		e.failure = fmt.Sprintf(format, e.server.ID, e.crashes, err)
 		m.addProblem(e.failure)
 	}
 	e.backoff.Note(e.began, now)

@@ -34,9 +34,8 @@ func (e *missingError) Error() string { return e.text }
 func (m *Manager) findProgram(s Server, root string) (launch, error) {
 	// Trust.
 	if s.RunsProject && !m.options.Trusted {
-		return launch{}, &missingError{
-			text: fmt.Sprintf("language server %s runs code of the project, which is not trusted", s.ID), silent: s.Optional,
-		}
+		text := fmt.Sprintf("language server %s runs code of the project, which is not trusted (see cairn trust)", s.ID)
+		return launch{}, &missingError{text, s.Optional}
 	}
 	// The first program that is found.
 	environment := m.options.Environment

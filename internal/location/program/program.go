@@ -23,8 +23,8 @@ type Finder struct {
 	trusted             bool
 }
 
-// NewFinder returns a Finder of a location. Both paths are absolute, without links; worktree may be "". A program inside
-// of them, also behind a link, is found only if the project is trusted.
+// NewFinder returns a Finder of a location. Both paths are absolute, without links; worktree may be "". A program
+// inside of them, also behind a link, is found only if the project is trusted.
 func NewFinder(directory, worktree string, trusted bool) Finder {
 	if worktree == "" || !contains(worktree, directory) {
 		worktree = directory
@@ -95,7 +95,8 @@ func (f Finder) Find(name, from string, env []string) string {
 	// The machine's.
 	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return f.findIn(slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) }), name)
+			isRelative := func(dir string) bool { return !filepath.IsAbs(dir) }
+			return f.findIn(slices.DeleteFunc(filepath.SplitList(value), isRelative), name)
 		}
 	}
 	return ""

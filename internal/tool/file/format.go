@@ -58,7 +58,9 @@ func (s *fileTools) formatAll(ctx context.Context, call tool.Call, c *change) {
 
 // takeFormatted makes what the formatters wrote to the file of the step a part of the change, or writes the step's
 // content again if the last run failed.
-func (s *fileTools) takeFormatted(ctx context.Context, call tool.Call, c *change, st *fileStep, last FormatterRun) error {
+func (s *fileTools) takeFormatted(
+	ctx context.Context, call tool.Call, c *change, st *fileStep, last FormatterRun,
+) error {
 	// Read what is there now. A link in place of the file, also a hard one, would bring in the content of another file.
 	at, err := s.config.Paths.Resolve(st.path.Abs)
 	if err != nil {

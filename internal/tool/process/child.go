@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Child is a program that runs as long as its user needs it: they talk over its input and output. It runs outside of
+// Child is a program that runs as long as its user needs it and communicates with it over pipes. It runs outside of
 // the sandbox and bears the mark of tools, so that the server does not take its requests for those of a person.
 type Child struct {
 	*Process
@@ -59,7 +59,8 @@ func StartChild(s Spec) (*Child, error) {
 		return nil, err
 	}
 	c := &Child{
-		Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}, read: make(chan struct{}),
+		Process: p, In: ours[0], Out: ours[1], grace: childGrace,
+		errors: &tail{most: keptErrors}, read: make(chan struct{}),
 	}
 	// Read the standard error until it ends.
 	c.readers.Go(func() {
@@ -74,8 +75,8 @@ func StartChild(s Spec) (*Child, error) {
 	return c, nil
 }
 
-// ReadErrors returns the end of what the program wrote to its standard error until now. If the program has ended, that is
-// all; others who hold its standard error delay it by a second at most.
+// ReadErrors returns the end of what the program wrote to its standard error until now. If the program has ended, that
+// is all; other processes that hold its standard error delay it by a second at most.
 func (c *Child) ReadErrors() string {
 	select {
 	case <-c.Done():
@@ -85,8 +86,8 @@ func (c *Child) ReadErrors() string {
 	return c.errors.String()
 }
 
-// CollectOutput reads what the program writes instead of its user. The returned function returns the end of it, after the
-// end of the program; others who hold its output delay it by a second at most.
+// CollectOutput reads what the program writes instead of its user. The returned function returns the end of it, after
+// the end of the program; other processes that hold its output delay it by a second at most.
 func (c *Child) CollectOutput() func() string {
 	t, read := &tail{most: keptErrors}, make(chan struct{})
 	c.readers.Go(func() {
