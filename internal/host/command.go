@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -171,8 +171,7 @@ func (l *locationCache) findMentionedFile(p *locationSetup, name string) (f sess
 	if err != nil {
 		return f, path, false
 	}
-	uri := &url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
-	f = session.File{Mime: "text/plain", Name: name, URI: uri.String()}
+	f = session.File{Mime: "text/plain", Name: name, URI: fileuri.Format(path)}
 	if info.IsDir() {
 		f.Mime = "application/x-directory"
 	}

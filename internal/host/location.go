@@ -67,8 +67,8 @@ type locationCache struct {
 
 	limit int // slots that are kept at most, beside those in use
 
-	mu    sync.Mutex // guards slots
-	slots map[string]*locationSlot
+	mu    sync.Mutex               // guards slots
+	slots map[string]*locationSlot // by directory without links
 }
 
 // locationSlot holds the setup of one directory.
@@ -178,8 +178,12 @@ func (l *locationCache) ForgetLocation(at session.Location) {
 	s.setup = nil
 }
 
-// findSlot returns the slot of a directory and adds it if it is missing.
+// findSlot returns the slot of a directory and adds it if it is missing. All names of a directory have one slot, as they
+// have the same servers.
 func (l *locationCache) findSlot(dir string) *locationSlot {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.slots[dir]
@@ -219,8 +223,8 @@ func (l *locationCache) evict() {
 func (l *locationCache) dropSlot(dir string) {
 	delete(l.slots, dir)
 	if l.mcp != nil {
-		go l.mcp.CloseLocation(dir)
-		go l.languages.drop(dir)
+		l.mcp.CloseLocation(dir)
+		l.languages.drop(dir)
 	}
 }
 
@@ -284,10 +288,13 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	})
 	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
-	p.languages = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+	p.languages, err = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+	if err != nil {
+		return nil, err
+	}
 	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
 	if cfg.LSP != nil {
-		p.tools.file.Warm = p.languages.Warm
+		p.tools.file.Warm = p.languages.OpenInBackground
 	}
 	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
 	registry, err := l.newRegistry(p)
@@ -305,6 +312,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.NewSandbox = l.newSandbox
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
+		if cfg.LSP != nil {
+			p.scope.Files = &watchedWorktree{p.scope.Files, p.languages.NoteChanged}
+		}
 	}
 	l.logWarnings(p)
 	return p, nil

@@ -9,12 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -33,8 +33,7 @@ func ReadFile(path string, lines Lines) (session.File, error) {
 	case err != nil:
 		return session.File{}, err
 	case info.IsDir():
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path) + "/"}
-		return session.File{URI: u.String(), Mime: "application/x-directory", Name: filepath.Base(path)}, nil
+		return session.File{URI: fileuri.Format(path) + "/", Mime: "application/x-directory", Name: filepath.Base(path)}, nil
 	case !info.Mode().IsRegular():
 		return session.File{}, fmt.Errorf("%s is not a regular file", path)
 	}

@@ -19,7 +19,7 @@ const TailLines = 8
 type Outcome struct {
 	Failure string   // why the command of the call failed all the same; "" if it did not
 	Counts  string   // follows the description of the call: ", 42 lines" or " +3 -1"; "" without counts
-	Lines   []string // below the call, without control characters: todos, answers, the end of a command's output
+	Lines   []string // below the call, without control characters: todos, answers, notes, the end of a command's output
 }
 
 // DescribeOutcome describes the result of a call by its structured form. A result of another tool, or of another form,
@@ -35,7 +35,7 @@ func DescribeOutcome(tool string, input, structured jsontext.Value) (o Outcome) 
 	case "read":
 		o.Counts = countRead(structured)
 	case "edit", "write", "apply_patch":
-		o.Counts = countChanges(structured)
+		o.Counts, o.Lines = countChanges(structured), listNotes(structured)
 	case "grep":
 		o.Counts = countMatches(structured)
 	case "glob":
@@ -166,6 +166,18 @@ func countChanges(structured jsontext.Value) string {
 		return ""
 	}
 	return formatSize(sum.Added, sum.Removed)
+}
+
+// listNotes returns the notes about language servers of a change.
+func listNotes(structured jsontext.Value) (lines []string) {
+	var r struct {
+		Notes []string `json:"notes"`
+	}
+	_ = parse(structured, &r)
+	for _, note := range r.Notes[:min(len(r.Notes), TailLines)] {
+		lines = append(lines, terminal.FirstLine(note, lineWidth))
+	}
+	return lines
 }
 
 // formatSize says how many lines a change adds and removes.

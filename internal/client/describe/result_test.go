@@ -24,6 +24,7 @@ func TestCommandOutcome(t *testing.T) {
 		{"bash", `{"output":"a job"}`, "", "a job"},
 		{"bash", `nonsense`, "", ""},
 		{"read", `{"exit":1}`, "", ""},
+		{"edit", `{"notes":["language server a is not installed: get it","b"]}`, "", "language server a is not installed: get it|b"},
 	} {
 		o := DescribeOutcome(c.tool, nil, jsontext.Value(c.result))
 		if o.Failure != c.why || strings.Join(o.Lines, "|") != c.lines {

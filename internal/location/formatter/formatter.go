@@ -2,7 +2,7 @@
 // formatters, and those that the configuration names.
 //
 // A formatter that is the project's own, such as prettier in node_modules, or whose configuration is code, runs only in
-// a trusted project. What the user's own configuration names always runs.
+// a trusted project.
 package formatter
 
 import (
@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/program"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -31,22 +30,23 @@ type Options struct {
 	Trusted     bool   // the project may run its own programs
 	Environment process.Environment
 	Supervisor  []string // process.Spec.Supervisor
-	// Timeout bounds one run of a formatter; 0 is ten seconds.
+	// Timeout bounds one run of a formatter; 0 is ten seconds. The caller bounds all of them.
 	Timeout time.Duration
 }
 
 // Set is the formatters of a location. It reads the project's files at each use: a formatter that was just installed
 // takes part. Safe for concurrent use.
 type Set struct {
-	options Options
-	rows    []row
+	options  Options
+	programs program.Finder
+	rows     []row
 }
 
 const defaultTimeout = 10 * time.Second
 
 // New returns the formatters of a location.
 func New(o Options) *Set {
-	s := &Set{options: o}
+	s := &Set{options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted)}
 	if o.Configured == nil {
 		return s
 	}
@@ -71,7 +71,7 @@ func New(o Options) *Set {
 	return s
 }
 
-// configure returns the row with what a configuration sets. A configured command is run wherever it lies.
+// configure returns the row with what a configuration sets.
 func (r row) configure(c config.Formatter) row {
 	if len(c.Command) > 0 {
 		r.command, r.needs, r.runsProject, r.unless = c.Command, need{}, false, ""
@@ -106,7 +106,10 @@ func (s *Set) List() []Status {
 type Run struct {
 	Name string
 	Err  error // why it failed; nil if it did not
+	Late bool  // it failed because its time was over
 }
+
+var errLate = errors.New("it did not end in time")
 
 // Format runs the formatters for the file, one after the other, and returns the runs. They change the file in place. It
 // stops at the first that fails.
@@ -120,7 +123,7 @@ func (s *Set) Format(ctx context.Context, path string) (runs []Run) {
 			continue
 		}
 		err := s.run(ctx, r, program, path)
-		if runs = append(runs, Run{r.name, err}); err != nil {
+		if runs = append(runs, Run{r.name, err, errors.Is(err, errLate)}); err != nil {
 			break
 		}
 	}
@@ -138,10 +141,12 @@ func (r row) accepts(path string) bool {
 // findProgram returns the path of the formatter's program. It reports false if the program, or what the formatter needs
 // of the project, is missing, or if it runs code of a project that is not trusted.
 func (s *Set) findProgram(r row) (path string, ok bool) {
-	dirs := s.listDirs()
+	// Trust, and what it needs of the project.
+	dirs := slices.Collect(s.programs.Ascend(s.options.Directory))
 	if r.runsProject && !s.options.Trusted || !r.needs.isMet(dirs) {
 		return "", false
 	}
+	// Another one that takes its files.
 	if r.unless != "" {
 		i := slices.IndexFunc(s.rows, func(other row) bool { return other.name == r.unless })
 		if i >= 0 {
@@ -150,35 +155,8 @@ func (s *Set) findProgram(r row) (path string, ok bool) {
 			}
 		}
 	}
-	name := r.command[0]
-	// A built-in formatter of a package manager lies in the project; the nearest wins.
-	for _, dir := range dirs {
-		if !r.runsProject {
-			break
-		}
-		for _, place := range []string{filepath.Join("node_modules", ".bin", name), name} {
-			full := filepath.Join(dir, place)
-			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				return full, true
-			}
-		}
-	}
-	if strings.ContainsRune(name, os.PathSeparator) && !filepath.IsAbs(name) {
-		name = filepath.Join(s.options.Directory, name)
-	}
-	path, err := exec.LookPath(name)
-	return path, err == nil
-}
-
-// listDirs returns the directory of the location and those above it, up to the worktree.
-func (s *Set) listDirs() (dirs []string) {
-	top := cmp.Or(s.options.Worktree, s.options.Directory)
-	for dir := s.options.Directory; ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		if dir == top || dir == filepath.Dir(dir) {
-			return dirs
-		}
-	}
+	path = s.programs.Find(r.command[0], s.options.Directory, s.options.Environment.List())
+	return path, path != ""
 }
 
 // run runs a formatter on a file and ends it with all that it started when its time is over.
@@ -201,24 +179,23 @@ func (s *Set) run(ctx context.Context, r row, program, path string) error {
 	_ = child.In.Close()
 	output := child.CollectOutput()
 	// Wait for its end.
-	limit := cmp.Or(s.options.Timeout, defaultTimeout)
-	late := time.NewTimer(limit)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.options.Timeout, defaultTimeout), errLate)
+	defer cancel()
 	select {
 	case <-child.Done():
-	case <-late.C:
-		child.Stop(0)
-		return fmt.Errorf("it did not end within %v", limit)
 	case <-ctx.Done():
 		child.Stop(0)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return errLate
+		}
 		return errors.New("it was interrupted")
 	}
 	if code, _ := child.ExitStatus(); code != 0 {
-		said := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
-		return fmt.Errorf("exit code %d: %s", code, session.ClipText(said, maxSaid))
+		text := strings.TrimSpace(cmp.Or(child.ReadErrors(), output()))
+		return fmt.Errorf("exit code %d: %s", code, session.ClipText(text, maxText))
 	}
 	return nil
 }
 
-// maxSaid bounds the words of a formatter in a message.
-const maxSaid = 500
+// maxText bounds the output of a formatter in a message.
+const maxText = 500

@@ -32,14 +32,18 @@ type need struct {
 
 const (
 	scriptFiles = ".js .jsx .mjs .cjs .ts .tsx .mts .cts"
-	webFiles    = scriptFiles + " .html .htm .css .scss .sass .less .vue .svelte .json .jsonc .yaml .yml .toml .xml .md .mdx .graphql .gql"
-	rubyFiles   = ".rb .rake .gemspec .ru"
+	webFiles    = scriptFiles + " .html .htm .css .scss .sass .less .vue .svelte .json .jsonc .yaml .yml .toml .xml" +
+		" .md .mdx .graphql .gql"
+	rubyFiles = ".rb .rake .gemspec .ru"
 )
 
 // rows are tried in this order; all that fit a file run.
 var rows = []row{
 	{name: "gofmt", command: []string{"gofmt", "-w", "$FILE"}, extensions: ".go"},
-	{name: "mix", command: []string{"mix", "format", "$FILE"}, extensions: ".ex .exs .eex .heex .leex .neex .sface", runsProject: true},
+	{
+		name: "mix", command: []string{"mix", "format", "$FILE"}, extensions: ".ex .exs .eex .heex .leex .neex .sface",
+		runsProject: true,
+	},
 	{
 		name: "prettier", command: []string{"prettier", "--write", "$FILE"}, extensions: webFiles, runsProject: true,
 		needs: need{packages: []string{"package.json prettier"}},
@@ -49,13 +53,15 @@ var rows = []row{
 		needs: need{packages: []string{"package.json oxfmt"}},
 	},
 	{
-		name: "biome", command: []string{"biome", "format", "--write", "$FILE"}, extensions: webFiles, runsProject: true,
-		needs: need{files: []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}},
+		name: "biome", command: []string{"biome", "format", "--write", "$FILE"}, extensions: webFiles,
+		runsProject: true,
+		needs:       need{files: []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}},
 	},
 	{name: "zig", command: []string{"zig", "fmt", "$FILE"}, extensions: ".zig .zon"},
 	{
 		name: "clang-format", command: []string{"clang-format", "-i", "$FILE"},
-		extensions: ".c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .ino .C .H", needs: need{files: []string{".clang-format"}},
+		extensions: ".c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .ino .C .H",
+		needs:      need{files: []string{".clang-format"}},
 	},
 	{name: "ktlint", command: []string{"ktlint", "-F", "$FILE"}, extensions: ".kt .kts"},
 	{

@@ -4,22 +4,23 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
-// Diagnostics are complete when a server has been quiet for a while after the first ones. The pause adapts to the
-// server: it grows when something came later, and shrinks while nothing does.
+// quietTime is how long a server must publish nothing after the first diagnostics before they are complete: many send
+// errors of syntax first and those of types later.
+const quietTime = 300 * time.Millisecond
+
 const (
-	defaultQuiet = 150 * time.Millisecond
-	leastQuiet   = 40 * time.Millisecond
-	mostQuiet    = 500 * time.Millisecond
+	maxPulled   = 8 // other open documents that a server is asked about after a change
+	maxParallel = 8 // requests for diagnostics at a time
 )
-
-// maxPulled bounds the other open documents that a server is asked about after a change.
-const maxPulled = 8
 
 // await waits until the server has answered about these versions of files, or ctx ends. It reports whether it has.
 func (c *client) await(ctx context.Context, versions map[string]int) bool {
@@ -43,21 +44,16 @@ func (c *client) awaitPush(ctx context.Context, versions map[string]int) (fresh,
 	var since time.Time // the diagnostics are fresh
 	for {
 		// Look at the diagnostics and take the channel of the next change.
-		c.diagnostics.mu.Lock()
-		fresh = true
-		for path, version := range versions {
-			fresh = fresh && c.diagnostics.isFresh(path, version)
-		}
-		newest, changed := c.diagnostics.newest, c.diagnostics.changed
-		c.diagnostics.mu.Unlock()
+		var newest time.Time
+		var changed <-chan struct{}
+		fresh, newest, changed = c.diagnostics.areFresh(versions)
 		// Once fresh, wait for quiet, but not for ever: others may publish without an end.
 		var quiet <-chan time.Time
 		if fresh {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			pause := c.readQuiet()
-			left := min(time.Until(newest.Add(pause)), time.Until(since.Add(3*pause)))
+			left := min(time.Until(newest.Add(quietTime)), time.Until(since.Add(3*quietTime)))
 			if left <= 0 {
 				return true, false
 			}
@@ -75,24 +71,6 @@ func (c *client) awaitPush(ctx context.Context, versions map[string]int) (fresh,
 		case <-ctx.Done():
 			return fresh, false
 		}
-	}
-}
-
-func (c *client) readQuiet() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.quiet
-}
-
-// adaptQuiet changes the pause after diagnostics of these files were taken as complete.
-func (c *client) adaptQuiet(paths []string) {
-	late := c.diagnostics.settle(paths)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if late {
-		c.quiet = min(c.quiet*2, mostQuiet)
-	} else {
-		c.quiet = max(c.quiet*3/4, leastQuiet)
 	}
 }
 
@@ -114,16 +92,23 @@ func (c *client) listPullIdentifiers() (out []string) {
 // pullAll asks for the diagnostics of the files and of the documents that were used last. It reports whether the server
 // answered about all files.
 func (c *client) pullAll(ctx context.Context, versions map[string]int, identifiers []string) bool {
+	// The files, which may be more than are open, and other open documents.
 	paths := c.listOpen(ctx, maxPulled)
 	for path := range versions {
 		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
+	// Ask about a few at a time.
 	answered := make([]bool, len(paths))
+	var next atomic.Int64
 	var all sync.WaitGroup
-	for i, path := range paths {
-		all.Go(func() { answered[i] = c.pull(ctx, path, identifiers) })
+	for range min(len(paths), maxParallel) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(paths)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				answered[i] = c.pull(ctx, paths[i], identifiers)
+			}
+		})
 	}
 	all.Wait()
 	for i, path := range paths {
@@ -145,7 +130,7 @@ type diagnosticReport struct {
 func (c *client) pull(ctx context.Context, path string, identifiers []string) bool {
 	var list []Diagnostic
 	for _, identifier := range identifiers {
-		params := object{"textDocument": object{"uri": fileURI(path)}}
+		params := object{"textDocument": object{"uri": fileuri.Format(path)}}
 		if identifier != "" {
 			params["identifier"] = identifier
 		}
@@ -159,12 +144,12 @@ func (c *client) pull(ctx context.Context, path string, identifiers []string) bo
 		}
 		list = mergeDiagnostics(list, decodeDiagnostics(report.Items))
 		for uri, related := range report.Related {
-			if other, ok := uriPath(uri); ok && other != path && related.Kind == "full" {
-				c.store(other, decodeDiagnostics(related.Items))
+			if other, ok := fileuri.Parse(uri); ok && other != path && related.Kind == "full" {
+				c.storePulled(other, decodeDiagnostics(related.Items))
 			}
 		}
 	}
-	c.store(path, list)
+	c.storePulled(path, list)
 	return true
 }
 
@@ -178,8 +163,6 @@ func (c *client) callAgain(ctx context.Context, method string, params any) (answ
 	return answer, err
 }
 
-func (c *client) store(path string, list []Diagnostic) {
-	if c.diagnostics.put(path, list, -1, true) {
-		c.publish(path)
-	}
+func (c *client) storePulled(path string, list []Diagnostic) {
+	c.diagnostics.put(path, list, -1, true)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 const (
@@ -30,23 +32,21 @@ type client struct {
 	conn           *conn
 	began          time.Time
 	capabilities   capabilities // set before the client is shared
-	diagnostics    *store
+	diagnostics    *diagnosticTable
 	documents      documents
-	publish        func(path string) // the diagnostics of a file have changed
 
 	mu            sync.Mutex        // guards all below
 	registrations map[string]string // identifiers of registered textDocument/diagnostic, by registration
 	messages      []string          // the last errors that the server logged
 	baseline      errorCounts       // errors before a change whose consequences are not all known; nil without one
-	settled       bool              // the server has answered once, so that its errors before a change are known
-	quiet         time.Duration     // without news after which its diagnostics are complete
+	hasBaseline   bool              // the server has answered once, so that its errors before a change are known
 }
 
 // newClient connects to a server and initializes it. ctx bounds that. It takes over the endpoint.
-func newClient(ctx context.Context, s Server, l launch, e *endpoint, publish func(path string)) (*client, error) {
+func newClient(ctx context.Context, s Server, l launch, e *endpoint) (*client, error) {
 	c := &client{
-		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(), diagnostics: newStore(),
-		publish: publish, registrations: map[string]string{}, quiet: defaultQuiet,
+		server: s, root: l.dir, initialization: l.initialization, endpoint: e, began: time.Now(),
+		diagnostics: newDiagnosticTable(), registrations: map[string]string{},
 	}
 	c.documents.init()
 	c.conn = newConn(e, c)
@@ -80,16 +80,16 @@ func (c *client) initialize(ctx context.Context) error {
 
 // describeEnd returns why a server failed: the reason found here, else what it wrote last.
 func (c *client) describeEnd(err error) error {
+	// The reason that was found here, or that the server gave.
 	if cause := c.conn.stream.readCause(); cause != nil {
 		return cause
 	}
 	if err != nil && !errors.Is(err, jsonrpc2.ErrClosed) {
 		return err
 	}
+	// The last line that it wrote, or the last error that it logged.
 	text := strings.TrimSpace(c.endpoint.readErrors())
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
+	text = text[strings.LastIndexByte(text, '\n')+1:]
 	c.mu.Lock()
 	if n := len(c.messages); n > 0 {
 		text = cmp.Or(text, c.messages[n-1])
@@ -121,9 +121,10 @@ func (c *client) kill() {
 	c.endpoint.close()
 }
 
-// handleNotification takes what the server says.
+// handleNotification takes diagnostics and errors that the server sends.
 func (c *client) handleNotification(method string, params jsontext.Value) {
 	switch method {
+	// Diagnostics, of the newest version if the server names none.
 	case "textDocument/publishDiagnostics":
 		var in struct {
 			URI         string           `json:"uri"`
@@ -133,7 +134,7 @@ func (c *client) handleNotification(method string, params jsontext.Value) {
 		if json.Unmarshal(params, &in, lenient()) != nil {
 			return
 		}
-		path, ok := uriPath(in.URI)
+		path, ok := fileuri.Parse(in.URI)
 		if !ok {
 			return
 		}
@@ -141,9 +142,8 @@ func (c *client) handleNotification(method string, params jsontext.Value) {
 		if in.Version != nil {
 			version = *in.Version
 		}
-		if c.diagnostics.put(path, decodeDiagnostics(in.Diagnostics), version, false) {
-			c.publish(path)
-		}
+		c.diagnostics.put(path, decodeDiagnostics(in.Diagnostics), version, false)
+	// Errors, which may say why it ends.
 	case "window/logMessage", "window/showMessage":
 		var in struct {
 			Type    int    `json:"type"`

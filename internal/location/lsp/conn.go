@@ -74,13 +74,21 @@ func (c *conn) notify(method string, params any) error {
 	return c.rpc.Notify(context.Background(), method, encode(params))
 }
 
-// call sends a request and waits for its answer. When ctx ends it tells the server and returns the cause.
+// call sends a request and waits for its answer. When ctx ends it tells the server and returns the cause. A server that
+// answers none of the most open requests until a deadline hangs; its connection is ended.
 func (c *conn) call(ctx context.Context, method string, params any) (jsontext.Value, error) {
+	// Reserve a slot.
 	select {
 	case c.open <- struct{}{}:
-	default:
-		return nil, c.stream.fail(fmt.Errorf("%d requests have no answer", maxOpenCalls))
+	case <-c.ended():
+		return nil, jsonrpc2.ErrClosed
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(c.open) == maxOpenCalls {
+			return nil, c.stream.fail(fmt.Errorf("%d requests have no answer", maxOpenCalls))
+		}
+		return nil, context.Cause(ctx)
 	}
+	// Send.
 	id := jsonrpc2.ID{Num: c.ids.Add(1)}
 	waiter, err := c.rpc.DispatchCall(ctx, method, encode(params), jsonrpc2.PickID(id))
 	if err != nil {
@@ -91,7 +99,7 @@ func (c *conn) call(ctx context.Context, method string, params any) (jsontext.Va
 		result jsontext.Value
 		err    error
 	}
-	// The library forgets a request only with its answer, so wait for it also after the caller has left.
+	// Wait, or cancel. The library forgets a request only with its answer, so a goroutine waits for it in any case.
 	answers := make(chan answer, 1)
 	go func() {
 		var a answer

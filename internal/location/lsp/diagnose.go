@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -24,18 +25,20 @@ func (m *Manager) Diagnose(ctx context.Context, paths []string, bound time.Durat
 		all.Go(func() {
 			defer m.release(e)
 			files, answered := m.diagnoseWith(ctx, e, served, bound)
+			firstTimeout := !answered && m.noteTimeout(e)
 			mu.Lock()
 			defer mu.Unlock()
 			for path, list := range files {
 				report.Files[path] = mergeDiagnostics(report.Files[path], list)
 			}
-			if !answered && !slices.Contains(report.Unanswered, e.server.ID) {
+			if firstTimeout && !slices.Contains(report.Unanswered, e.server.ID) {
 				report.Unanswered = append(report.Unanswered, e.server.ID)
 			}
 		})
 	}
 	all.Wait()
 	report.arrange(paths)
+	report.Problems = m.takeProblems()
 	return report
 }
 
@@ -58,16 +61,16 @@ func (r *Report) arrange(paths []string) {
 	slices.Sort(r.Unanswered)
 }
 
-// Warm starts the servers of a file and opens it, without waiting, so that they know the file and their errors are
-// known before it is changed.
-func (m *Manager) Warm(path string) {
+// OpenInBackground starts the servers of a file and opens it, without waiting, so that they know the file and their
+// errors are known before it is changed.
+func (m *Manager) OpenInBackground(path string) {
 	for e := range m.group([]string{path}) {
 		started := m.goBackground(func() {
 			defer m.release(e)
 			ctx, cancel := m.limitTime(initializeTime)
 			defer cancel()
 			if c, err := m.await(ctx, e); err == nil {
-				c.learn(ctx, []string{path})
+				c.openAndAwait(ctx, []string{path})
 			}
 		})
 		if !started {
@@ -76,54 +79,59 @@ func (m *Manager) Warm(path string) {
 	}
 }
 
-// learn opens files and waits for their diagnostics, so that errors before a change are known.
-func (c *client) learn(ctx context.Context, paths []string) {
+// openAndAwait opens files and waits for their diagnostics, so that errors before a change are known.
+func (c *client) openAndAwait(ctx context.Context, paths []string) {
 	versions := c.send(ctx, paths)
 	c.mu.Lock()
-	settled := c.settled
+	hasBaseline := c.hasBaseline
 	c.mu.Unlock()
-	if !settled && len(versions) > 0 && c.await(ctx, versions) {
+	if !hasBaseline && len(versions) > 0 && c.await(ctx, versions) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.settled = true
+		c.hasBaseline = true
 	}
 }
 
-// diagnoseWith returns what one server says about changed files, and the new errors of others.
+// diagnoseWith returns the diagnostics of one server for changed files, and the new errors of others. answered is false
+// if the server did not answer in time.
 func (m *Manager) diagnoseWith(
 	ctx context.Context, e *entry, paths []string, bound time.Duration,
 ) (files map[string][]Diagnostic, answered bool) {
-	ctx, cancel := context.WithTimeout(ctx, m.findPatience(e, bound))
+	ctx, cancel := context.WithTimeout(ctx, m.answerTimeout(e, bound))
 	defer cancel()
 	c, err := m.await(ctx, e)
 	if err != nil {
-		if ctx.Err() != nil {
-			m.notePatience(ctx, e, false)
-			m.learnLater(e, paths)
-		}
-		return nil, ctx.Err() == nil // a server that cannot run is not waited for
+		m.addPendingPaths(e, paths)
+		return nil, !errors.Is(ctx.Err(), context.DeadlineExceeded) // a server that cannot run is not waited for
 	}
-	before := c.takeBaseline(paths, bound, func() { m.notePatience(ctx, e, true) })
+	if c.answeredLate(paths, bound) {
+		m.noteAnswer(e)
+	}
+	before := c.takeBaseline()
 	versions := c.send(ctx, paths)
-	answered = c.await(ctx, versions)
-	m.notePatience(ctx, e, answered)
+	if answered = c.await(ctx, versions); answered {
+		m.noteAnswer(e)
+	}
 	files = c.collect(paths, versions, before, answered)
-	return files, answered
+	return files, answered || !errors.Is(ctx.Err(), context.DeadlineExceeded)
+}
+
+// answeredLate reports whether the answer about an earlier change of the files came within the bound after all.
+func (c *client) answeredLate(paths []string, bound time.Duration) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		latency := c.diagnostics.latency(path)
+		return latency > 0 && latency < bound
+	})
 }
 
 // takeBaseline returns the errors before the change: those of now, or those before an earlier change of which not all
-// is known yet. nil: they are not known. If the answer about an earlier change came in time after all, it calls recover.
-func (c *client) takeBaseline(paths []string, bound time.Duration, recover func()) errorCounts {
-	for _, path := range paths {
-		if l := c.diagnostics.latency(path); l > 0 && l < bound {
-			recover()
-		}
-	}
+// is known yet. nil: they are not known.
+func (c *client) takeBaseline() errorCounts {
 	now := c.diagnostics.countErrors()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !c.settled:
+	case !c.hasBaseline:
 		return nil
 	case c.baseline != nil:
 		return c.baseline
@@ -136,15 +144,15 @@ func (c *client) takeBaseline(paths []string, bound time.Duration, recover func(
 func (c *client) collect(
 	paths []string, versions map[string]int, before errorCounts, answered bool,
 ) map[string][]Diagnostic {
+	// The changed files.
 	files := map[string][]Diagnostic{}
-	for path := range versions {
-		c.diagnostics.mu.Lock()
-		fresh := c.diagnostics.isFresh(path, versions[path])
-		c.diagnostics.mu.Unlock()
+	for path, version := range versions {
+		fresh, _, _ := c.diagnostics.areFresh(map[string]int{path: version})
 		if list := c.diagnostics.list(path); fresh && len(list) > 0 {
 			files[path] = c.convertDiagnostics(path, list)
 		}
 	}
+	// New errors of others.
 	if before != nil {
 		for path, list := range c.diagnostics.listNew(before) {
 			if !slices.Contains(paths, path) {
@@ -152,16 +160,14 @@ func (c *client) collect(
 			}
 		}
 	}
-	if answered {
-		c.adaptQuiet(paths)
-	}
+	// Keep the baseline until an answer.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.baseline = nil
 	if !answered {
 		c.baseline = before
 	} else {
-		c.settled = true
+		c.hasBaseline = true
 	}
 	return files
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -74,15 +74,9 @@ func decodeDiagnostics(list []jsontext.Value) []Diagnostic {
 	return out[:min(len(out), maxKept):min(len(out), maxKept)]
 }
 
-// cleanText returns text without control characters other than line ends, and at most n runes of it.
+// cleanText returns at most n runes of a text, without control characters other than line ends and tabs.
 func cleanText(text string, n int) string {
-	text, cut := workpath.CutRunes(strings.ToValidUTF8(text, "\uFFFD"), n)
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, text)
+	text, cut := workpath.CutRunes(terminal.ReplaceControls(strings.ToValidUTF8(text, "\uFFFD")), n)
 	if cut {
 		text += "…"
 	}
@@ -120,12 +114,14 @@ type Report struct {
 	Files   map[string][]Diagnostic
 	Changed []string // the changed files that have errors, in the order of the call
 	Broken  []string // other files with errors that they did not have before the change, sorted
-	// Unanswered are the servers whose diagnostics did not come within the bound, by name.
+	// Unanswered are the servers whose diagnostics did not come within the bound for the first time in a row, by name.
 	Unanswered []string
+	Problems   []string // why servers do not run; each is reported once
 }
 
-// Format returns the text that OpenCode appends to the result of a tool, "" without errors. If several files were
-// changed, name returns the name of each, as apply_patch needs it; nil means "this file".
+// Format returns the text that OpenCode appends to the result of a tool, and what keeps servers from answering; "" for
+// an empty report. If several files were changed, name returns the name of each, as apply_patch needs it; nil means
+// "this file".
 func (r Report) Format(name func(path string) string) string {
 	var b strings.Builder
 	for _, path := range r.Changed {
@@ -138,21 +134,32 @@ func (r Report) Format(name func(path string) string) string {
 	for _, path := range r.Broken[:min(len(r.Broken), maxOthers)] {
 		fmt.Fprintf(&b, "\n\nLSP errors detected in other files:\n%s", formatFile(path, r.Files[path]))
 	}
+	for _, note := range r.ListNotes() {
+		b.WriteString("\n\n" + note)
+	}
 	return b.String()
+}
+
+// ListNotes returns what kept servers from answering, for people.
+func (r Report) ListNotes() (notes []string) {
+	for _, name := range r.Unanswered {
+		notes = append(notes, "language server "+name+" has not answered yet: its errors are not shown")
+	}
+	return append(notes, r.Problems...)
 }
 
 // formatFile returns OpenCode's block for the errors of a file.
 func formatFile(path string, list []Diagnostic) string {
-	errors := selectErrors(list)
+	list = selectErrors(list)
 	var b strings.Builder
 	fmt.Fprintf(&b, "<diagnostics file=\"%s\">\n", path)
-	for i, d := range errors[:min(len(errors), maxShown)] {
+	for i, d := range list[:min(len(list), maxShown)] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(d.String())
 	}
-	if more := len(errors) - maxShown; more > 0 {
+	if more := len(list) - maxShown; more > 0 {
 		fmt.Fprintf(&b, "\n... and %d more", more)
 	}
 	b.WriteString("\n</diagnostics>")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -81,6 +82,7 @@ func (d *document) isStale(path string) bool {
 
 // sendFile opens a document, or sends its change if there is one. A file that is missing or too large is closed.
 func (c *client) sendFile(path string, use bool) (version int, ok bool) {
+	// A file that is gone, or too large, is closed.
 	text, info, err := readDocument(path)
 	d := c.documents.open[path]
 	if err != nil {
@@ -96,6 +98,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 	if use {
 		c.documents.uses++
 	}
+	// Open it, or send the change.
 	digest := sha256.Sum256([]byte(text))
 	if d == nil {
 		c.closeLeastUsed()
@@ -104,7 +107,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 		c.notifyFiles([]string{path})
 		c.diagnostics.expect(path)
 		_ = c.conn.notify("textDocument/didOpen", object{"textDocument": object{
-			"uri": fileURI(path), "languageId": languageOf(path), "version": 0, "text": text,
+			"uri": fileuri.Format(path), "languageId": languageOf(path), "version": 0, "text": text,
 		}})
 	} else if d.digest != digest {
 		d.version++
@@ -112,6 +115,7 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 		c.diagnostics.expect(path)
 		c.sendChange(path, d, text)
 	}
+	// Remember what was sent.
 	d.digest, d.size, d.changed, d.used = digest, info.Size(), info.ModTime(), c.documents.uses
 	d.end = splitLines(text).end(c.capabilities.encoding)
 	return d.version, true
@@ -119,16 +123,17 @@ func (c *client) sendFile(path string, use bool) (version int, ok bool) {
 
 // sendChange sends the new text of a document in the form that the server wants.
 func (c *client) sendChange(path string, d *document, text string) {
-	document := object{"uri": fileURI(path), "version": d.version}
+	document := object{"uri": fileuri.Format(path), "version": d.version}
 	change := object{"text": text}
 	if c.capabilities.change == syncIncremental {
 		change["range"] = Range{End: d.end}
 	}
 	if c.capabilities.change != syncNone {
-		_ = c.conn.notify("textDocument/didChange", object{"textDocument": document, "contentChanges": []object{change}})
+		params := object{"textDocument": document, "contentChanges": []object{change}}
+		_ = c.conn.notify("textDocument/didChange", params)
 	}
 	if c.capabilities.save {
-		saved := object{"textDocument": object{"uri": fileURI(path)}}
+		saved := object{"textDocument": object{"uri": fileuri.Format(path)}}
 		if c.capabilities.saveText {
 			saved["text"] = text
 		}
@@ -152,7 +157,7 @@ func (c *client) closeLeastUsed() {
 func (c *client) closeDocument(path string) {
 	delete(c.documents.open, path)
 	c.diagnostics.release(path)
-	_ = c.conn.notify("textDocument/didClose", object{"textDocument": object{"uri": fileURI(path)}})
+	_ = c.conn.notify("textDocument/didClose", object{"textDocument": object{"uri": fileuri.Format(path)}})
 }
 
 // notifyFiles tells the server that files on disk were created, changed or removed. The lock of the documents is held.
@@ -165,7 +170,7 @@ func (c *client) notifyFiles(paths []string) {
 		} else if c.documents.open[path] != nil && c.documents.open[path].version > 0 {
 			kind = fileChanged
 		}
-		changes = append(changes, object{"uri": fileURI(path), "type": kind})
+		changes = append(changes, object{"uri": fileuri.Format(path), "type": kind})
 	}
 	_ = c.conn.notify("workspace/didChangeWatchedFiles", object{"changes": changes})
 }
@@ -178,10 +183,9 @@ func (c *client) noteChanged(ctx context.Context, paths []string) {
 	defer c.release()
 	var closed []string
 	for _, path := range paths {
-		switch {
-		case c.documents.open[path] != nil:
+		if c.documents.open[path] != nil {
 			c.sendFile(path, false)
-		case contains(c.root, path):
+		} else if _, ok := workpath.RelativeTo(c.root, path); ok {
 			closed = append(closed, path)
 		}
 	}

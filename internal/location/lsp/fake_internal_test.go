@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,11 +239,11 @@ type world struct {
 	dir       string
 	manager   *Manager
 	configure func(f *fakeServer) // before it runs; nil: publishErrors
+	memory    atomic.Int64        // that each server uses
 
 	mu      sync.Mutex // guards all below
 	servers []*fakeServer
 	changes int
-	warned  []string
 }
 
 // newWorld makes the project's directory, which must happen outside of a synctest bubble.
@@ -259,7 +260,6 @@ func (w *world) start(change func(o *Options)) *Manager {
 	o := Options{
 		Directory: w.dir, Servers: []Server{{ID: "fake", Extensions: []string{".x"}, Programs: start(os.Args[0])}},
 		OnChange: func() { w.mu.Lock(); defer w.mu.Unlock(); w.changes++ },
-		Warn:     func(text string) { w.mu.Lock(); defer w.mu.Unlock(); w.warned = append(w.warned, text) },
 	}
 	if change != nil {
 		change(&o)
@@ -283,7 +283,8 @@ func (w *world) start(change func(o *Options)) *Manager {
 		}()
 		return &endpoint{
 			in: in, out: out, done: done, readErrors: func() string { return "first\nlast words" },
-			close: func() { _, _ = in.Close(), out.Close() },
+			memory: w.memory.Load,
+			close:  func() { _, _ = in.Close(), out.Close() },
 		}, nil
 	}
 	return w.manager
@@ -308,12 +309,6 @@ func (w *world) count() int {
 	return len(w.servers)
 }
 
-func (w *world) listWarnings() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.warned)
-}
-
 // write writes a file with a modification time of its own, and returns its path.
 func (w *world) write(name, content string) string {
 	path := filepath.Join(w.dir, filepath.FromSlash(name))
@@ -332,9 +327,6 @@ func (w *world) diagnose(name, content string) (text string, took time.Duration)
 	began := time.Now()
 	r := w.manager.Diagnose(w.Context(), []string{path}, DefaultBound)
 	text = strings.ReplaceAll(r.Format(nil), w.dir+string(filepath.Separator), "")
-	if len(r.Unanswered) > 0 {
-		text += "\nunanswered: " + strings.Join(r.Unanswered, " ")
-	}
 	return strings.TrimSpace(text), time.Since(began)
 }
 

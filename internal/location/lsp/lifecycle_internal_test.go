@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 func TestServerStartsOnceForEachRoot(t *testing.T) {
@@ -70,7 +72,8 @@ func TestServerEndsWhenIdle(t *testing.T) {
 
 func TestServersAreLimited(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		w.start(func(o *Options) { o.Servers[0].Roots, o.Limit = [][]string{{"mark"}}, 2 })
+		limits := &Limits{Servers: 2}
+		w.start(func(o *Options) { o.Servers[0].Roots, o.Limits = [][]string{{"mark"}}, limits })
 		for i := range 3 {
 			w.write(fmt.Sprintf("r%d/mark", i), "")
 			w.diagnose(fmt.Sprintf("r%d/a.x", i), "x")
@@ -85,6 +88,39 @@ func TestServersAreLimited(t *testing.T) {
 		if diff := cmp.Diff([]string{"r1", "r2"}, roots); diff != "" {
 			t.Error(diff)
 		}
+		// So does one of another location.
+		first := w.manager
+		defer first.Close()
+		w.start(func(o *Options) { o.Limits = limits })
+		w.diagnose("a.x", "x")
+		w.diagnose("a.x", "xx")
+		if a, b := len(first.Status()), len(w.manager.Status()); a != 1 || b != 1 {
+			t.Errorf("%d and %d servers run", a, b)
+		}
+	})
+}
+
+// A server that uses too much memory is ended and started again, and the next report says so.
+func TestServerUsesTooMuchMemory(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.start(func(o *Options) { o.Limits = &Limits{Memory: 1 << 30} })
+		w.memory.Store(1 << 30)
+		w.diagnose("a.x", "x")
+		time.Sleep(memoryInterval)
+		if text, _ := w.diagnose("a.x", "xx"); text != "" || w.count() != 1 {
+			t.Errorf("%d servers: %s", w.count(), text)
+		}
+		w.memory.Store(3 << 30)
+		time.Sleep(memoryInterval)
+		text, _ := w.diagnose("a.x", "xxx")
+		if text != "language server fake was ended: it used 3072 MiB of memory; the limit is 1024 MiB" {
+			t.Error(text)
+		}
+		w.memory.Store(0)
+		time.Sleep(time.Minute)
+		if text, _ := w.diagnose("a.x", "ERROR now"); !strings.Contains(text, "ERROR now") || w.count() != 2 {
+			t.Errorf("%d servers: %s", w.count(), text)
+		}
 	})
 }
 
@@ -93,7 +129,7 @@ func TestServerNeverInitializes(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.configure = func(f *fakeServer) { f.silent = true }
 		w.start(nil)
-		if text, took := w.diagnose("a.x", "x"); text != "unanswered: fake" || took != DefaultBound {
+		if text, took := w.diagnose("a.x", "x"); text != notAnswered || took != DefaultBound {
 			t.Errorf("after %v: %s", took, text)
 		}
 		if got := w.manager.Status(); len(got) != 0 {
@@ -121,7 +157,7 @@ func TestCloseWhileStarting(t *testing.T) {
 			t.Errorf("Close takes %v", took)
 		}
 		path := w.write("a.x", "xx")
-		m.Warm(path)
+		m.OpenInBackground(path)
 		m.NoteChanged([]string{path})
 		if r := m.Diagnose(t.Context(), []string{path}, DefaultBound); len(r.Unanswered) > 0 || w.count() != 1 {
 			t.Errorf("a closed manager starts servers: %+v", r)
@@ -275,15 +311,13 @@ func TestMissingServerIsReportedOnce(t *testing.T) {
 				ID: "optional", Extensions: []string{".x"}, Programs: start("no-such-server"), Optional: true,
 			})
 		})
+		want := "language server fake is not installed (program " + program + "): get it"
 		for range 3 {
-			if text, took := w.diagnose("a.x", "x"); text != "" || took != 0 {
+			if text, took := w.diagnose("a.x", "x"); text != want || took != 0 {
 				t.Errorf("after %v: %s", took, text)
 			}
+			want = ""
 			time.Sleep(time.Hour)
-		}
-		want := []string{"language server fake is not installed (program " + program + "): get it"}
-		if diff := cmp.Diff(want, w.listWarnings()); diff != "" {
-			t.Error(diff)
 		}
 		if got := w.manager.Status(); len(got) != 0 {
 			t.Errorf("status: %v", got)
@@ -312,7 +346,7 @@ func TestNoteChanged(t *testing.T) {
 			t.Errorf("changes: %v", changes)
 		}
 		watched := f.find("workspace/didChangeWatchedFiles")
-		want := jsontext.Value(fmt.Sprintf(`{"changes":[{"type":1,"uri":%q},{"type":3,"uri":%q}]}`, fileURI(b), fileURI(gone)))
+		want := jsontext.Value(fmt.Sprintf(`{"changes":[{"type":1,"uri":%q},{"type":3,"uri":%q}]}`, fileuri.Format(b), fileuri.Format(gone)))
 		if diff := cmp.Diff(string(want), string(watched[len(watched)-1].Params)); diff != "" {
 			t.Error(diff)
 		}

@@ -1,9 +1,9 @@
-// Package lsp runs language servers: it starts them when a file of theirs is used, makes them know what changes, and
-// asks them for errors, symbols and places.
+// Package lsp runs language servers: it starts them when a file of theirs is used, sends them what changes, and asks
+// them for errors, symbols and places.
 //
-// Servers are shared by all sessions of a location, bounded in number, and ended when they are idle. Nothing is
-// downloaded. Every wait is bounded by the caller, and everything that a server sends is bounded here. A server never
-// changes files.
+// Servers are shared by all sessions of a location, bounded in number and memory, and ended when they are idle. Nothing
+// is downloaded. Every wait is bounded by the caller, and everything that a server sends is bounded here. A server
+// never changes files.
 package lsp
 
 import (
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/location/program"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -22,73 +23,89 @@ type Options struct {
 	Trusted     bool // the project's configuration is trusted: its programs, and servers that run its code, are used
 	Environment process.Environment
 	Supervisor  []string      // process.SupervisorCommand
-	Limit       int           // servers at a time; 0 is 8
+	Limits      *Limits       // shared with other managers; nil: its own
 	Idle        time.Duration // after which a server without use is ended; 0 is 10 minutes
 
-	// Each of these may be nil. They are called without locks, one at a time for a server, and must not block.
-	OnChange      func()                    // Status has changed
-	OnDiagnostics func(server, path string) // the diagnostics of a file have changed
-	Warn          func(text string)         // once for each server that cannot be started here, with what to do
+	// OnChange is called when Status has changed, without locks. It must not block. It may be nil.
+	OnChange func()
+}
+
+// Limits bound the language servers of all managers that share them.
+type Limits struct {
+	Servers int   // at a time; 0 is 16
+	Memory  int64 // bytes of a server with the processes that it starts; 0 is 4 GiB. Only Linux tells them
+
+	mu       sync.Mutex // guards all below, and the state of the managers
+	managers map[*Manager]bool
 }
 
 const (
-	defaultLimit = 8
-	defaultIdle  = 10 * time.Minute
-	maxEntries   = 256 // pairs of a server and a root
-	maxCrashes   = 3   // in a row, after which a server is not started again
-	maxMisses    = 4   // halvings of the time that a server without answers is waited for
-	steadyTime   = time.Minute
+	defaultServers = 16
+	defaultMemory  = 4 << 30
+	defaultIdle    = 10 * time.Minute
+	memoryInterval = 15 * time.Second // between two looks at the memory of a server that was used lately
+	maxEntries     = 256              // pairs of a server and a root
+	maxCrashes     = 3                // in a row, after which a server is not started again
+	maxTimeouts    = 4                // halvings of the time that a server without answers is waited for
+	maxProblems    = 20               // that wait to be reported
+	steadyTime     = time.Minute
 )
 
 // Manager runs the language servers of a location. Safe for concurrent use.
 type Manager struct {
 	options    Options
+	programs   program.Finder
 	start      func(launch) (*endpoint, error)
 	closing    chan struct{} // closed by Close
 	background sync.WaitGroup
 
-	mu      sync.Mutex // guards all below and the entries
-	entries map[entryKey]*entry
-	warned  map[string]bool
-	closed  bool
+	mu       *sync.Mutex // of the Limits; guards all below and the entries
+	entries  map[entryKey]*entry
+	reported map[string]bool // servers of which it was said that they are missing
+	problems []string        // to be reported
+	closed   bool
 }
 
 type entryKey struct{ server, root string }
 
 // entry is a server for one root, running or not.
 type entry struct {
-	server  Server
-	root    string
-	client  *client       // nil unless it runs and is initialized
-	pending chan struct{} // closed when the start that is under way ends; nil without one
-	ending  bool          // it is being ended
-	failure string        // why it does not run; "" if it runs or was not started
-	broken  bool          // it is not started again
-	crashes int           // in a row
-	misses  int           // waits in a row that ended without an answer
-	began   time.Time     // the last start
-	later   []string      // files to open after the start
-	backoff process.Backoff
-	users   int
-	used    time.Time
-	idle    *time.Timer
+	server       Server
+	root         string
+	client       *client       // nil unless it runs and is initialized
+	pending      chan struct{} // closed when the start that is under way ends; nil without one
+	ending       bool          // it is being ended
+	failure      string        // why it does not run; "" if it runs or was not started
+	broken       bool          // it is not started again
+	crashes      int           // in a row
+	timeouts     int           // waits in a row that ended without an answer
+	began        time.Time     // the last start
+	pendingPaths []string      // files to open after the start
+	backoff      process.Backoff
+	users        int
+	used         time.Time
+	idle         *time.Timer
 }
 
 // New returns a Manager. It starts nothing. The caller must call Close.
 func New(o Options) *Manager {
-	if o.Worktree == "" || !contains(o.Worktree, o.Directory) {
-		o.Worktree = o.Directory
-	}
-	if o.Limit == 0 {
-		o.Limit = defaultLimit
+	if o.Limits == nil {
+		o.Limits = &Limits{}
 	}
 	if o.Idle == 0 {
 		o.Idle = defaultIdle
 	}
 	m := &Manager{
-		options: o, closing: make(chan struct{}), entries: map[entryKey]*entry{}, warned: map[string]bool{},
+		options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted), closing: make(chan struct{}),
+		entries: map[entryKey]*entry{}, reported: map[string]bool{}, mu: &o.Limits.mu,
 	}
 	m.start = m.startProgram
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o.Limits.managers == nil {
+		o.Limits.managers = map[*Manager]bool{}
+	}
+	o.Limits.managers[m] = true
 	return m
 }
 
@@ -96,6 +113,7 @@ func New(o Options) *Manager {
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
+	delete(m.options.Limits.managers, m)
 	var clients []*client
 	for _, e := range m.entries {
 		if e.idle != nil {

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,23 +9,12 @@ import (
 	"time"
 )
 
-// Serves reports whether there is a server for files like this one, which may not be installed.
-func (m *Manager) Serves(path string) bool {
-	return m.isOfProject(path) && slices.ContainsFunc(m.options.Servers, func(s Server) bool {
-		if !s.serves(path) {
-			return false
-		}
-		_, ok := m.findRoot(s, path)
-		return ok
-	})
-}
-
 // group returns the entries of the servers of files, each with its files. The caller releases each entry. Files outside
 // of the location and its worktree have no server.
 func (m *Manager) group(paths []string) map[*entry][]string {
 	out := map[*entry][]string{}
 	for _, path := range paths {
-		if !m.isOfProject(path) {
+		if !m.programs.Owns(path) {
 			continue
 		}
 		for _, s := range m.options.Servers {
@@ -66,34 +56,39 @@ func (m *Manager) acquire(s Server, root string) *entry {
 	if e.idle != nil {
 		e.idle.Stop()
 	}
-	if e.client == nil && e.pending == nil && !e.ending && !e.broken && !e.used.Before(e.backoff.Next()) && m.makeRoom(e) {
+	stopped := e.client == nil && e.pending == nil && !e.ending
+	if stopped && !e.broken && !e.used.Before(e.backoff.Next()) && m.makeRoom(e) {
 		e.pending, e.began = make(chan struct{}), e.used
 		m.background.Go(func() { m.startEntry(e) })
 	}
 	return e
 }
 
-// makeRoom ends the least recently used server without users if as many run as may. The caller holds mu.
+// makeRoom ends the least recently used server without users, of any manager, if as many run as may. The caller holds
+// mu.
 func (m *Manager) makeRoom(next *entry) bool {
 	var oldest *entry
+	var owner *Manager
 	running := 0
-	for _, e := range m.entries {
-		if e.client == nil && e.pending == nil && !e.ending {
-			continue
-		}
-		running++
-		if e.client != nil && e.users == 0 && (oldest == nil || e.used.Before(oldest.used)) {
-			oldest = e
+	for other := range m.options.Limits.managers {
+		for _, e := range other.entries {
+			if e.client == nil && e.pending == nil && !e.ending {
+				continue
+			}
+			running++
+			if e.client != nil && e.users == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+				oldest, owner = e, other
+			}
 		}
 	}
-	if running < m.options.Limit {
+	if running < cmp.Or(m.options.Limits.Servers, defaultServers) {
 		return true
 	}
 	if oldest == nil {
 		next.failure = fmt.Sprintf("%d language servers are in use, which is the limit", running)
 		return false
 	}
-	m.endEntry(oldest)
+	owner.endEntry(oldest)
 	return true
 }
 
@@ -143,7 +138,9 @@ func (m *Manager) release(e *entry) {
 
 // startEntry starts the server of an entry, opens the files that wait for it, and watches it until it ends.
 func (m *Manager) startEntry(e *entry) {
+	// Start.
 	c, err := m.startClient(e)
+	// Record the result.
 	m.mu.Lock()
 	if m.closed && c != nil {
 		m.mu.Unlock()
@@ -154,30 +151,32 @@ func (m *Manager) startEntry(e *entry) {
 	var missing *missingError
 	switch {
 	case err == nil:
-		e.client, e.failure, e.misses = c, "", 0
+		e.client, e.failure, e.timeouts = c, "", 0
 	case errors.As(err, &missing):
 		e.failure = missing.text
 		e.backoff.Note(e.began, time.Now()) // it may be installed meanwhile
+		if !missing.silent && !m.reported[e.server.ID] {
+			m.reported[e.server.ID] = true
+			m.addProblem(missing.text)
+		}
 	default:
 		m.noteFailure(e, err)
 	}
 	close(e.pending)
 	e.pending = nil
-	later := e.later
-	e.later = nil
+	paths := e.pendingPaths
+	e.pendingPaths = nil
 	m.mu.Unlock()
-	if missing != nil {
-		m.warn(e.server.ID, missing)
-	}
 	m.notifyChange()
 	if c == nil {
 		return
 	}
+	// Watch it, and open the files that wait.
 	m.background.Go(func() { m.watch(e, c) })
 	ctx, cancel := m.limitTime(initializeTime)
 	defer cancel()
-	if len(later) > 0 {
-		c.learn(ctx, later)
+	if len(paths) > 0 {
+		c.openAndAwait(ctx, paths)
 	}
 }
 
@@ -192,21 +191,34 @@ func (m *Manager) startClient(e *entry) (*client, error) {
 	}
 	ctx, cancel := m.limitTime(2 * initializeTime)
 	defer cancel()
-	return newClient(ctx, e.server, l, end, func(path string) {
-		if m.options.OnDiagnostics != nil {
-			m.options.OnDiagnostics(e.server.ID, path)
-		}
-	})
+	return newClient(ctx, e.server, l, end)
 }
 
-// watch waits for the end of a server. If it was not ended here, that is a crash.
-func (m *Manager) watch(e *entry, c *client) {
-	select {
-	case <-c.conn.ended():
-	case <-c.endpoint.done:
-	case <-m.closing:
-		return // Close ends it
+func (m *Manager) notifyChange() {
+	if m.options.OnChange != nil {
+		m.options.OnChange()
 	}
+}
+
+// watch waits for the end of a server, and ends one that uses too much memory. If it was not ended by its manager, that
+// is a crash.
+func (m *Manager) watch(e *entry, c *client) {
+	// Wait.
+	tick := time.NewTicker(memoryInterval)
+	defer tick.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-c.conn.ended():
+			ended = true
+		case <-c.endpoint.done:
+			ended = true
+		case <-tick.C:
+			m.checkMemory(e, c)
+		case <-m.closing:
+			return // Close ends it
+		}
+	}
+	// Record a crash.
 	m.mu.Lock()
 	crashed := e.client == c
 	if crashed {
@@ -225,6 +237,23 @@ func (m *Manager) watch(e *entry, c *client) {
 	m.notifyChange()
 }
 
+// checkMemory ends the connection of a server that was used lately and uses too much memory.
+func (m *Manager) checkMemory(e *entry, c *client) {
+	m.mu.Lock()
+	idle := e.users == 0 && time.Since(e.used) > 2*memoryInterval
+	m.mu.Unlock()
+	if idle || c.endpoint.memory == nil {
+		return
+	}
+	limit := cmp.Or(m.options.Limits.Memory, defaultMemory)
+	if used := c.endpoint.memory(); used > limit {
+		err := c.conn.stream.fail(fmt.Errorf("it used %d MiB of memory; the limit is %d MiB", used>>20, limit>>20))
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.addProblem(fmt.Sprintf("language server %s was ended: %v", e.server.ID, err))
+	}
+}
+
 // noteFailure records that a server ended or could not be started. The caller holds mu.
 func (m *Manager) noteFailure(e *entry, err error) {
 	now := time.Now()
@@ -234,7 +263,9 @@ func (m *Manager) noteFailure(e *entry, err error) {
 	e.crashes++
 	e.failure = fmt.Sprintf("language server %s failed: %v", e.server.ID, err)
 	if e.broken = e.crashes >= maxCrashes; e.broken {
-		e.failure = fmt.Sprintf("language server %s failed %d times and is not started again: %v", e.server.ID, e.crashes, err)
+		const format = "language server %s failed %d times and is not started again: %v"
+		e.failure = fmt.Sprintf(format, e.server.ID, e.crashes, err)
+		m.addProblem(e.failure)
 	}
 	e.backoff.Note(e.began, now)
 }
@@ -261,38 +292,55 @@ func (m *Manager) await(ctx context.Context, e *entry) (*client, error) {
 	}
 }
 
-// findPatience returns how long to wait for a server: the bound, halved for each wait in a row without an answer.
-func (m *Manager) findPatience(e *entry, bound time.Duration) time.Duration {
+// answerTimeout returns how long to wait for a server: the bound, halved for each wait in a row without an answer.
+func (m *Manager) answerTimeout(e *entry, bound time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return bound >> min(e.misses, maxMisses)
+	return bound >> min(e.timeouts, maxTimeouts)
 }
 
-// notePatience counts a wait that timed out, and forgets all of them after an answer.
-func (m *Manager) notePatience(ctx context.Context, e *entry, answered bool) {
+// noteTimeout counts a wait without an answer. It reports whether it is the first in a row.
+func (m *Manager) noteTimeout(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case answered:
-		e.misses = 0
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.misses++
-	}
+	e.timeouts++
+	return e.timeouts == 1
 }
 
-// learnLater opens files when the start that is under way has ended.
-func (m *Manager) learnLater(e *entry, paths []string) {
+func (m *Manager) noteAnswer(e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.timeouts = 0
+}
+
+// addPendingPaths opens files when the start that is under way has ended.
+func (m *Manager) addPendingPaths(e *entry, paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, path := range paths {
-		if e.pending != nil && len(e.later) < maxDocuments && !slices.Contains(e.later, path) {
-			e.later = append(e.later, path)
+		if e.pending != nil && len(e.pendingPaths) < maxDocuments && !slices.Contains(e.pendingPaths, path) {
+			e.pendingPaths = append(e.pendingPaths, path)
 		}
 	}
 }
 
-// NoteChanged tells the servers that run of files that something else than Diagnose's caller changed, created or
-// removed, e.g. a command. Paths are absolute, without links.
+// addProblem records why a server does not run, to be reported. The caller holds mu.
+func (m *Manager) addProblem(text string) {
+	if len(m.problems) < maxProblems {
+		m.problems = append(m.problems, text)
+	}
+}
+
+func (m *Manager) takeProblems() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := m.problems
+	m.problems = nil
+	return out
+}
+
+// NoteChanged sends the servers that run the changes of files by commands: content of open files, and the names of
+// others that were changed, created or removed. It does not wait. Paths are absolute, without links.
 func (m *Manager) NoteChanged(paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -72,6 +73,11 @@ func TestProcess(t *testing.T) {
 			m := w.startProcess(script)
 			path := w.write("a.x", "ERROR one\n")
 			r := m.Diagnose(t.Context(), []string{path}, time.Minute)
+			for _, e := range m.entries {
+				if used := e.client.endpoint.memory(); runtime.GOOS == "linux" && used < 1<<20 {
+					t.Errorf("it uses %d bytes", used)
+				}
+			}
 			if !strings.Contains(r.Format(nil), "ERROR one") {
 				t.Errorf("report: %+v", r)
 			}

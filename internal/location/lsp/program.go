@@ -2,15 +2,14 @@ package lsp
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/location/program"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -33,29 +32,31 @@ func (e *missingError) Error() string { return e.text }
 // findProgram returns how the server is started in root. Programs inside of the worktree and servers that execute code
 // of the project are used in trusted projects only. Its errors are *missingError.
 func (m *Manager) findProgram(s Server, root string) (launch, error) {
+	// Trust.
 	if s.RunsProject && !m.options.Trusted {
-		return launch{}, &missingError{
-			text: fmt.Sprintf("language server %s runs code of the project, which is not trusted", s.ID), silent: s.Optional,
-		}
+		text := fmt.Sprintf("language server %s runs code of the project, which is not trusted (see cairn trust)", s.ID)
+		return launch{}, &missingError{text, s.Optional}
 	}
+	// The first program that is found.
 	environment := m.options.Environment
 	environment.Pass = append(slices.Clip(environment.Pass), s.Pass...)
 	environment.Set = append(slices.Clip(environment.Set), s.Env...)
 	l := launch{dir: root, env: environment.List(), initialization: s.Initialization}
 	for _, p := range s.Programs {
-		if p.Requires != "" && findUp(root, m.options.Worktree, []string{p.Requires}) == "" {
+		if p.Requires != "" && m.programs.FindUp(root, p.Requires) == "" {
 			continue
 		}
-		path := m.lookUp(p.Argv[0], root, l.env)
+		path := m.programs.Find(p.Argv[0], root, l.env)
 		if path == "" {
 			continue
 		}
 		l.argv = append([]string{path}, p.Argv[1:]...)
 		if m.options.Trusted {
-			l.initialization = p.fillSettings(l.initialization, root, m.options.Worktree)
+			l.initialization = p.fillSettings(l.initialization, root, m.programs)
 		}
 		return l, nil
 	}
+	// Say what is missing.
 	text := fmt.Sprintf("language server %s is not installed", s.ID)
 	if len(s.Programs) == 1 {
 		text += fmt.Sprintf(" (program %s)", s.Programs[0].Argv[0])
@@ -66,69 +67,15 @@ func (m *Manager) findProgram(s Server, root string) (launch, error) {
 	return launch{}, &missingError{text, s.Optional}
 }
 
-// lookUp returns the path of a program: of one with a slash relative to the location, else the project's, then that of
-// PATH; "" if no program may run.
-func (m *Manager) lookUp(name, root string, env []string) string {
-	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(m.options.Directory, name)
-		}
-		return m.checkProgram(name)
-	}
-	for dir := range ascend(root, m.options.Worktree) {
-		if path := m.checkProgram(filepath.Join(dir, "node_modules", ".bin", name)); path != "" {
-			return path
-		}
-	}
-	for _, kv := range env {
-		value, ok := strings.CutPrefix(kv, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(value) {
-			if !filepath.IsAbs(dir) {
-				continue
-			}
-			if path := m.checkProgram(filepath.Join(dir, name)); path != "" {
-				return path
-			}
-		}
-	}
-	return ""
-}
-
-// checkProgram returns the path if it is a program that may run, with an extension that the system demands, else "".
-func (m *Manager) checkProgram(path string) string {
-	suffixes := []string{""}
-	if runtime.GOOS == "windows" {
-		suffixes = []string{".exe", ".cmd", ".bat"}
-	}
-	for _, suffix := range suffixes {
-		info, err := os.Stat(path + suffix)
-		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(path + suffix)
-		if err == nil && (m.options.Trusted || !m.isOfProject(path) && !m.isOfProject(real)) {
-			return path + suffix
-		}
-	}
-	return ""
-}
-
-func (m *Manager) isOfProject(path string) bool {
-	return contains(m.options.Worktree, path) || contains(m.options.Directory, path)
-}
-
 // fillSettings returns initialization with the settings whose files exist.
-func (p Program) fillSettings(initialization jsontext.Value, root, worktree string) jsontext.Value {
+func (p Program) fillSettings(initialization jsontext.Value, root string, in program.Finder) jsontext.Value {
 	values := map[string]any{}
 	if len(initialization) > 0 && json.Unmarshal(initialization, &values) != nil {
 		return initialization
 	}
 	changed := false
 	for _, s := range p.Settings {
-		if file := findUp(root, worktree, s.Files); file != "" {
+		if file := in.FindUp(root, s.Files...); file != "" {
 			changed = setMember(values, strings.Split(s.Key, "."), file) || changed
 		}
 	}
@@ -162,6 +109,20 @@ func setMember(values map[string]any, key []string, value string) bool {
 	return true
 }
 
+// findRoot returns the root of the server for a file. ok is false if the server is not used for it.
+func (m *Manager) findRoot(s Server, path string) (root string, ok bool) {
+	dir := filepath.Dir(path)
+	if m.programs.FindUp(dir, s.Excludes...) != "" {
+		return "", false
+	}
+	for _, group := range s.Roots {
+		if found := m.programs.FindUp(dir, group...); found != "" {
+			return filepath.Dir(found), true
+		}
+	}
+	return m.options.Directory, !s.Strict
+}
+
 // startProgram starts a server as a child process.
 func (m *Manager) startProgram(l launch) (*endpoint, error) {
 	child, err := process.StartChild(process.Spec{
@@ -171,6 +132,7 @@ func (m *Manager) startProgram(l launch) (*endpoint, error) {
 		return nil, err
 	}
 	return &endpoint{
-		in: child.In, out: child.Out, done: child.Done(), readErrors: child.ReadErrors, close: func() { _ = child.Close() },
+		in: child.In, out: child.Out, done: child.Done(), readErrors: child.ReadErrors, memory: child.Memory,
+		close: func() { _ = child.Close() },
 	}, nil
 }

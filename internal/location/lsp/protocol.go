@@ -3,6 +3,8 @@ package lsp
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/fileuri"
 )
 
 // The parts of LSP 3.17 that are used.
@@ -102,7 +104,7 @@ type object = map[string]any
 // initializeParams returns the parameters of initialize.
 func initializeParams(pid int, root string, initialization jsontext.Value) object {
 	params := object{
-		"processId": pid, "rootUri": fileURI(root), "rootPath": root, "workspaceFolders": workspaceFolders(root),
+		"processId": pid, "rootUri": fileuri.Format(root), "rootPath": root, "workspaceFolders": workspaceFolders(root),
 		"clientInfo": object{"name": "cairn"},
 		"capabilities": object{
 			"general": object{"positionEncodings": []string{utf16Units, utf8Units, utf32Units}},
@@ -133,7 +135,7 @@ func initializeParams(pid int, root string, initialization jsontext.Value) objec
 }
 
 func workspaceFolders(root string) []object {
-	return []object{{"name": "workspace", "uri": fileURI(root)}}
+	return []object{{"name": "workspace", "uri": fileuri.Format(root)}}
 }
 
 // Kinds of changes of watched files.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -46,8 +47,10 @@ var methods = map[string]string{
 // Ask puts a question to the servers of a file and returns their results as they are, but with columns in UTF-16. It
 // starts servers and waits for them. An error is returned if no server answers.
 func (m *Manager) Ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, initializeTime+queryTime, errors.New("the language server does not answer"))
+	errTimeout := errors.New("the language server does not answer")
+	ctx, cancel := context.WithTimeoutCause(ctx, initializeTime+queryTime, errTimeout)
 	defer cancel()
+	// Ask all servers.
 	entries := m.group([]string{q.Path})
 	if len(entries) == 0 {
 		return nil, errNoServer
@@ -74,6 +77,7 @@ func (m *Manager) Ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 		})
 	}
 	all.Wait()
+	// Order the answers by configuration.
 	slices.SortFunc(answers, func(a, b answer) int { return compareServers(m.options.Servers, a.server, b.server) })
 	var out []jsontext.Value
 	var failures []error
@@ -81,6 +85,7 @@ func (m *Manager) Ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 		out = append(out, a.result...)
 		failures = append(failures, a.err)
 	}
+	// Fail only if no server answered.
 	if len(out) == 0 && !slices.Contains(failures, nil) {
 		return nil, errors.Join(failures...)
 	}
@@ -108,7 +113,9 @@ func (m *Manager) FindSymbols(ctx context.Context, text string) []jsontext.Value
 		}
 	}
 	m.mu.Unlock()
-	slices.SortFunc(clients, func(a, b *client) int { return compareServers(m.options.Servers, a.server.ID, b.server.ID) })
+	slices.SortFunc(clients, func(a, b *client) int {
+		return compareServers(m.options.Servers, a.server.ID, b.server.ID)
+	})
 	results := make([][]jsontext.Value, len(clients))
 	var all sync.WaitGroup
 	for i, c := range clients {
@@ -124,6 +131,7 @@ func (c *client) ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 	if !c.capabilities.methods[method] {
 		return nil, errors.New("language server " + c.server.ID + " does not support " + q.Operation)
 	}
+	// Build the request.
 	params := object{}
 	var content lines
 	switch q.Operation {
@@ -135,10 +143,7 @@ func (c *client) ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 			return nil, err
 		}
 		content = splitLines(text)
-		params["textDocument"] = object{"uri": fileURI(q.Path)}
-	}
-	if q.Path != "" {
-		c.send(ctx, []string{q.Path})
+		params["textDocument"] = object{"uri": fileuri.Format(q.Path)}
 	}
 	if q.Operation == "findReferences" {
 		params["context"] = object{"includeDeclaration": true}
@@ -146,12 +151,18 @@ func (c *client) ask(ctx context.Context, q Query) ([]jsontext.Value, error) {
 	if q.Operation != "workspaceSymbol" && q.Operation != "documentSymbol" {
 		params["position"] = content.convert(q.Position, utf16Units, c.capabilities.encoding)
 	}
+	// Make the file known, and ask.
+	var paths []string
+	if q.Path != "" {
+		paths = []string{q.Path}
+	}
+	c.send(ctx, paths)
 	answer, err := c.conn.call(ctx, method, params)
 	if err != nil {
 		return nil, err
 	}
 	list := flatten(answer)
-	// The calls of an item are asked for with the item as the server gave it.
+	// Follow a call hierarchy: the calls of an item are asked for with the item as the server gave it.
 	if q.Operation == "incomingCalls" || q.Operation == "outgoingCalls" {
 		if len(list) == 0 {
 			return nil, nil
@@ -228,6 +239,7 @@ func (r resultConverter) convert(value any, path string) {
 			r.convert(element, path)
 		}
 	case map[string]any:
+		// A position.
 		if line, ok := v["line"].(float64); ok {
 			if character, ok := v["character"].(float64); ok {
 				p := r.read(path).convert(Position{int(line), int(character)}, r.from, utf16Units)
@@ -235,6 +247,7 @@ func (r resultConverter) convert(value any, path string) {
 				return
 			}
 		}
+		// The file of each member.
 		path = pathOf(v["uri"], path)
 		target := pathOf(v["targetUri"], path)
 		caller := path
@@ -258,7 +271,7 @@ func (r resultConverter) convert(value any, path string) {
 // pathOf returns the path of a URI, or the other path if the URI names no file.
 func pathOf(uri any, otherwise string) string {
 	if text, ok := uri.(string); ok {
-		if path, ok := uriPath(text); ok {
+		if path, ok := fileuri.Parse(text); ok {
 			return path
 		}
 	}

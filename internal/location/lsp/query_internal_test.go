@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -49,7 +50,7 @@ func TestAsk(t *testing.T) {
 		}
 		w.start(nil)
 		path := w.write("a.x", "first\nsecond\n")
-		document := `"textDocument":{"uri":"` + fileURI(path) + `"}`
+		document := `"textDocument":{"uri":"` + fileuri.Format(path) + `"}`
 		at := `"position":{"line":1,"character":2},` + document
 		for _, test := range []struct{ operation, want string }{
 			{"goToDefinition", `[{"method":"textDocument/definition","params":{` + at + `}}]`},
@@ -147,15 +148,15 @@ func TestAskConvertsColumns(t *testing.T) {
 				case "textDocument/definition":
 					return []object{
 						{"uri": m.uri(), "range": at(4), "params": m.Params},
-						{"uri": fileURI(other), "range": at(7)},
-						{"targetUri": fileURI(other), "targetRange": at(7), "originSelectionRange": at(4)},
+						{"uri": fileuri.Format(other), "range": at(7)},
+						{"targetUri": fileuri.Format(other), "targetRange": at(7), "originSelectionRange": at(4)},
 					}, true
 				case "textDocument/prepareCallHierarchy":
 					return []object{{"uri": m.uri(), "range": at(4)}}, true
 				case "callHierarchy/incomingCalls":
-					return []object{{"from": object{"uri": fileURI(other), "range": at(7)}, "fromRanges": []object{at(7)}}}, true
+					return []object{{"from": object{"uri": fileuri.Format(other), "range": at(7)}, "fromRanges": []object{at(7)}}}, true
 				case "callHierarchy/outgoingCalls":
-					return []object{{"to": object{"uri": fileURI(other), "range": at(7)}, "fromRanges": []object{at(4)}}}, true
+					return []object{{"to": object{"uri": fileuri.Format(other), "range": at(7)}, "fromRanges": []object{at(4)}}}, true
 				}
 				return nil, false
 			}
@@ -167,7 +168,7 @@ func TestAskConvertsColumns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return strings.ReplaceAll(string(encode(list)), fileURI(w.dir), "")
+			return strings.ReplaceAll(string(encode(list)), fileuri.Format(w.dir), "")
 		}
 		at := func(n int) string {
 			return fmt.Sprintf(`{"end":{"character":%d,"line":0},"start":{"character":%d,"line":0}}`, n, n)

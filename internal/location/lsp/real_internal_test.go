@@ -101,7 +101,7 @@ func TestRealServers(t *testing.T) {
 			}
 			servers, _ := Select(config.LanguageServers{})
 			m := New(Options{
-				Directory: root, Servers: servers, Trusted: true, Warn: func(text string) { t.Log("warn:", text) },
+				Directory: root, Servers: servers, Trusted: true,
 				Environment: process.Environment{Set: []string{"PATH=" + path}},
 			})
 			defer m.Close()

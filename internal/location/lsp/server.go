@@ -18,11 +18,11 @@ import (
 type Server struct {
 	ID         string   `json:"id"`
 	Extensions []string `json:"extensions"` // with the dot; of files without an extension the whole name
-	// Roots are groups of file names. The root is the nearest directory, from the file up to the worktree, that has a file
-	// of the first group for which there is one. Patterns are those of path/filepath.Match.
+	// Roots are groups of file names. The root is the nearest directory, from the file up to the worktree, that has a
+	// file of the first group for which there is one. Patterns are those of path/filepath.Match.
 	Roots    [][]string `json:"roots"`
 	Strict   bool       `json:"strict"`   // without such a file the server is not used; else the root is the location
-	Excludes []string   `json:"excludes"` // it is not used for files at or below a directory that has one of these files
+	Excludes []string   `json:"excludes"` // not used for files at or below a directory that has one of these files
 	Programs []Program  `json:"programs"`
 	// RunsProject: the server executes code of the project, e.g. its build file, its configuration or its compiler.
 	RunsProject bool     `json:"runsProject"`

@@ -188,7 +188,7 @@ func TestFindProgram(t *testing.T) {
 		{
 			"runs the project", false,
 			Server{ID: "s", Programs: start("both"), RunsProject: true},
-			"language server s runs code of the project, which is not trusted", "",
+			"language server s runs code of the project, which is not trusted (see cairn trust)", "",
 		},
 		{
 			"requires", true,

@@ -37,20 +37,3 @@ func (m *Manager) Status() []Status {
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.ID+"\x00"+a.Root, b.ID+"\x00"+b.Root) })
 	return out
 }
-
-func (m *Manager) notifyChange() {
-	if m.options.OnChange != nil {
-		m.options.OnChange()
-	}
-}
-
-// warn reports a server that cannot be started here, once.
-func (m *Manager) warn(server string, missing *missingError) {
-	m.mu.Lock()
-	known := m.warned[server]
-	m.warned[server] = true
-	m.mu.Unlock()
-	if !known && !missing.silent && m.options.Warn != nil {
-		m.options.Warn(missing.text)
-	}
-}

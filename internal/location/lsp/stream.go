@@ -38,6 +38,7 @@ type endpoint struct {
 	out        io.ReadCloser
 	done       <-chan struct{} // closed when the program has ended
 	readErrors func() string   // the end of its standard error
+	memory     func() int64    // bytes that it uses with what it started; nil: unknown
 	close      func()          // ends it and waits
 }
 
@@ -138,6 +139,7 @@ func lenient() json.Options {
 
 // readMessage reads the headers and the body of a message.
 func (s *stream) readMessage() ([]byte, error) {
+	// Headers.
 	length := -1
 	for i := 0; ; i++ {
 		line, err := s.reader.ReadSlice('\n')
@@ -155,16 +157,22 @@ func (s *stream) readMessage() ([]byte, error) {
 		if !strings.EqualFold(name, "Content-Length") {
 			continue
 		}
-		if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil || length < 1 || length > maxMessage {
-			return nil, fmt.Errorf("it sent a message of %.20q bytes; the limit is %d", strings.TrimSpace(value), maxMessage)
+		value = strings.TrimSpace(value)
+		if length, err = strconv.Atoi(value); err != nil || length < 1 || length > maxMessage {
+			return nil, fmt.Errorf("it sent a message of %.20q bytes; the limit is %d", value, maxMessage)
 		}
 	}
+	// The body, at a bounded rate and of a bounded number of values.
 	s.rate.wait(length, s.closed)
 	body := make([]byte, length)
 	if _, err := io.ReadFull(s.reader, body); err != nil {
 		return nil, err
 	}
-	if n := bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("[")) + bytes.Count(body, []byte("{")); n > maxValues {
+	n := 0
+	for _, separator := range []string{",", "[", "{"} {
+		n += bytes.Count(body, []byte(separator))
+	}
+	if n > maxValues {
 		return nil, fmt.Errorf("it sent a message of %d values; the limit is %d", n, maxValues)
 	}
 	return body, nil

@@ -53,6 +53,7 @@ func (t *queryTool) Definition() tool.Definition {
 
 // Run asks the servers.
 func (t *queryTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	// Resolve the file, and ask for permission.
 	in, err := tool.Input[toolInput](call)
 	if err != nil {
 		return tool.Output{}, err
@@ -71,6 +72,7 @@ func (t *queryTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if path.Info == nil || path.IsDir() {
 		return tool.Output{}, tool.Failf("File not found: %s", path.Abs)
 	}
+	// Query.
 	list, err := t.manager.Ask(ctx, Query{
 		Operation: in.Operation, Path: path.Real, Position: Position{in.Line - 1, in.Character - 1}, Text: in.Query,
 	})
@@ -80,6 +82,7 @@ func (t *queryTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	case err != nil:
 		return tool.Output{}, &tool.Failure{Message: err.Error()}
 	}
+	// Format.
 	text, kept := formatResults(in.Operation, list)
 	out := tool.TextOutput(in.title(path.Title()), tool.MarkImitations(call, path.Abs, text), object{"result": kept})
 	out.Visited = []string{path.Real}

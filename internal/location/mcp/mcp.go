@@ -72,6 +72,7 @@ type Pool struct {
 	mu     sync.Mutex // guards the rest
 	sets   map[string]*Set
 	closed bool
+	ending sync.WaitGroup // sets that are being closed
 }
 
 // NewPool returns an empty pool.
@@ -102,37 +103,32 @@ func (p *Pool) Open(l Location) *Set {
 	defer p.mu.Unlock()
 	s := p.sets[l.Directory]
 	if s == nil {
-		s = &Set{pool: p, directory: l.Directory, servers: map[string]*server{}}
+		s = &Set{pool: p, directory: l.Directory, servers: map[string]*server{}, closed: p.closed}
 		p.sets[l.Directory] = s
 	}
-	if !p.closed {
-		s.configure(l)
-	}
+	s.configure(l)
 	return s
 }
 
-// CloseLocation ends the servers of a directory that is no longer used.
+// CloseLocation ends the servers of a directory that is no longer used, in the background. Open returns others at once.
 func (p *Pool) CloseLocation(directory string) {
 	p.mu.Lock()
-	s := p.sets[directory]
-	delete(p.sets, directory)
-	p.mu.Unlock()
-	if s != nil {
-		s.close()
+	defer p.mu.Unlock()
+	if s := p.sets[directory]; s != nil && !p.closed {
+		delete(p.sets, directory)
+		p.ending.Go(s.close)
 	}
 }
 
 // Close ends all servers and returns when their processes have ended.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	sets := slices.Collect(maps.Values(p.sets))
+	for _, s := range p.sets {
+		p.ending.Go(s.close)
+	}
 	p.sets, p.closed = map[string]*Set{}, true
 	p.mu.Unlock()
-	var all sync.WaitGroup
-	for _, s := range sets {
-		all.Go(s.close)
-	}
-	all.Wait()
+	p.ending.Wait()
 }
 
 // Set is the servers of a location. Safe for concurrent use.
@@ -146,12 +142,17 @@ type Set struct {
 	added     map[string]config.MCP // by a person while the process runs (Add)
 	untrusted []string
 	started   bool
+	closed    bool           // no server starts any more
+	ending    sync.WaitGroup // servers that are being closed
 }
 
 // configure makes the servers those of the location.
 func (s *Set) configure(l Location) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	s.location, s.untrusted = l, l.Untrusted
 	want := maps.Clone(l.Servers)
 	if want == nil {
@@ -161,7 +162,7 @@ func (s *Set) configure(l Location) {
 	for name, old := range s.servers {
 		if c, ok := want[name]; !ok || !reflect.DeepEqual(c, old.config) {
 			delete(s.servers, name)
-			go old.close()
+			s.ending.Go(old.close)
 		}
 	}
 	for name, c := range want {
@@ -332,12 +333,15 @@ func (s *Set) find(name string) *server {
 	return s.servers[name]
 }
 
+// close ends the servers and returns when they have ended.
 func (s *Set) close() {
-	var all sync.WaitGroup
-	for _, one := range s.list() {
-		all.Go(one.close)
+	s.mu.Lock()
+	s.closed = true
+	for _, one := range s.servers {
+		s.ending.Go(one.close)
 	}
-	all.Wait()
+	s.mu.Unlock()
+	s.ending.Wait()
 }
 
 // workDir returns the directory in which a local server runs.

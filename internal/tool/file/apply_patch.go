@@ -33,6 +33,7 @@ type patchInfo struct {
 	Diff        string                    `json:"diff"`
 	Files       []patchedFile             `json:"files"`
 	Diagnostics map[string]jsontext.Value `json:"diagnostics"`
+	Notes       []string                  `json:"notes,omitempty"` // about language servers
 	Truncated   bool                      `json:"truncated"`
 	Seen        fingerprints              `json:"seen"`
 }
@@ -85,7 +86,9 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	}
 	out := tool.TextOutput(
 		title, done.message,
-		patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: done.diagnostics, Seen: done.seen},
+		patchInfo{
+			Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: done.diagnostics, Notes: done.notes, Seen: done.seen,
+		},
 	)
 	for _, changed := range p.paths {
 		out.Visited = append(out.Visited, changed.Real)

@@ -58,6 +58,7 @@ type change struct {
 	seen  fingerprints // the state of the files after the change
 	// diagnostics are those of language servers by path.
 	diagnostics map[string]jsontext.Value
+	notes       []string // about language servers
 }
 
 // changeOne changes a single file.

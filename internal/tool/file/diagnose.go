@@ -15,13 +15,14 @@ type ChangedPaths struct {
 	Name func(path string) string
 }
 
-// Diagnosis is what language servers say after a change.
+// Diagnosis is what language servers report after a change.
 type Diagnosis struct {
-	Text  string                    // for the model, after the message of the change; "" without errors
+	Text  string                    // for the model, after the message of the change; "" without errors and notes
+	Notes []string                  // why servers did not report; in Text as well
 	Files map[string]jsontext.Value // lists of diagnostics by path, for programs
 }
 
-// diagnose adds what language servers say of the change to its message.
+// diagnose adds what language servers report to the message of the change.
 func (s *fileTools) diagnose(ctx context.Context, call tool.Call, c *change) {
 	c.diagnostics = map[string]jsontext.Value{}
 	if s.config.Diagnose == nil {
@@ -37,6 +38,7 @@ func (s *fileTools) diagnose(ctx context.Context, call tool.Call, c *change) {
 		changed.Name = func(path string) string { return titles[path] }
 	}
 	found := s.config.Diagnose(ctx, changed)
+	c.notes = found.Notes
 	c.message += tool.MarkImitations(call, "language servers", found.Text)
 	if found.Files != nil {
 		c.diagnostics = found.Files

@@ -35,6 +35,7 @@ type changeInfo struct {
 	Diff        string                    `json:"diff"`
 	FileDiff    fileDiff                  `json:"filediff"`
 	Diagnostics map[string]jsontext.Value `json:"diagnostics"`
+	Notes       []string                  `json:"notes,omitempty"` // about language servers
 	FilePath    string                    `json:"filepath"`
 	Exists      bool                      `json:"exists"`
 	Truncated   bool                      `json:"truncated"`
@@ -54,7 +55,7 @@ func (c change) formatOutput() tool.Output {
 	added, removed := countChangedLines(c.diff)
 	diff := truncateDiff(c.diff)
 	out := tool.TextOutput(p.Title(), c.message, changeInfo{
-		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: c.diagnostics,
+		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: c.diagnostics, Notes: c.notes,
 		FilePath: p.Abs, Exists: c.steps[0].before.info != nil, Seen: c.seen,
 	})
 	out.Visited = []string{p.Real}

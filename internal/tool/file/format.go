@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -14,23 +16,28 @@ import (
 type FormatterRun struct {
 	Name string
 	Err  error // why it failed; nil if it did not
+	Late bool  // it failed because its time was over
 }
 
-// maxFormatDiff bounds the lines of what a formatter changed that are shown to the model.
-const maxFormatDiff = 40
+const (
+	maxFormatDiff = 4 << 10          // bytes of what a formatter changed that are shown to the model
+	formatTime    = 30 * time.Second // of all formatters of a call
+)
 
 // formatAll formats the files of a change that was written. What the formatters change becomes a part of the change: it
-// is recorded, and the result shows it. After a failed run the file is as the call wrote it. Nothing here fails the
-// change.
+// is recorded, and the result shows it. After a failed run the file is as the call wrote it, and after one that took too
+// long no other file is formatted. Nothing here fails the change.
 func (s *fileTools) formatAll(ctx context.Context, call tool.Call, c *change) {
 	if s.config.Format == nil {
 		return
 	}
+	limited, cancel := context.WithTimeout(ctx, formatTime)
+	defer cancel()
 	for _, st := range c.steps {
 		if st.removed {
 			continue
 		}
-		runs := s.config.Format(ctx, st.path.Real)
+		runs := s.config.Format(limited, st.path.Real)
 		if len(runs) == 0 {
 			continue
 		}
@@ -42,16 +49,25 @@ func (s *fileTools) formatAll(ctx context.Context, call tool.Call, c *change) {
 		if err := s.takeFormatted(ctx, call, c, st, last); err != nil {
 			c.message += fmt.Sprintf("\nThe formatter %s may have left %s changed: %v", last.Name, st.path.Abs, err)
 		}
+		if last.Late && len(c.steps) > 1 {
+			c.message += "\nThe files after it are not formatted."
+			return
+		}
 	}
 }
 
 // takeFormatted makes what the formatters wrote to the file of the step a part of the change, or writes the step's
 // content again if the last run failed.
-func (s *fileTools) takeFormatted(ctx context.Context, call tool.Call, c *change, st *fileStep, last FormatterRun) error {
-	// Read what is there now.
+func (s *fileTools) takeFormatted(
+	ctx context.Context, call tool.Call, c *change, st *fileStep, last FormatterRun,
+) error {
+	// Read what is there now. A link in place of the file, also a hard one, would bring in the content of another file.
 	at, err := s.config.Paths.Resolve(st.path.Abs)
 	if err != nil {
 		return err
+	}
+	if at.Real != st.path.Real || fileattr.CountLinks(at.Info) > max(1, fileattr.CountLinks(st.before.info)) {
+		return tool.Failf("a link to another file is there")
 	}
 	now, err := readState(at)
 	if err != nil {
@@ -81,8 +97,12 @@ func (s *fileTools) takeFormatted(ctx context.Context, call tool.Call, c *change
 	st.after = now.data
 	s.noteWritten(call.SessionID, c, st, now)
 	c.describeFormatted(st, diff)
-	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs,
-		firstLines(diffBody(diff), maxFormatDiff))
+	body := diffBody(diff)
+	shown := truncateLines(body, maxFormatDiff)
+	if len(shown) < len(body) {
+		shown += "(The rest is not shown.)"
+	}
+	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs, strings.TrimRight(shown, "\n"))
 	return nil
 }
 
@@ -112,13 +132,4 @@ func (c *change) describeFormatted(st *fileStep, diff string) {
 		}
 		return
 	}
-}
-
-// firstLines returns the first lines of a text and says how many follow.
-func firstLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(lines) <= n {
-		return strings.Join(lines, "\n")
-	}
-	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-n)
 }

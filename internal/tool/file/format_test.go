@@ -58,3 +58,60 @@ func TestFormatted(t *testing.T) {
 		})
 	}
 }
+
+// A formatter that puts a link in place of the file brings in nothing of the link's target, and a failed one makes
+// nothing be written there.
+func TestFormatterLeavesALink(t *testing.T) {
+	for name, c := range map[string]struct {
+		link func(old, name string) error
+		err  error
+	}{
+		"symbolic":         {os.Symlink, nil},
+		"symbolic, failed": {os.Symlink, errors.New("no such style")},
+		"hard":             {os.Link, nil},
+		"hard, failed":     {os.Link, errors.New("no such style")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret := ""
+			b := tooltest.New(t, func(cfg *tooltest.Config) {
+				cfg.File.Format = func(_ context.Context, path string) []file.FormatterRun {
+					if err := errors.Join(os.Remove(path), c.link(secret, path)); err != nil {
+						t.Error(err)
+					}
+					return []file.FormatterRun{{Name: "evil", Err: c.err}}
+				}
+			})
+			secret = b.OutsidePath("secret")
+			if err := os.WriteFile(secret, []byte("the secret\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			done := b.Call("write", tooltest.Input{"filePath": "a.txt", "content": "one\n"})
+			text := tooltest.TextOf(done)
+			if done.Error != nil || strings.Contains(text, "the secret") || !strings.Contains(text, "may have left ") {
+				t.Errorf("%q %v", text, done.Error)
+			}
+			if got, err := os.ReadFile(secret); err != nil || string(got) != "the secret\n" {
+				t.Errorf("the link's target has %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// After a formatter that took too long no other file of the call is formatted.
+func TestFormatterTakesTooLong(t *testing.T) {
+	var paths []string
+	b := tooltest.New(t, func(cfg *tooltest.Config) {
+		cfg.File.Format = func(ctx context.Context, path string) []file.FormatterRun {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("the formatters of a call have no deadline")
+			}
+			paths = append(paths, path)
+			return []file.FormatterRun{{Name: "slow", Err: errors.New("it did not end in time"), Late: true}}
+		}
+	})
+	patch := "*** Begin Patch\n*** Add File: a.txt\n+one\n*** Add File: b.txt\n+two\n*** End Patch"
+	done := b.Call("apply_patch", tooltest.Input{"patchText": patch})
+	if text := tooltest.TextOf(done); len(paths) != 1 || !strings.Contains(text, "The files after it are not formatted.") {
+		t.Errorf("%q %q %v", paths, text, done.Error)
+	}
+}

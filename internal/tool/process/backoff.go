@@ -2,8 +2,8 @@ package process
 
 import "time"
 
-// Backoff decides when a child that ended may be started again: at once after a long life, else after a pause that
-// doubles with each failure. The zero value allows a start.
+// Backoff decides when a child that ended may be started again: after a pause that doubles with each failure since its
+// last long life. The zero value allows a start.
 type Backoff struct {
 	failures int
 	next     time.Time
@@ -25,9 +25,6 @@ func (b *Backoff) Note(began, now time.Time) {
 	b.failures++
 	b.next = now.Add(pause)
 }
-
-// Reset allows a start at once, as a person asked for one.
-func (b *Backoff) Reset() { *b = Backoff{} }
 
 // Next returns when a start is allowed; the zero time means at once.
 func (b *Backoff) Next() time.Time { return b.next }

@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// Child is a program that runs as long as its user needs it: they talk over its input and output. It runs outside of
+// Child is a program that runs as long as its user needs it and communicates with it over pipes. It runs outside of
 // the sandbox and bears the mark of tools, so that the server does not take its requests for those of a person.
 type Child struct {
 	*Process
 	In  io.WriteCloser
 	Out io.ReadCloser
 
-	grace  time.Duration
-	errors *tail
-	read   chan struct{} // closed when the end of errors has been read
-	stop   sync.Once
+	grace   time.Duration
+	errors  *tail
+	read    chan struct{}  // closed when the end of errors has been read
+	readers sync.WaitGroup // of the outputs
+	stop    sync.Once
 }
 
 // childGrace is the time between the end of a child's input, SIGTERM and SIGKILL: MCP lets a server end by itself when
@@ -27,6 +28,9 @@ const childGrace = 2 * time.Second
 
 // keptErrors is how many bytes of the end of a child's standard error are kept.
 const keptErrors = 8 << 10
+
+// readDelay bounds the wait for the end of outputs after the end of the program: others may hold the pipes.
+const readDelay = time.Second
 
 // StartChild starts the program of the Spec with pipes instead of its Files. The caller must call Close.
 func StartChild(s Spec) (*Child, error) {
@@ -54,22 +58,25 @@ func StartChild(s Spec) (*Child, error) {
 		closeAll(ours)
 		return nil, err
 	}
-	c := &Child{Process: p, In: ours[0], Out: ours[1], grace: childGrace, errors: &tail{most: keptErrors}, read: make(chan struct{})}
-	// Read the standard error until it ends, or a second after the program: others may hold the pipe.
-	go func() {
+	c := &Child{
+		Process: p, In: ours[0], Out: ours[1], grace: childGrace,
+		errors: &tail{most: keptErrors}, read: make(chan struct{}),
+	}
+	// Read the standard error until it ends.
+	c.readers.Go(func() {
 		defer close(c.read)
 		_, _ = io.Copy(c.errors, ours[2])
 		_ = ours[2].Close()
-	}()
-	go func() {
+	})
+	c.readers.Go(func() {
 		<-p.Done()
-		_ = ours[2].SetReadDeadline(time.Now().Add(time.Second))
-	}()
+		_ = ours[2].SetReadDeadline(time.Now().Add(readDelay))
+	})
 	return c, nil
 }
 
-// ReadErrors returns the end of what the program wrote to its standard error until now. If the program has ended, that is
-// all; others who hold its standard error delay it by a second at most.
+// ReadErrors returns the end of what the program wrote to its standard error until now. If the program has ended, that
+// is all; other processes that hold its standard error delay it by a second at most.
 func (c *Child) ReadErrors() string {
 	select {
 	case <-c.Done():
@@ -79,11 +86,21 @@ func (c *Child) ReadErrors() string {
 	return c.errors.String()
 }
 
-// CollectOutput reads what the program writes instead of its user. The returned function returns the end of it.
+// CollectOutput reads what the program writes instead of its user. The returned function returns the end of it, after
+// the end of the program; other processes that hold its output delay it by a second at most.
 func (c *Child) CollectOutput() func() string {
-	t := &tail{most: keptErrors}
-	go func() { _, _ = io.Copy(t, c.Out) }()
-	return t.String
+	t, read := &tail{most: keptErrors}, make(chan struct{})
+	c.readers.Go(func() {
+		defer close(read)
+		_, _ = io.Copy(t, c.Out)
+	})
+	return func() string {
+		select {
+		case <-read:
+		case <-time.After(readDelay):
+		}
+		return t.String()
+	}
 }
 
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
@@ -97,7 +114,7 @@ func (c *Child) Close() error {
 		}
 		c.Stop(c.grace)
 		_ = c.Out.Close()
-		<-c.read
+		c.readers.Wait()
 	})
 	return nil
 }

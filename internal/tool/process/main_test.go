@@ -36,6 +36,10 @@ func runChild(mode string) int {
 		_, _ = os.Stderr.Write(bytes.Repeat([]byte("a line of errors\n"), 1<<19))
 		fmt.Fprint(os.Stderr, "the last")
 		return 7
+	case "output":
+		_, _ = os.Stdout.Write(bytes.Repeat([]byte("a line of output\n"), 1<<16))
+		fmt.Print("the last")
+		return 0
 	case "stubborn": // stays after the end of its input
 		fmt.Println("ready")
 		select {}

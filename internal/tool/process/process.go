@@ -1,7 +1,7 @@
 // Package process runs a program with everything that it starts: in a session of its own, marked as work of a tool,
 // below a supervisor if there is one, and ended as a whole. If this process is killed, the supervisor ends it.
 //
-// A Command of the tool bash and a Child, which lives as long as its user, are both such processes.
+// A Command of the tool bash is such a process, as is a Child, which lives as long as its user needs it.
 package process
 
 import (

@@ -1,14 +1,13 @@
 package sqlite
 
 import (
-	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
 
 	zs "zombiezen.com/go/sqlite"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlstore"
 )
 
@@ -59,7 +58,7 @@ func openConn(path string, a accessMode) (dbConn, error) {
 		flags = zs.OpenReadOnly | noFollow
 	case forReadingRaw:
 		flags = zs.OpenReadOnly | zs.OpenURI
-		path = fileURI(path) + "?immutable=1"
+		path = fileuri.Format(path) + "?immutable=1"
 	}
 	c, err := zs.OpenConn(path, flags)
 	if err != nil {
@@ -70,10 +69,6 @@ func openConn(path string, a accessMode) (dbConn, error) {
 	// commonPragmas guard against a malicious database.
 	c.SetBusyTimeout(busyTimeout)
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
-}
-
-func fileURI(path string) string {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 func (z *conn) Prepare(sql string) (sqlstore.Stmt, error) {

@@ -13,7 +13,7 @@ func TestStoreIsBounded(t *testing.T) {
 		{maxFiles + 100, 1, maxFiles, maxFiles},
 		{200, maxKept, maxDiagnostics / maxKept, maxDiagnostics},
 	} {
-		s := newStore()
+		s := newDiagnosticTable()
 		for i := range test.files {
 			s.put(fmt.Sprint(i), make([]Diagnostic, test.diagnostics), -1, false)
 		}
@@ -37,7 +37,7 @@ func TestListNew(t *testing.T) {
 	moved := one
 	moved.Range.Start.Line, moved.Range.End.Line = 3, 3
 	warning := Diagnostic{Severity: 2, Message: "warning"}
-	s := newStore()
+	s := newDiagnosticTable()
 	s.put("a", []Diagnostic{one}, -1, false)
 	before := s.countErrors()
 	s.put("a", []Diagnostic{moved, two, warning}, -1, false)
