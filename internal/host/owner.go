@@ -147,7 +147,7 @@ func (w *owner) newLocations(
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
-			Login:     logins.Handler,
+			Login:     logins.Handler, LoginStamp: logins.Stamp,
 			OnChange: func(directory, server string, listed bool) {
 				if listed {
 					w.v1.AnnounceServer(directory, server)
