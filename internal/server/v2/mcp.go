@@ -10,6 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -28,6 +30,20 @@ func (d *dependencies) listMCPOperations() []operation.Operation {
 		operation.New("admin POST "+path+"/call Call a tool of an MCP server", "experimental.mcp.call", h.call).
 			WithStatuses(http.StatusServiceUnavailable),
 	}
+}
+
+// eventServerState is the kind of the event of serverNotice.
+const eventServerState = "mcp.status.changed"
+
+// serverNotice says that the state of an MCP server of a location, or what it offers, has changed.
+type serverNotice struct {
+	Server string `json:"server"`
+}
+
+// NewServerNotice returns the notice that an MCP server of a directory has changed.
+func NewServerNotice(directory, server string) eventlog.Notice {
+	data, _ := httpio.Encode(serverNotice{server}) // a text can be encoded
+	return eventlog.Notice{Kind: eventServerState, Directory: directory, Data: data}
 }
 
 // mcpIn names an MCP server of a location.

@@ -2,8 +2,8 @@ package process
 
 import "time"
 
-// Backoff decides when a child that ended may be started again: at once after a long life, else after a pause that
-// doubles with each failure. The zero value allows a start.
+// Backoff decides when a child that ended may be started again: after a pause that doubles with
+// each failure; a long life before ends the doubling. The zero value allows a start.
 type Backoff struct {
 	failures int
 	next     time.Time
