@@ -100,7 +100,9 @@ func (b jsonBytes) MarshalJSON() ([]byte, error) { return b, nil }
 const idleCall = 5 * time.Minute
 
 // errIdle ends a call whose server shows no sign of life.
-var errIdle = tool.Failf("The MCP server did not answer within %v and reported no progress, so the call was ended.", idleCall)
+var errIdle = tool.Failf(
+	"The MCP server did not answer within %v and reported no progress, so the call was ended.", idleCall,
+)
 
 // withIdleLimit returns a context that ends when alive was not called for d. stop releases it.
 func withIdleLimit(ctx context.Context, d time.Duration) (_ context.Context, alive, stop func()) {

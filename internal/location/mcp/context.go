@@ -46,7 +46,8 @@ func (s *Set) Context(layers []permission.Layer) systemcontext.Context {
 	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]guidance]{
 		Key: Key, Value: list,
 		Baseline: func(l []guidance) string {
-			return "The MCP servers say this about the use of their tools, which begin with the server's name:\n" + formatGuidance(l)
+			return "The MCP servers say this about the use of their tools, which begin with the server's name:\n" +
+				formatGuidance(l)
 		},
 		Update: func(_, l []guidance) string {
 			return "What MCP servers say about their tools has changed. Only this counts now:\n" + formatGuidance(l)
@@ -61,7 +62,8 @@ var ownTag = regexp.MustCompile(`(?i)<(\s*/?\s*mcp-server)`)
 func formatGuidance(list []guidance) string {
 	var b strings.Builder
 	for _, g := range list {
-		b.WriteString("<mcp-server name=\"" + cleanName(g.Server) + "\">\n" + ownTag.ReplaceAllString(strings.TrimSpace(g.Text), "&lt;$1") + "\n</mcp-server>\n")
+		text := ownTag.ReplaceAllString(strings.TrimSpace(g.Text), "&lt;$1")
+		b.WriteString("<mcp-server name=\"" + cleanName(g.Server) + "\">\n" + text + "\n</mcp-server>\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -76,7 +76,8 @@ func (s *server) listRemote(client *http.Client) []sdk.Transport {
 	return []sdk.Transport{
 		&sdk.StreamableClientTransport{Endpoint: endpoint, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage},
 		&sdk.StreamableClientTransport{
-			Endpoint: endpoint, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage, DisableStandaloneSSE: true,
+			Endpoint: endpoint, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage,
+			DisableStandaloneSSE: true,
 		},
 		&sseTransport{sdk.SSEClientTransport{Endpoint: endpoint, HTTPClient: &old, MaxEventSize: maxMessage}},
 	}

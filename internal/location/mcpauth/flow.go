@@ -44,8 +44,8 @@ const (
 )
 
 // Start begins a login at a server: it finds the authorization server and registers cairn there unless the
-// configuration has a client. An error is a *session.Error. The caller shows the address of the Flow to a person and calls Finish. A login that has
-// begun before at the server is given up.
+// configuration has a client. The caller shows the address of the Flow to a person and calls Finish. A login that has
+// begun before at the server is given up. An error is a *session.Error.
 func (l *Logins) Start(ctx context.Context, name string, c config.MCP) (Flow, error) {
 	s, ok, err := readSettings(c)
 	if err == nil && !ok {
@@ -85,8 +85,8 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 		return nil, err
 	}
 	if ok && before.Issuer != found.server.Issuer {
-		return nil, fmt.Errorf("its authorization server changed from %s to %s; if that is meant, run cairn mcp logout %s first",
-			before.Issuer, cutLine(found.server.Issuer), name)
+		const text = "its authorization server changed from %s to %s; if that is meant, run cairn mcp logout %s first"
+		return nil, fmt.Errorf(text, before.Issuer, cutLine(found.server.Issuer), name)
 	}
 	// Take the client of the configuration, of the login before, or a new one.
 	one := login{details: details{
@@ -96,7 +96,8 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 	scopes := found.scopes
 	if s.Scope != "" {
 		scopes = strings.Fields(s.Scope)
-	} else if slices.Contains(found.server.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
+	} else if offline := "offline_access"; slices.Contains(found.server.ScopesSupported, offline) &&
+		!slices.Contains(scopes, offline) {
 		scopes = append(slices.Clip(scopes), "offline_access")
 	}
 	if ok && len(before.Wanted) > 0 { // keep what the login before was for
@@ -204,7 +205,8 @@ func failLogin(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return session.Errorf(session.CodeUnavailable, "log in at the MCP server %s: %s", name, mcp.DescribeError(err)).Because(err)
+	text := mcp.DescribeError(err)
+	return session.Errorf(session.CodeUnavailable, "log in at the MCP server %s: %s", name, text).Because(err)
 }
 
 // removeFlow removes the flow of a server and returns it; nil without one.

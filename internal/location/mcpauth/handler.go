@@ -68,7 +68,9 @@ const renewTime = 30 * time.Second
 
 // renew returns another token than old: the stored one if another process has renewed it, else one that the server
 // issues for the refresh token.
-func (l *Logins) renew(ctx context.Context, name string, c config.MCP, old stored.Secret) (out stored.Token, err error) {
+func (l *Logins) renew(
+	ctx context.Context, name string, c config.MCP, old stored.Secret,
+) (out stored.Token, err error) {
 	// A renewal goes on when its request is given up: the refresh token may have been used.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 	defer cancel()

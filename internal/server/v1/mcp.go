@@ -242,8 +242,8 @@ func (h mcpHandlers) refuseLogin(ctx context.Context, in mcpIn) (out mcpStatus, 
 	if _, _, err := h.openLogin(ctx, in); err != nil {
 		return out, err
 	}
-	err = loginFailure(session.Errorf(session.CodeInvalid, "cairn opens no browser; log in with: cairn mcp auth %s", in.Name))
-	return out, err
+	const text = "cairn opens no browser; log in with: cairn mcp auth %s"
+	return out, loginFailure(session.Errorf(session.CodeInvalid, text, in.Name))
 }
 
 // removeLogin deletes the login of a server; without one there is nothing to delete.
