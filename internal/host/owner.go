@@ -42,6 +42,7 @@ import (
 
 // owner is one process that owns a store: log, engine and surfaces around it.
 type owner struct {
+	log       *eventlog.Log
 	dirs      config.Directories
 	lease     *sqlite.Lease
 	store     *sqlite.Store
@@ -99,6 +100,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
+	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
@@ -147,8 +149,9 @@ func (w *owner) newLocations(
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
-			Login:     logins.Handler,
+			Login:     logins.Handler, LoginStamp: logins.Stamp,
 			OnChange: func(directory, server string, listed bool) {
+				w.log.Notify(v2.NewServerNotice(directory, server))
 				if listed {
 					w.v1.AnnounceServer(directory, server)
 				}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -111,14 +110,8 @@ func (f v1Files) Attach(
 	return text, nil, nil
 }
 
-// resourceTime bounds the reading of an MCP resource that a prompt names.
-const resourceTime = 30 * time.Second
-
 // AttachResource implements attachment.Reader.
 func (f v1Files) AttachResource(ctx context.Context, server, uri string) (text string, media *session.File, err error) {
-	ctx, cancel := context.WithTimeout(ctx, resourceTime)
-	defer cancel()
-	f.setup.servers.Start()
 	out, err := f.setup.servers.ReadResource(ctx, server, uri)
 	if err != nil {
 		return "", nil, err

@@ -59,6 +59,7 @@ type Credential struct {
 // Store holds the credentials of one data directory. It is safe for concurrent use by goroutines and processes.
 type Store struct {
 	path    string
+	orphans string // the path of the write-ahead list of secrets in the keyring
 	getenv  func(string) string
 	keyring keyring.Keyring // nil on systems without one
 	cache   keyringCache
@@ -67,7 +68,14 @@ type Store struct {
 // New returns the store of a data directory, which need not exist yet. getenv looks up environment variables. With
 // CAIRN_DISABLE_KEYRING, new credentials go into the file; those in the keyring are still read.
 func New(dataDir string, getenv func(string) string) *Store {
-	return &Store{path: filepath.Join(dataDir, FileName), getenv: getenv, keyring: keyring.Open(getenv)}
+	return newStore(dataDir, FileName, orphansName, getenv)
+}
+
+func newStore(dataDir, file, orphans string, getenv func(string) string) *Store {
+	return &Store{
+		path: filepath.Join(dataDir, file), orphans: filepath.Join(dataDir, orphans), getenv: getenv,
+		keyring: keyring.Open(getenv),
+	}
 }
 
 // Path returns the path of the file.

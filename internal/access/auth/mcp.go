@@ -2,13 +2,10 @@ package auth
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/access/keyring"
 )
 
 // MCPFileName is the name of the file with the logins at MCP servers, which have a Store of their own: a server that
@@ -20,7 +17,7 @@ const KindMCP Kind = "mcp"
 
 // NewMCP returns the store of the logins at MCP servers. It is like New otherwise.
 func NewMCP(dataDir string, getenv func(string) string) *Store {
-	return &Store{path: filepath.Join(dataDir, MCPFileName), getenv: getenv, keyring: keyring.Open(getenv)}
+	return newStore(dataDir, MCPFileName, "mcp-"+orphansName, getenv)
 }
 
 // MCPLogin is a login at an MCP server.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,22 +32,15 @@ type orphans map[string]orphan
 // maxOrphans bounds the names of secrets that may never have been stored.
 const maxOrphans = 256
 
-func (s *Store) orphansPath() string {
-	if filepath.Base(s.path) == MCPFileName { // each store deletes what its own file does not refer to
-		return filepath.Join(filepath.Dir(s.path), "mcp-"+orphansName)
-	}
-	return filepath.Join(filepath.Dir(s.path), orphansName)
-}
-
 func (s *Store) readOrphans() (orphans, error) {
-	raw, err := statefile.Read(s.orphansPath(), maxFile)
+	raw, err := statefile.Read(s.orphans, maxFile)
 	if raw == nil || err != nil {
 		return orphans{}, err
 	}
 	list := orphans{}
 	if json.Unmarshal(raw, &list) != nil {
 		return nil, fmt.Errorf("%s, which lists secrets to delete from the keyring, is damaged; "+
-			"move it away and look in the keyring for entries of cairn", s.orphansPath())
+			"move it away and look in the keyring for entries of cairn", s.orphans)
 	}
 	if list == nil {
 		list = orphans{}
@@ -64,7 +56,7 @@ func (s *Store) writeOrphans(list orphans) error {
 		}
 	}
 	if len(list) == 0 {
-		if err := os.Remove(s.orphansPath()); !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(s.orphans); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
@@ -73,7 +65,7 @@ func (s *Store) writeOrphans(list orphans) error {
 	if err != nil {
 		return err
 	}
-	return statefile.Replace(s.orphansPath(), append(raw, '\n'), 0o600)
+	return statefile.Replace(s.orphans, append(raw, '\n'), 0o600)
 }
 
 // cleanUp deletes orphans from the keyring, without a prompt.

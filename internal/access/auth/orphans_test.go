@@ -50,7 +50,7 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 			if left, err := storeWith(dir, v).ListOrphans(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
 				t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 			}
-			if _, err := os.Stat(s.orphansPath()); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(s.orphans); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("notes of nothing stay: %v", err)
 			}
 		})
@@ -107,7 +107,7 @@ func TestNotesNeverRemoveWhatIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkFilled(t, s)
-	if err := os.WriteFile(s.orphansPath(), []byte(`[]`), 0o600); err != nil {
+	if err := os.WriteFile(s.orphans, []byte(`[]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Remove(t.Context(), "openai"); err == nil || !strings.Contains(err.Error(), orphansName) {

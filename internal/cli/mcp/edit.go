@@ -41,12 +41,14 @@ func (g serverCommands) addCommand() *cobra.Command {
 	var edit editFlags
 	var environment, headers []string
 	cmd := &cobra.Command{
-		Use: "add NAME (URL | -- COMMAND ARGUMENT…)", Short: "Add a server to your configuration", Args: cobra.MinimumNArgs(2),
+		Use: "add NAME (URL | -- COMMAND ARGUMENT…)", Short: "Add a server to your configuration",
+		Args: cobra.MinimumNArgs(2),
 		Long: "Add a server: the address of a remote one, or the command that starts a local one. A value such as\n" +
 			"{env:NAME} stands for a variable of the environment, so that no key stands in the file.",
 		Example: "  cairn mcp add memory -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  cairn mcp add github https://api.githubcopilot.com/mcp/ --header 'Authorization=Bearer {env:GITHUB_TOKEN}'",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// A local or a remote server, with the flags of its kind.
 			s := storedServer{Type: "local", Command: args[1:]}
 			var err error
 			if strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://") {
@@ -92,6 +94,7 @@ func parsePairs(flag string, pairs []string) (map[string]string, error) {
 // store writes servers to the configuration, all or none. One that is there already is an error, unless it may be
 // replaced.
 func (g serverCommands) store(ctx context.Context, servers map[string]storedServer, edit editFlags) error {
+	// Check all names before anything is recorded or written.
 	c, err := g.inv.LoadConfig(ctx)
 	if err != nil {
 		return err
@@ -109,15 +112,15 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 	if err := g.inv.RecordSettings(ctx, "set the MCP servers "+strings.Join(names, ", ")); err != nil {
 		return err
 	}
-	file := ""
+	values := map[string]jsontext.Value{}
 	for _, name := range names {
-		value, err := json.Marshal(servers[name], json.Deterministic(true))
-		if err != nil {
+		if values[serverKey(name)], err = json.Marshal(servers[name], json.Deterministic(true)); err != nil {
 			return err
 		}
-		if file, err = c.ChangeValue(ctx, edit.project, serverKey(name), []jsontext.Value{value}); err != nil {
-			return err
-		}
+	}
+	file, err := c.ChangeValues(ctx, edit.project, values)
+	if err != nil {
+		return err
 	}
 	text := fmt.Sprintf("Added %s to %s. To try it: cairn mcp debug %s", strings.Join(names, ", "), file, names[0])
 	return g.inv.FinishChange(nil, cli.Change{File: file}, text)
@@ -137,7 +140,8 @@ func (g serverCommands) removeCommand() *cobra.Command {
 				return err
 			}
 			if _, ok := c.MCP[args[0]]; !ok {
-				return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is no MCP server %s in the configuration", args[0]), "")
+				err := fmt.Errorf("there is no MCP server %s in the configuration", args[0])
+				return cli.NewExitError(cli.ExitUsage, err, "")
 			}
 			if err := g.inv.RecordSettings(ctx, "unset the MCP server "+args[0]); err != nil {
 				return err

@@ -42,7 +42,8 @@ func (g serverCommands) importCommand() *cobra.Command {
 				maps.Copy(found, servers)
 			}
 			if len(found) == 0 {
-				return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there are no MCP servers in %s", strings.Join(args, ", ")),
+				err := fmt.Errorf("there are no MCP servers in %s", strings.Join(args, ", "))
+				return cli.NewExitError(cli.ExitUsage, err,
 					"They are looked for under mcpServers, servers and mcp.servers.")
 			}
 			return g.store(ctx, found, edit)
@@ -123,7 +124,9 @@ func (f foreignServer) convert() (s storedServer, problem string) {
 	case f.URL != "":
 		s = storedServer{Type: "remote", URL: replace(f.URL), Headers: replaceAll(f.Headers)}
 	case f.Command != "":
-		s = storedServer{Type: "local", Command: []string{replace(f.Command)}, Cwd: replace(f.Cwd), Environment: replaceAll(f.Env)}
+		s = storedServer{
+			Type: "local", Command: []string{replace(f.Command)}, Cwd: replace(f.Cwd), Environment: replaceAll(f.Env),
+		}
 		for _, a := range f.Args {
 			s.Command = append(s.Command, replace(a))
 		}

@@ -80,12 +80,14 @@ func (g serverCommands) openLogin(ctx context.Context, name string) (*mcpauth.Lo
 	server, ok := c.MCP[name]
 	switch {
 	case !ok:
-		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is no MCP server %s in the configuration", name), "")
+		err := fmt.Errorf("there is no MCP server %s in the configuration", name)
+		return nil, server, cli.NewExitError(cli.ExitUsage, err, "")
 	case server.Type != "remote":
 		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s is a local server, which has no login", name),
 			"What it needs is given by its environment.")
 	case string(server.OAuth) == "false":
-		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("the configuration of %s forbids a login", name), "Remove oauth: false.")
+		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("the configuration of %s forbids a login", name),
+			"Remove oauth: false.")
 	}
 	dirs, err := config.FindDirectories(g.inv.Env)
 	if err != nil {
@@ -94,10 +96,11 @@ func (g serverCommands) openLogin(ctx context.Context, name string) (*mcpauth.Lo
 	return mcpauth.New(dirs.Data, g.inv.Env), server, nil
 }
 
-// readLines returns the lines of the standard input, which end with ctx.
+// readLines returns the lines of the standard input. The channel is closed at its end, or with the line after ctx ends.
 func (g serverCommands) readLines(ctx context.Context) <-chan string {
 	lines := make(chan string)
 	go func() { // a read that waits for a terminal ends with the process
+		defer close(lines)
 		s := bufio.NewScanner(g.inv.Stdin)
 		for s.Scan() {
 			select {

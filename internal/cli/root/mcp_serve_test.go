@@ -19,21 +19,28 @@ func TestServeSessions(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	scriptFile := filepath.Join(home, "script.json")
 	turns := `{"turns": [
+		{"match": "ask me", "steps": [{"call": {"id": "c2", "name": "question", "arguments": {"questions": [
+			{"question": "Which?", "header": "Which", "options": [{"label": "red", "description": "warm"}]}]}}}]},
 		{"match": "write", "steps": [{"call": {"id": "c1", "name": "write", "arguments": {"filePath": "a.txt", "content": "two\n"}}}]},
 		{"repeat": true, "steps": [{"text": "All done."}]}]}`
 	if err := os.WriteFile(scriptFile, []byte(turns), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("cairn", "mcp", "serve", "--allow-answers")
-	cmd.Dir = project
-	cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, script.Variable+"="+scriptFile,
+	environment := append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, script.Variable+"="+scriptFile,
 		"CAIRN_DISABLE_KEYRING=1", "CAIRN_DISABLE_MODELS_FETCH=1", "CAIRN_DISABLE_DISCOVERY=1", "GORACE="+quick)
-	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{})
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
+	serve := func(dir string) *mcp.ClientSession {
+		t.Helper()
+		cmd := exec.Command("cairn", "mcp", "serve", "--allow-answers")
+		cmd.Dir, cmd.Env = dir, environment
+		client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{})
+		opened, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = opened.Close() })
+		return opened
 	}
-	defer session.Close()
+	session := serve(project)
 	call := func(name string, arguments map[string]any) string {
 		t.Helper()
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -51,8 +58,11 @@ func TestServeSessions(t *testing.T) {
 		State   string `json:"state"`
 		Text    string `json:"text"`
 		Asks    []struct {
-			ID      string `json:"id"`
-			Summary string `json:"summary"`
+			ID        string `json:"id"`
+			Summary   string `json:"summary"`
+			Questions []struct {
+				Options []string `json:"options"`
+			} `json:"questions"`
 		} `json:"asks"`
 	}
 	read := func(text string) (out outcome) {
@@ -66,6 +76,10 @@ func TestServeSessions(t *testing.T) {
 	first := read(call("session_prompt", map[string]any{"text": "write the file", "title": "Files"}))
 	if first.State != "asking" || len(first.Asks) != 1 || !strings.Contains(first.Asks[0].Summary, "a.txt") {
 		t.Fatalf("%+v", first)
+	}
+	// A wait finds the request that is open already.
+	if again := read(call("session_wait", map[string]any{"session": first.Session})); again.State != "asking" || len(again.Asks) != 1 {
+		t.Errorf("a wait for a session that asks: %+v", again)
 	}
 	call("session_answer", map[string]any{"session": first.Session, "ask": first.Asks[0].ID, "reply": "once"})
 	if done := read(call("session_wait", map[string]any{"session": first.Session})); done.State != "done" || done.Text != "All done." {
@@ -84,7 +98,38 @@ func TestServeSessions(t *testing.T) {
 	if again := read(call("session_prompt", map[string]any{"text": "thanks", "session": first.Session})); again.State != "done" {
 		t.Errorf("%+v", again)
 	}
+	// A question is shown with its options and can be answered.
+	question := read(call("session_prompt", map[string]any{"text": "ask me", "session": first.Session}))
+	if question.State != "asking" || len(question.Asks) != 1 || !strings.Contains(question.Asks[0].Questions[0].Options[0], "red") {
+		t.Fatalf("%+v", question)
+	}
+	answer := map[string]any{"session": first.Session, "ask": question.Asks[0].ID}
+	if got := call("session_answer", answer); !strings.Contains(got, "give answers") {
+		t.Errorf("a question without answers: %s", got)
+	}
+	answer["answers"] = [][]string{{"red"}}
+	call("session_answer", answer)
+	if done := read(call("session_wait", map[string]any{"session": first.Session})); done.State != "done" {
+		t.Errorf("after the answer: %+v", done)
+	}
 	if text, err := os.ReadFile(filepath.Join(project, "a.txt")); err != nil || string(text) != "two\n" {
 		t.Errorf("%q %v", text, err)
+	}
+	// Another directory's server does not offer the session.
+	session = serve(t.TempDir())
+	for _, name := range []string{"session_read", "session_diff", "session_wait", "session_interrupt", "session_prompt", "session_answer"} {
+		arguments := map[string]any{"session": first.Session}
+		switch name {
+		case "session_prompt":
+			arguments["text"] = "thanks"
+		case "session_answer":
+			arguments["ask"] = "x"
+		}
+		if got := call(name, arguments); !strings.Contains(got, "not found") {
+			t.Errorf("%s of another directory: %s", name, got)
+		}
+	}
+	if got := call("session_list", nil); strings.Contains(got, first.Session) {
+		t.Errorf("session_list of another directory: %s", got)
 	}
 }

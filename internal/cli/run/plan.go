@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -121,7 +120,7 @@ func (f *runFlags) check() error {
 	case f.timeout < 0:
 		return cli.UsageErrorf("--timeout must not be negative, got %s", f.timeout)
 	}
-	return checkAsks(f.asks)
+	return cli.CheckAskPolicy(f.asks, "deny", "allow", "fail")
 }
 
 // modelRef is the model with the variant that may stand apart from it; nil: none is named.
@@ -317,21 +316,4 @@ func (f *runFlags) parseBudget() (*session.Budget, error) {
 		return nil, nil
 	}
 	return &b, nil
-}
-
-// checkAsks tells a wrong policy before anything is started. The engine checks again.
-func checkAsks(s string) error {
-	switch s {
-	case "", "deny", "allow", "fail":
-		return nil
-	}
-	if d, ok := strings.CutPrefix(s, "wait:"); ok {
-		if v, err := time.ParseDuration(d); err == nil && v > 0 {
-			return nil
-		}
-		if n, err := strconv.Atoi(d); err == nil && n > 0 {
-			return nil
-		}
-	}
-	return cli.UsageErrorf("--ask must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", s)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +27,19 @@ func (c *Config) ChangeValue(ctx context.Context, project bool, key string, valu
 		project,
 		func(file string, text []byte) ([]byte, error) { return editFirst(file, text, key, values) },
 	)
+}
+
+// ChangeValues sets keys as ChangeValue does: all or none.
+func (c *Config) ChangeValues(ctx context.Context, project bool, values map[string]jsontext.Value) (string, error) {
+	return c.rewrite(ctx, project, func(file string, text []byte) (out []byte, err error) {
+		out = text
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if out, err = editFirst(file, out, key, []jsontext.Value{values[key]}); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
 }
 
 // MergeUser merges members into the user's file: objects are merged, other values replaced, null removes a key. Either

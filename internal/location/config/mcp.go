@@ -12,6 +12,6 @@ type MCP struct {
 	Headers     map[string]string `json:"headers"`
 	OAuth       jsontext.Value    `json:"oauth" doc:"clientId, clientSecret, scope, callbackPort and redirectUri, or false"`
 	Enabled     *bool             `json:"enabled"`
-	Timeout     Duration          `json:"timeout" doc:"of connecting and of each request"`
-	Wait        bool              `json:"wait" doc:"the first turn waits until the server is connected"`
+	Timeout     Duration          `json:"timeout" doc:"of connecting and of each list of what it offers"`
+	Wait        bool              `json:"wait" doc:"a turn waits for the first attempt to connect"`
 }

@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"os"
+	"maps"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -14,11 +12,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// Definition is what a model reads of a tool.
+// Definition is what a model reads because of a tool.
 type Definition struct {
 	Fingerprint string         `json:"fingerprint"`
-	Description string         `json:"description"`
-	Schema      jsontext.Value `json:"schema"`
+	Guidance    string         `json:"guidance,omitzero"` // the server's instructions
+	Description string         `json:"description,omitzero"`
+	Schema      jsontext.Value `json:"schema,omitzero"`
 }
 
 // compare returns the difference to a later definition in lines.
@@ -26,53 +25,66 @@ func (d Definition) compare(later Definition) string {
 	text := func(d Definition) []byte {
 		schema := d.Schema.Clone()
 		_ = schema.Indent() // it is valid
-		return []byte(d.Description + "\n\n" + string(schema) + "\n")
+		return []byte(d.Description + "\n\n" + string(schema) + "\n\n" + d.Guidance + "\n")
 	}
 	return linediff.Compare(text(d), text(later), 3).FormatPatch("description")
 }
 
-// Approvals remembers, in a file, how tools were described when a call of them was allowed last. A tool that its server
-// describes anew keeps the description that was allowed, for models, until a call of it is allowed again: a server
-// cannot put words into a prompt that were not there when a person allowed it. Safe for concurrent use, also by
-// processes.
+// Approvals remembers, in a file, how tools were described when a call of them was allowed last, by a person or by rules.
+// A tool that its server describes anew keeps that description, for models, until a call of it is allowed again; so do
+// the instructions of a server. Permission requests are for the newest description, so a rule that was saved for another
+// one does not allow it. Safe for concurrent use, also by processes.
 type Approvals struct {
 	path string
+	load sync.Once // reads the file into known
 
 	mu      sync.Mutex            // guards the rest
-	known   map[string]Definition // nil before the first use
+	known   map[string]Definition // by approvalKey
 	changes int                   // of known
 }
 
-// maxApprovals bounds the tools that are remembered.
-const maxApprovals = 2000
-
-// maxApprovalFile bounds the file, in bytes.
-const maxApprovalFile = 64 << 20
+// Bounds of the file. The oldest entries have no mark, so any are dropped beyond them.
+const (
+	maxApprovals    = 2000
+	maxApprovalFile = 64 << 20
+)
 
 // NewApprovals returns the approvals of a file, which need not exist.
 func NewApprovals(path string) *Approvals { return &Approvals{path: path} }
 
 func approvalKey(directory, name string) string { return directory + "\x00" + name }
 
-// find returns how a tool of a directory was described when it was allowed.
+// guidanceName is the name of the entry for the instructions of a server. No tool has it.
+func guidanceName(server string) string { return "instructions of " + server }
+
+// find returns how a tool of a directory was described when it was allowed. A nil a knows none.
 func (a *Approvals) find(directory, name string) (Definition, bool) {
+	if a == nil {
+		return Definition{}, false
+	}
+	a.load.Do(func() {
+		known, _ := a.read() // an unreadable file is as good as none here; note reports it
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.known = known
+	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.known == nil {
-		a.known = a.read()
-	}
 	d, ok := a.known[approvalKey(directory, name)]
 	return d, ok
 }
 
-// read returns the content of the file; a missing or damaged one is empty: then nothing has been allowed.
-func (a *Approvals) read() map[string]Definition {
+// read returns the content of the file. A missing or damaged one has none: then nothing has been allowed.
+func (a *Approvals) read() (map[string]Definition, error) {
 	out := map[string]Definition{}
 	text, err := statefile.Read(a.path, maxApprovalFile)
-	if err != nil || json.Unmarshal(text, &out) != nil || out == nil {
-		return map[string]Definition{}
+	if err != nil {
+		return out, err
 	}
-	return out
+	if json.Unmarshal(text, &out) != nil || out == nil {
+		out = map[string]Definition{}
+	}
+	return out, nil
 }
 
 // countChanges returns how often something was allowed that was not before; a nil a has 0.
@@ -85,35 +97,54 @@ func (a *Approvals) countChanges() int {
 	return a.changes
 }
 
-// note records that a call of a tool as it is described now was allowed. An error of the disk is ignored: the tool is
-// then asked for anew when it changes.
-func (a *Approvals) note(directory, name string, d Definition) {
-	before, ok := a.find(directory, name)
-	if ok && before.Fingerprint == d.Fingerprint && bytes.Equal(before.Schema, d.Schema) {
-		return
+// note records that a call of a server's tool as it is described now was allowed, with the instructions of the server.
+// With an error it is known to this process only.
+func (a *Approvals) note(ctx context.Context, directory, server, name string, d Definition) error {
+	if before, ok := a.find(directory, name); a == nil || ok && before.Fingerprint == d.Fingerprint {
+		return nil
 	}
-	key := approvalKey(directory, name)
+	news := map[string]Definition{
+		approvalKey(directory, name):                 d,
+		approvalKey(directory, guidanceName(server)): {Fingerprint: d.Fingerprint, Guidance: d.Guidance},
+	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.known[key], a.changes = d, a.changes+1
-	_ = statefile.WithLock(context.Background(), a.path, func() error {
-		all := a.read()
-		all[key] = d
-		for other := range all {
-			if len(all) <= maxApprovals {
-				break
-			}
-			if other != key {
-				delete(all, other)
-			}
-		}
-		text, err := json.Marshal(all, json.Deterministic(true))
+	for key, d := range news {
+		a.known[key] = d
+	}
+	a.changes++
+	a.mu.Unlock()
+	return statefile.WithLock(context.WithoutCancel(ctx), a.path, func() error {
+		all, err := a.read()
 		if err != nil {
 			return err
 		}
-		if err := statefile.Replace(a.path, text, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+		maps.Copy(all, news)
+		text, err := encodeApprovals(all, news)
+		if err != nil {
 			return err
 		}
-		return nil
+		return statefile.Replace(a.path, text, 0o600)
 	})
+}
+
+// encodeApprovals returns the content of the file, without some entries beyond its bounds. Those of keep stay.
+func encodeApprovals(all, keep map[string]Definition) ([]byte, error) {
+	size := 0
+	for key, d := range all {
+		size += entrySize(key, d)
+	}
+	for key, d := range all {
+		if len(all) <= maxApprovals && size <= maxApprovalFile/2 { // text can double when it is encoded
+			break
+		}
+		if _, ok := keep[key]; !ok {
+			size -= entrySize(key, d)
+			delete(all, key)
+		}
+	}
+	return json.Marshal(all, json.Deterministic(true))
+}
+
+func entrySize(key string, d Definition) int {
+	return len(key) + len(d.Guidance) + len(d.Description) + len(d.Schema) + 200
 }

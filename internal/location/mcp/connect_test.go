@@ -2,17 +2,21 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -167,16 +171,93 @@ func TestUntrustedAndRequiredServers(t *testing.T) {
 	}
 }
 
-func TestAddKeepsUntilTheEnd(t *testing.T) {
+// An added server is there when the location is opened again, also after its servers were closed, until it is removed.
+// Tools of a registry that was made before do not appear: its permission rules do not name them.
+func TestAddedServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{})
-	w.set.Add(t.Context(), "late", serveHTTP(t, newGoodServer()))
+	if err := w.set.Add("late", serveHTTP(t, newGoodServer())); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.state("late"); got.Name != "" {
+		t.Errorf("before the location is opened again it is %+v", got)
+	}
+	w.open(nil)
+	w.set.Await(t.Context(), "late")
 	if got := w.state("late").Status; got != mcp.Connected {
 		t.Fatalf("after Add it is %s", got)
 	}
-	w.open(map[string]config.MCP{})
+	if w.tools.Sync(); len(w.names("late_")) != 0 {
+		t.Errorf("the old registry has the tools %v", w.names("late_"))
+	}
+	mcp.NewTools(w.set, w.registry).Sync()
+	if len(w.names("late_")) == 0 {
+		t.Error("the new registry has no tools of the server")
+	}
+	w.pool.CloseLocation(w.dir)
+	w.open(nil)
+	w.set.Await(t.Context(), "late")
 	if got := w.state("late").Status; got != mcp.Connected {
-		t.Errorf("after a change of the configuration it is %s", got)
+		t.Errorf("after the location was closed it is %s", got)
+	}
+	if !w.set.Remove("late") || w.set.Remove("late") {
+		t.Error("it was not removed once")
+	}
+	w.open(nil)
+	if got := w.state("late"); got.Name != "" {
+		t.Errorf("after Remove it is %+v", got)
+	}
+}
+
+func TestAddRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, nil)
+	for field, c := range map[string]config.MCP{
+		"config.type": {}, "config.command": {Type: "local"}, "config.url": {Type: "remote"},
+	} {
+		err := w.set.Add("one", c)
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// Nothing starts in a location that was closed.
+func TestClosedLocationStartsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, newGoodServer())})
+	w.awaitStatus("one", mcp.Connected)
+	closed := w.set
+	w.pool.CloseLocation(w.dir)
+	closed.Connect(t.Context(), "one")
+	closed.Start()
+	closed.AwaitAll(t.Context())
+	if got := closed.States()[0]; got.Status == mcp.Connected && len(got.Tools) > 0 {
+		t.Errorf("after the close it is %+v", got)
+	}
+	w.pool.Close()
+	w.open(map[string]config.MCP{"one": serveHTTP(t, newGoodServer())})
+	if w.set.Start(); len(w.set.States()) != 0 {
+		t.Errorf("after the close of the pool there are %+v", w.set.States())
+	}
+}
+
+// Connects, disconnects and closes at the same time leave one process at most, which the last close ends.
+func TestConcurrentLifecycle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, newGoodServer())})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { w.set.Connect(t.Context(), "one") })
+		all.Go(func() { w.set.Disconnect("one") })
+	}
+	all.Wait()
+	if !w.set.Connect(t.Context(), "one") || w.state("one").Status != mcp.Connected || len(w.state("one").Tools) == 0 {
+		t.Errorf("it is %+v", w.state("one"))
+	}
+	w.set.Disconnect("one")
+	if got := w.state("one"); got.Status != mcp.Disabled || len(got.Tools) > 0 {
+		t.Errorf("after Disconnect it is %+v", got)
 	}
 }
 
@@ -219,20 +300,28 @@ func TestNamesOfTools(t *testing.T) {
 		names []string
 		want  []string
 	}{
-		"my server": {[]string{"get.user"}, []string{"my_server_get_user"}},
-		"esc":       {[]string{"a\x1b[31mb\n", "ok"}, []string{"esc_a__31mb_", "esc_ok"}},
-		"twice":     {[]string{"a.b", "a_b"}, []string{"twice_a_b"}},
-		"1st":       {[]string{"a"}, []string{"mcp_1st_a"}},
-		"ünï":       {[]string{"é"}, []string{"mcp_n___"}},
-		"long":      {[]string{long, long + "y"}, []string{"long_" + long[:50] + "_556a4f40", "long_" + long[:50] + "_8fa403c7"}},
+		"my server":    {[]string{"get.user"}, []string{"my_server_get_user"}},
+		"esc":          {[]string{"a\x1b[31mb\n", "ok"}, []string{"esc_a__31mb_", "esc_ok"}},
+		"twice":        {[]string{"a.b", "a_b"}, []string{"twice_a_b"}},
+		"1st":          {[]string{"a"}, []string{"mcp_1st_a"}},
+		"Long_" + long: {[]string{"a", long}, nil},
+		"1-" + long:    {[]string{long}, nil},
+		"ünï":          {[]string{"é"}, []string{"mcp_n___"}},
+		"long":         {[]string{long, long + "y"}, []string{"long_" + long[:50] + "_0d9cdc58", "long_" + long[:50] + "_58a53014"}},
 	} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
 			path := writeFile(t, t.TempDir(), "list", list(test.names...))
 			w := newWorld(t, mcp.Options{}, map[string]config.MCP{server: local("lists", path)})
 			w.connect(server)
-			if diff := cmp.Diff(test.want, w.names("")); diff != "" {
+			names := w.names("")
+			if diff := cmp.Diff(test.want, names); test.want != nil && diff != "" || len(names) == 0 {
 				t.Errorf("the names (-want +got):\n%s", diff)
+			}
+			for _, n := range names { // the permission rules of the server name all of them
+				if pattern := w.set.Actions()[0]; !permission.Match(pattern, n) || len(n) > 64 {
+					t.Errorf("the pattern %s does not match %s", pattern, n)
+				}
 			}
 		})
 	}

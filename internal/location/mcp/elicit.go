@@ -18,52 +18,71 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// maxQuestions bounds the questions of one request of a server.
-const maxQuestions = 8
+// Bounds of the questions of a server.
+const (
+	maxQuestions = 8 // of one request
+	maxOptions   = 50
+)
 
-// elicit asks the person in the session whose call the server works on. Without such a call, or a person, it declines.
-// If the server works on several calls, the newest asks: the protocol does not say for which one the server does.
+// elicit asks the person in the session whose call the server works on. It declines without such a call or a person, if
+// the server works for several sessions, because the protocol does not say for which one the server asks, and while
+// another question of the server is open.
 func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	running, ok := s.calls.newest()
-	decline := &sdk.ElicitResult{Action: "decline"}
-	if !ok || running.call.Question == nil {
-		return decline, nil
+	// Find the call, whose clock stands still while a person answers.
+	running, ok := s.calls.findOnlySession()
+	if !ok || running.call.Question == nil || !s.isAsking.CompareAndSwap(false, true) {
+		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
-	// The clock of the call stands still while a person answers.
+	defer s.isAsking.Store(false)
 	ctx, stop := keepAlive(ctx, running)
 	defer stop()
+	// Ask for a visit of a page, a confirmation, or a form.
 	p := r.Params
-	if p.Mode == "url" || p.URL != "" {
-		return s.elicitPage(ctx, running, p)
-	}
 	fields, err := readFields(p.RequestedSchema)
-	if err != nil {
-		return decline, nil
+	switch {
+	case p.Mode == "url" || p.URL != "":
+		text := "\nOpen this page and answer when you are done: " + cutText(p.URL, 2000)
+		return s.confirm(ctx, running, cutText(p.Message, 2000)+text, "Done")
+	case err != nil:
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	case len(fields) == 0:
+		return s.confirm(ctx, running, cutText(p.Message, 2000), "Accept")
+	default:
+		return s.fillForm(ctx, running, p.Message, fields)
 	}
+}
+
+// confirm asks a question with two options, of which yes accepts.
+func (s *server) confirm(ctx context.Context, running runningCall, text, yes string) (*sdk.ElicitResult, error) {
+	answers, err := running.call.Question(ctx, []session.Question{{
+		Question: text, Header: cutText(s.name, 30), Options: []session.Option{{Label: yes}, {Label: "Decline"}},
+	}})
+	switch {
+	case err != nil:
+		return refuseElicitation(err), nil
+	case len(answers) == 1 && slices.Equal(answers[0], []string{yes}):
+		return &sdk.ElicitResult{Action: "accept"}, nil
+	default:
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}
+}
+
+// fillForm asks a question for each field and returns the answers in the types of the fields.
+func (s *server) fillForm(
+	ctx context.Context, running runningCall, message string, fields []field,
+) (*sdk.ElicitResult, error) {
 	var questions []session.Question
 	for i, f := range fields {
 		q := f.question()
 		if i == 0 {
-			q.Question = cutText(p.Message, 2000) + "\n" + q.Question
+			q.Question = cutText(message, 2000) + "\n" + q.Question
 		}
 		q.Header = cutText(s.name, 30)
 		questions = append(questions, q)
 	}
-	if len(questions) == 0 { // a confirmation
-		questions = []session.Question{{
-			Question: cutText(p.Message, 2000), Header: cutText(s.name, 30),
-			Options: []session.Option{{Label: "Accept"}, {Label: "Decline"}},
-		}}
-	}
 	answers, err := running.call.Question(ctx, questions)
 	if err != nil {
 		return refuseElicitation(err), nil
-	}
-	if len(fields) == 0 {
-		if len(answers) == 1 && slices.Equal(answers[0], []string{"Accept"}) {
-			return &sdk.ElicitResult{Action: "accept"}, nil
-		}
-		return decline, nil
 	}
 	content := map[string]any{}
 	for i, f := range fields {
@@ -72,22 +91,6 @@ func (s *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 		}
 	}
 	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
-}
-
-// elicitPage shows the address of a page that the server wants the person to visit. cairn does not open it.
-func (s *server) elicitPage(ctx context.Context, running runningCall, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	answers, err := running.call.Question(ctx, []session.Question{{
-		Question: cutText(p.Message, 2000) + "\nOpen this page and answer when you are done: " + cutText(p.URL, 2000),
-		Header:   cutText(s.name, 30), Options: []session.Option{{Label: "Done"}, {Label: "Decline"}},
-	}})
-	switch {
-	case err != nil:
-		return refuseElicitation(err), nil
-	case len(answers) == 1 && slices.Equal(answers[0], []string{"Done"}):
-		return &sdk.ElicitResult{Action: "accept"}, nil
-	default:
-		return &sdk.ElicitResult{Action: "decline"}, nil
-	}
 }
 
 // refuseElicitation returns the result for a question that was not answered: a person dismissed it, or there is no
@@ -118,9 +121,8 @@ func readFields(schema any) ([]field, error) {
 	}
 	// The required ones first, each part in the order of the names: the SDK keeps no other.
 	names := slices.Sorted(maps.Keys(root.Properties))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return rank(slices.Contains(root.Required, a)) - rank(slices.Contains(root.Required, b))
-	})
+	required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(root.Required, n) })
+	names = append(required, slices.DeleteFunc(names, func(n string) bool { return slices.Contains(required, n) })...)
 	var out []field
 	for _, name := range names[:min(len(names), maxQuestions)] {
 		one := root.Properties[name]
@@ -132,14 +134,7 @@ func readFields(schema any) ([]field, error) {
 	return out, nil
 }
 
-func rank(isRequired bool) int {
-	if isRequired {
-		return 0
-	}
-	return 1
-}
-
-// question returns the question for the field: its values to choose from, or a text.
+// question returns the question for the field: a choice of its values, or a text.
 func (f field) question() session.Question {
 	title := f.schema.Title
 	if title == "" {
@@ -155,13 +150,17 @@ func (f field) question() session.Question {
 	}
 	for _, one := range slices.Concat(values.OneOf, values.AnyOf) { // values with titles
 		if one != nil && one.Const != nil {
-			q.Options = append(q.Options, session.Option{Label: cutText(fmt.Sprint(*one.Const), 200), Description: cutText(one.Title, 200)})
+			q.Options = append(q.Options, session.Option{
+				Label: cutText(fmt.Sprint(*one.Const), 200), Description: cutText(one.Title, 200),
+			})
 		}
 	}
 	if f.schema.Type == "boolean" {
 		q.Options = []session.Option{{Label: "true"}, {Label: "false"}}
 	}
-	if len(q.Options) > 0 {
+	if len(q.Options) > maxOptions { // another value can be typed
+		q.Options = q.Options[:maxOptions]
+	} else if len(q.Options) > 0 {
 		custom := false
 		q.Custom = &custom
 	}

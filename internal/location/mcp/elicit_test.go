@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,7 +71,7 @@ func TestElicitationOfAForm(t *testing.T) {
 		return out
 	}
 	wantQuestions := []session.Question{
-		{Header: "one", Question: "Book [2Ja table\nYour name as on the card"},
+		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name as on the card"},
 		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
 		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
 		{Header: "one", Question: "guests"},
@@ -171,5 +172,84 @@ func TestElicitationIsBounded(t *testing.T) {
 	}
 	if len(asked) != 8 || size > 20_000 {
 		t.Errorf("%d questions of %d bytes", len(asked), size)
+	}
+}
+
+// A server that works for two sessions cannot ask: it does not say for which one.
+func TestElicitationOfTwoSessions(t *testing.T) {
+	t.Parallel()
+	s := newGoodServer()
+	waiting := make(chan struct{})
+	end := make(chan struct{})
+	addTool(s, "wait", func(context.Context, *sdk.CallToolRequest) (string, error) { close(waiting); <-end; return "", nil })
+	addTool(s, "ask", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
+		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		if err != nil {
+			return "", err
+		}
+		return answer.Action, nil
+	})
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
+	w.connect("one")
+	var asked []session.Question
+	as := func(id session.ID) func(*tool.Call) {
+		return func(c *tool.Call) {
+			c.SessionID = id
+			answer(&asked, [][]string{{"Accept"}}, nil)(c)
+		}
+	}
+	var other sync.WaitGroup
+	other.Go(func() { w.call("one_wait", `{}`, as("ses_1")) })
+	<-waiting
+	if got := w.text("one_ask", `{}`, as("ses_2")); got != "decline" || asked != nil {
+		t.Errorf("with two sessions the server got %s, asked %v", got, asked)
+	}
+	if got := w.text("one_ask", `{}`, as("ses_1")); got != "accept" {
+		t.Errorf("with one session the server got %s", got)
+	}
+	close(end)
+	other.Wait()
+}
+
+// While a question is open, the server's next one is declined.
+func TestOneElicitationAtATime(t *testing.T) {
+	t.Parallel()
+	s := newGoodServer()
+	addTool(s, "ask", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
+		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		if err != nil {
+			return "", err
+		}
+		return answer.Action, nil
+	})
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
+	w.connect("one")
+	second := ""
+	got := w.text("one_ask", `{}`, func(c *tool.Call) {
+		c.Question = func(context.Context, []session.Question) ([][]string, error) {
+			second = w.text("one_ask", `{}`, answer(new([]session.Question), [][]string{{"Accept"}}, nil))
+			return [][]string{{"Accept"}}, nil
+		}
+	})
+	if got != "accept" || second != "decline" {
+		t.Errorf("the first got %s, the second %s", got, second)
+	}
+}
+
+func TestElicitationWithManyOptions(t *testing.T) {
+	t.Parallel()
+	values := make([]any, 1000)
+	for i := range values {
+		values[i] = fmt.Sprint(i)
+	}
+	w := elicitWorld(t, &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{
+		"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string", "enum": values}},
+	}})
+	var asked []session.Question
+	if got := w.text("one_ask", `{}`, answer(&asked, [][]string{{"999"}}, nil)); got != `accept {"a":"999"}` {
+		t.Errorf("the server got %s", got)
+	}
+	if len(asked[0].Options) != 50 || asked[0].Custom != nil {
+		t.Errorf("the question is %+v", asked)
 	}
 }

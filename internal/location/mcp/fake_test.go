@@ -18,7 +18,7 @@ import (
 const serverWord = "__mcp-server"
 
 // rawServer answers messages of the protocol by hand, so that it can do what no SDK does. A handler returns the result
-// of a method; "" gives no answer.
+// of a method; "" gives no answer, and one that begins with ! is an error.
 type rawServer map[string]func(params jsontext.Value) string
 
 type rawMessage struct {
@@ -61,7 +61,12 @@ func (s rawServer) run() int {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown method"}}`+"\n", m.ID)
 			continue
 		}
-		if result := handle(m.Params); result != "" {
+		result := handle(m.Params)
+		if failure, ok := strings.CutPrefix(result, "!"); ok {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":%s}`+"\n", m.ID, failure)
+			continue
+		}
+		if result != "" {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 		}
 	}
@@ -153,6 +158,41 @@ func runServer(mode string, args []string) int {
 		}
 	case "lists":
 		s["tools/list"] = func(jsontext.Value) string { b, _ := os.ReadFile(args[0]); return string(b) }
+	case "guided": // by the instructions in a file
+		s["initialize"] = func(jsontext.Value) string {
+			text, _ := os.ReadFile(args[0])
+			quoted, _ := json.Marshal(string(text))
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"},"instructions":` +
+				string(quoted) + `}`
+		}
+	case "closing": // answers calls as the SDK does when its connection ends
+		s["tools/call"] = func(jsontext.Value) string {
+			note(args[0])
+			return "!" + `{"code":-32004,"message":"server is closing"}`
+		}
+	case "held": // ends, and leaves its output to a process of its own
+		s["tools/call"] = func(jsontext.Value) string {
+			_ = startChild()
+			os.Exit(7)
+			return ""
+		}
+	case "same-lists":
+		s["tools/call"] = func(jsontext.Value) string {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			return say("announced")
+		}
+		s["tools/list"] = func(jsontext.Value) string { note(args[0]); return `{"tools":[` + echoTool + `]}` }
+	case "bad-names":
+		s["initialize"] = func(jsontext.Value) string {
+			return `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		}
+		long := strings.Repeat("x", 2000)
+		s["prompts/list"] = func(jsontext.Value) string {
+			return `{"prompts":[{"name":"a\u001bb"},{"name":"` + long + `"},{"name":"c","arguments":[{"name":"` + long + `"}]},{"name":"ok"}]}`
+		}
+		s["resources/list"] = func(jsontext.Value) string {
+			return `{"resources":[{"uri":"a:` + long + `"},{"uri":"b:\u202e"},{"uri":"c:d","mimeType":"` + long + `"}]}`
+		}
 	case "environment":
 		s["tools/call"] = func(jsontext.Value) string { return say(strings.Join(os.Environ(), "\n")) }
 	case "children":
@@ -162,6 +202,15 @@ func runServer(mode string, args []string) int {
 		select {}
 	}
 	return s.run()
+}
+
+// note adds a byte to a file.
+func note(path string) {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, _ = f.WriteString(".")
+		_ = f.Close()
+	}
 }
 
 func exists(path string) bool {

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,7 +121,7 @@ func TestThousandToolsAndALongDescription(t *testing.T) {
 	wantText(t, w.state("one").Error, "it has more than 256 tools; the others are left out")
 	w = newListWorld(t, `{"tools":[{"name":"a","description":"`+strings.Repeat("long ", 1<<18)+`","inputSchema":{"type":"object"}}]}`)
 	got := w.registry.TakeSnapshot(nil).Definitions()[0].Description
-	if len(got) > 17<<10 || !strings.HasSuffix(got, "more bytes)") {
+	if len(got) > 17<<10 || !strings.HasSuffix(got, "…") {
 		t.Errorf("the description has %d bytes", len(got))
 	}
 }
@@ -187,7 +189,7 @@ func TestRedirects(t *testing.T) {
 	elsewhere := serveHandler(t, http.RedirectHandler(other.URL+"/latest/meta-data", http.StatusTemporaryRedirect))
 	round := serveHandler(t, http.RedirectHandler("/again", http.StatusTemporaryRedirect))
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": elsewhere, "round": round})
-	wantText(t, w.awaitStatus("one", mcp.Failed).Error, "it redirects to "+other.URL+", another server")
+	wantText(t, w.awaitStatus("one", mcp.Failed).Error, "it leads to "+other.URL+", another server")
 	wantText(t, w.awaitStatus("round", mcp.Failed).Error, "redirects too often")
 	if len(reached) > 0 {
 		t.Errorf("the other server was asked for %v", reached)
@@ -239,4 +241,113 @@ func TestHeadersOfARemoteServer(t *testing.T) {
 	w.connect("with")
 	w.text("with_echo", `{}`)
 	wantText(t, w.awaitStatus("without", mcp.NeedsAuth).Error, "set its headers in the configuration")
+}
+
+// A server of the older SSE may not have requests, with their headers, sent to another server.
+func TestEndpointOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var reached []string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		reached = append(reached, r.URL.Path)
+	}))
+	t.Cleanup(other.Close)
+	c := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Error(w, "no", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: endpoint\ndata: "+other.URL+"/latest/meta-data\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": withTimeout(c, 10*time.Second)})
+	w.awaitStatus("one", mcp.Failed)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(reached) > 0 {
+		t.Errorf("the other server was asked for %v", reached)
+	}
+}
+
+// Errors show no part of an address that may be a secret.
+func TestErrorsHideSecretsOfAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{
+		"down": {Type: "remote", URL: "http://user:secret1@127.0.0.1:1/mcp?key=secret2"},
+		"odd":  {Type: "remote", URL: "ftp://user:secret1@127.0.0.1/mcp?key=secret2"},
+	})
+	for _, name := range []string{"down", "odd"} {
+		if got := w.awaitStatus(name, mcp.Failed).Error; strings.Contains(got, "secret") || !strings.Contains(got, "127.0.0.1") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A call that the server answered is not made again, whatever the answer.
+func TestAnsweredCallIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	calls := t.TempDir() + "/calls"
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("closing", calls)})
+	w.connect("one")
+	wantText(t, w.failure("one_echo", `{}`), "server is closing")
+	if got, _ := os.ReadFile(calls); string(got) != "." {
+		t.Errorf("the server got %d calls", len(got))
+	}
+}
+
+// A program that has ended is noticed although a process of its own holds its output open.
+func TestEndedProgramWithAHeldOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("held")})
+	w.connect("one")
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	if got := w.callIn(ctx, "one_echo", `{}`); got.Error == nil || ctx.Err() != nil {
+		t.Errorf("the call: %+v", got)
+	}
+}
+
+// A change that changes nothing is not announced.
+func TestUnchangedListsAreNotAnnounced(t *testing.T) {
+	t.Parallel()
+	lists := t.TempDir() + "/lists"
+	listed := make(chan struct{}, 100)
+	pool := mcp.NewPool(mcp.Options{OnChange: func(_, _ string, isListed bool) {
+		if isListed {
+			listed <- struct{}{}
+		}
+	}})
+	t.Cleanup(pool.Close)
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"one": local("same-lists", lists)}})
+	set.AwaitAll(t.Context())
+	// The second list is read before the answer to the call that comes after it.
+	for range 2 {
+		if _, _, err := set.Call(t.Context(), "one", "echo", nil); err != nil {
+			t.Fatal(err)
+		}
+		for size := 0; size < 2; {
+			text, _ := os.ReadFile(lists)
+			size = len(text)
+			runtime.Gosched()
+		}
+	}
+	pool.Close()
+	if len(listed) > 0 {
+		t.Errorf("%d changes were announced", len(listed))
+	}
+}
+
+// Prompts and resources with bad names are left out, and the state says so.
+func TestBadNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("bad-names")})
+	got := w.awaitStatus("one", mcp.Connected)
+	if len(got.Prompts) != 1 || len(got.Resources) != 1 || len(got.Resources[0].MIME) > 1100 {
+		t.Errorf("it offers %+v, %+v", got.Prompts, got.Resources)
+	}
+	wantText(t, got.Error, "prompt", "resource", "is left out: its name is too long or has control characters")
 }

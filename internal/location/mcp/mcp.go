@@ -2,13 +2,12 @@
 // stdio, streamable HTTP and SSE.
 //
 // A Pool holds the servers of all locations. The servers of a location start beside its first turn and are shared by
-// its sessions. Their tools join and leave at the boundaries of turns (Set.Sync), so that a request never changes while
+// its sessions. Their tools join and leave at the boundaries of turns (Tools.Sync), so that a request never changes while
 // it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
 package mcp
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -45,7 +45,7 @@ const (
 type State struct {
 	Name      string
 	Status    Status
-	Error     string // why it failed, or what to do; "" if it is connected
+	Error     string // why it failed, or what to do; of a connected one, what was left out of its offer
 	Tools     []ToolInfo
 	Prompts   []Prompt
 	Resources []Resource
@@ -58,21 +58,24 @@ type Options struct {
 	Log        *slog.Logger
 	// Login returns what authorises requests to a remote server; nil if requests need no login.
 	Login func(server string, c config.MCP) auth.OAuthHandler
+	// LoginStamp returns a text that changes when a login is stored or deleted, also by another process.
+	LoginStamp func() string
 	// OnChange is called when the state or the offer of a server of the directory has changed, with listed because the
 	// server announced that a list did. It must not block.
 	OnChange func(directory, server string, listed bool)
-	// Approvals remembers the descriptions of tools that people have allowed; nil remembers none.
+	// Approvals remembers the descriptions of tools that were allowed; nil remembers none.
 	Approvals *Approvals
 }
 
 // Pool holds the servers of the locations of a process. Safe for concurrent use.
 type Pool struct {
 	options Options
+	ending  sync.WaitGroup // of servers that the configuration has no more
 
 	mu     sync.Mutex // guards the rest
 	sets   map[string]*Set
+	added  map[string]map[string]config.MCP // by people (Set.Add), by directory and name
 	closed bool
-	ending sync.WaitGroup // sets that are being closed
 }
 
 // NewPool returns an empty pool.
@@ -83,7 +86,10 @@ func NewPool(o Options) *Pool {
 	if o.OnChange == nil {
 		o.OnChange = func(string, string, bool) {}
 	}
-	return &Pool{options: o, sets: map[string]*Set{}}
+	if o.LoginStamp == nil {
+		o.LoginStamp = func() string { return "" }
+	}
+	return &Pool{options: o, sets: map[string]*Set{}, added: map[string]map[string]config.MCP{}}
 }
 
 // Location says what servers a directory has.
@@ -96,8 +102,9 @@ type Location struct {
 	Timeout     time.Duration // of servers that set none; 0 is a default
 }
 
-// Open returns the servers of a location. Those that the location had before and whose configuration is the same stay
-// connected; others are closed. Nothing starts before Set.Start.
+// Open returns the servers of a location: those of its configuration and those that people added. Those that the
+// location had before and whose configuration is the same stay connected; others are closed. Nothing starts before
+// Set.Start, and nothing at all after Close.
 func (p *Pool) Open(l Location) *Set {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +113,12 @@ func (p *Pool) Open(l Location) *Set {
 		s = &Set{pool: p, directory: l.Directory, servers: map[string]*server{}, closed: p.closed}
 		p.sets[l.Directory] = s
 	}
-	s.configure(l)
+	want := maps.Clone(l.Servers)
+	if want == nil {
+		want = map[string]config.MCP{}
+	}
+	maps.Copy(want, p.added[l.Directory])
+	s.configure(l, want)
 	return s
 }
 
@@ -139,26 +151,20 @@ type Set struct {
 	mu        sync.Mutex // guards the rest
 	location  Location
 	servers   map[string]*server
-	added     map[string]config.MCP // by a person while the process runs (Add)
 	untrusted []string
 	started   bool
 	closed    bool           // no server starts any more
 	ending    sync.WaitGroup // servers that are being closed
 }
 
-// configure makes the servers those of the location.
-func (s *Set) configure(l Location) {
+// configure makes the servers those of want. The pool's mu is held.
+func (s *Set) configure(l Location, want map[string]config.MCP) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
 	s.location, s.untrusted = l, l.Untrusted
-	want := maps.Clone(l.Servers)
-	if want == nil {
-		want = map[string]config.MCP{}
-	}
-	maps.Copy(want, s.added)
 	for name, old := range s.servers {
 		if c, ok := want[name]; !ok || !reflect.DeepEqual(c, old.config) {
 			delete(s.servers, name)
@@ -175,20 +181,23 @@ func (s *Set) configure(l Location) {
 	}
 }
 
-// Start begins to connect the servers that are enabled, in the background. Later calls do nothing.
+// Start begins to connect the servers that are enabled, in the background. Later calls try those again that wait for a
+// login, if one was stored since.
 func (s *Set) Start() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.started {
-		return
-	}
+	first := !s.started
 	s.started = true
-	for _, one := range s.servers {
-		one.start()
+	s.mu.Unlock()
+	for _, one := range s.list() {
+		if first {
+			one.start()
+		} else {
+			one.retryLogin()
+		}
 	}
 }
 
-// AwaitRequired waits for the first attempt to connect the servers that must be there before a turn (config.MCP.Wait).
+// AwaitRequired waits for the first attempt to connect the servers that a turn waits for (config.MCP.Wait).
 func (s *Set) AwaitRequired(ctx context.Context) {
 	for _, one := range s.list() {
 		if one.config.Wait {
@@ -200,12 +209,20 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 // attemptTime bounds the wait of a client for servers that are being connected.
 const attemptTime = 10 * time.Second
 
-// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, but not for ever.
+// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at most.
 func (s *Set) AwaitAll(ctx context.Context) {
 	s.Start()
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	for _, one := range s.list() {
+		one.awaitAttempt(ctx)
+	}
+}
+
+// Await starts a server and waits for the first attempt to connect it. Without such a server it does nothing.
+func (s *Set) Await(ctx context.Context, name string) {
+	if one := s.find(name); one != nil {
+		one.start()
 		one.awaitAttempt(ctx)
 	}
 }
@@ -218,54 +235,60 @@ func (s *Set) Config(name string) (config.MCP, bool) {
 	return config.MCP{}, false
 }
 
-// Add adds a server, or replaces the one of that name, until the process ends, and waits for the first attempt to
-// connect it.
-func (s *Set) Add(ctx context.Context, name string, c config.MCP) {
-	s.mu.Lock()
-	if s.added == nil {
-		s.added = map[string]config.MCP{}
+// maxAdded bounds the servers that people add to one location.
+const maxAdded = 100
+
+// Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when the
+// location is opened again, whose permission rules then know the server.
+func (s *Set) Add(name string, c config.MCP) error {
+	switch {
+	case c.Type != "local" && c.Type != "remote":
+		return session.Errorf(session.CodeInvalid, "the type must be local or remote").At("config.type")
+	case c.Type == "local" && len(c.Command) == 0:
+		return session.Errorf(session.CodeInvalid, "a local server needs a command").At("config.command")
+	case c.Type == "remote" && c.URL == "":
+		return session.Errorf(session.CodeInvalid, "a remote server needs an address").At("config.url")
 	}
-	s.added[name] = c
-	l := s.location
-	s.mu.Unlock()
-	s.Start()
-	s.configure(l)
-	if one := s.find(name); one != nil {
-		one.awaitAttempt(ctx)
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	added := s.pool.added[s.directory]
+	if _, ok := added[name]; !ok && len(added) >= maxAdded {
+		return session.Errorf(session.CodeInvalid, "%d MCP servers were added here; remove one first", maxAdded)
 	}
+	if added == nil {
+		added = map[string]config.MCP{}
+		s.pool.added[s.directory] = added
+	}
+	added[name] = c
+	return nil
 }
 
-// Remove removes a server that was added. It reports whether there was one.
+// Remove undoes Add when the location is opened again. It reports whether the server was added.
 func (s *Set) Remove(name string) bool {
-	s.mu.Lock()
-	_, ok := s.added[name]
-	delete(s.added, name)
-	l := s.location
-	s.mu.Unlock()
-	if ok {
-		s.configure(l)
-	}
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	_, ok := s.pool.added[s.directory][name]
+	delete(s.pool.added[s.directory], name)
 	return ok
 }
 
-// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed.
-func (s *Set) Call(ctx context.Context, name, toolName string, input jsontext.Value) (out tool.Output, isError bool, err error) {
+// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed. An
+// error is a *session.Error.
+func (s *Set) Call(
+	ctx context.Context, name, toolName string, input jsontext.Value,
+) (out tool.Output, isError bool, err error) {
 	one := s.find(name)
 	if one == nil {
-		return out, false, fmt.Errorf("there is no MCP server %q", name)
-	}
-	ctx, _, stop := withIdleLimit(ctx, idleCall)
-	defer stop()
-	open, err := one.openSession(ctx)
-	if err != nil {
-		return out, false, err
+		return out, false, session.NotFound("mcp", name)
 	}
 	if len(input) == 0 {
 		input = jsontext.Value(`{}`)
 	}
-	result, err := open.CallTool(ctx, &sdk.CallToolParams{Name: toolName, Arguments: jsonBytes(input)})
+	one.start()
+	params := &sdk.CallToolParams{Name: toolName, Arguments: jsonBytes(input)}
+	result, err := one.callTool(ctx, tool.Call{}, params)
 	if err != nil {
-		return out, false, fmt.Errorf("the MCP server %s: %s", name, describeError(err))
+		return out, false, session.Errorf(session.CodeUnavailable, "%s", one.describeFailure(err))
 	}
 	return convertResult(tool.Call{}, name, result), result.IsError, nil
 }
@@ -277,7 +300,6 @@ func (s *Set) Connect(ctx context.Context, name string) bool {
 	if one == nil {
 		return false
 	}
-	s.Start()
 	one.reconnect()
 	one.awaitAttempt(ctx)
 	return true
@@ -313,7 +335,7 @@ func (s *Set) States() (out []State) {
 // Actions returns patterns of the permission actions of all servers' tools.
 func (s *Set) Actions() (out []string) {
 	for _, one := range s.list() {
-		out = append(out, cleanName(one.name)+"_*")
+		out = append(out, toolPrefix(one.name)+"*")
 	}
 	return out
 }

@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"slices"
+	"iter"
 	"strings"
 	"time"
 
@@ -82,8 +82,6 @@ func (t resourceTool) Run(ctx context.Context, call tool.Call) (tool.Output, err
 	if err := call.Ask(ctx, tool.Request{Action: "read", Resources: []string{resource}, Save: []string{all}}); err != nil {
 		return tool.Output{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, resourceTime)
-	defer cancel()
 	return t.run(ctx, t.set, call, in)
 }
 
@@ -115,31 +113,61 @@ func listResources(_ context.Context, s *Set, call tool.Call, in resourceInput) 
 func listTemplates(ctx context.Context, s *Set, call tool.Call, in resourceInput) (tool.Output, error) {
 	type row struct {
 		Server      string `json:"server"`
-		Template    string `json:"uriTemplate"`
+		URI         string `json:"uriTemplate"`
 		Name        string `json:"name"`
 		Description string `json:"description,omitzero"`
 		MIME        string `json:"mimeType,omitzero"`
 	}
+	found, problems := s.Templates(ctx, in.Server)
 	rows := []row{}
+	for _, r := range found {
+		rows = append(rows, row(r))
+	}
+	out, err := jsonOutput(call, rows)
+	for _, p := range problems {
+		out.Content = append(out.Content, session.TextContent(p)...)
+	}
+	return out, err
+}
+
+// Templates returns the templates of resource URIs of a server, or of all for "", as resources whose URI is the template.
+// problems say which servers could not be asked.
+func (s *Set) Templates(ctx context.Context, server string) (out []Resource, problems []string) {
+	ctx, cancel := context.WithTimeout(ctx, resourceTime)
+	defer cancel()
 	for _, one := range s.list() {
-		if in.Server != "" && one.name != in.Server || !one.hasResources() {
+		if server != "" && one.name != server || !one.hasResources() {
 			continue
 		}
-		session, err := one.openSession(ctx)
-		if err != nil {
-			continue // its state says why
+		var found offer
+		conn, err := one.openSession(ctx)
+		if err == nil {
+			err = found.readTemplates(conn.ResourceTemplates(ctx, nil), one.name)
 		}
-		for r, err := range session.ResourceTemplates(ctx, nil) {
-			if err != nil || len(rows) >= maxResources {
-				break
-			}
-			if r == nil {
-				continue
-			}
-			rows = append(rows, row{one.name, r.URITemplate, r.Name, cutText(r.Description, maxDescription), r.MIMEType})
+		if err != nil {
+			found.problems = append(found.problems, "its templates cannot be listed: "+describeError(err))
+		}
+		out = append(out, found.resources...)
+		for _, p := range found.problems {
+			problems = append(problems, "The MCP server "+one.name+": "+p)
 		}
 	}
-	return jsonOutput(call, rows)
+	return out, problems
+}
+
+func (o *offer) readTemplates(all iter.Seq2[*sdk.ResourceTemplate, error], server string) error {
+	for r, err := range takeAtMost(all, maxResources, "templates", o) {
+		if err != nil {
+			return err
+		}
+		if r != nil && !isBadName(r.URITemplate) {
+			o.resources = append(o.resources, Resource{
+				Server: server, URI: r.URITemplate, Name: cutText(r.Name, maxName),
+				Description: cutText(r.Description, maxDescription), MIME: cutText(r.MIMEType, maxName),
+			})
+		}
+	}
+	return nil
 }
 
 func jsonOutput(call tool.Call, rows any) (tool.Output, error) {
@@ -178,11 +206,14 @@ func (s *Set) ReadResource(ctx context.Context, server, uri string) (out tool.Ou
 	if one == nil {
 		return out, fmt.Errorf("there is no MCP server %q", server)
 	}
-	open, err := one.openSession(ctx)
+	ctx, cancel := context.WithTimeout(ctx, resourceTime)
+	defer cancel()
+	one.start()
+	conn, err := one.openSession(ctx)
 	if err != nil {
 		return out, err
 	}
-	r, err := open.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+	r, err := conn.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
 	if err != nil {
 		return out, fmt.Errorf("read %s of the MCP server %s: %w", uri, server, err)
 	}
@@ -196,66 +227,4 @@ func (s *Set) ReadResource(ctx context.Context, server, uri string) (out tool.Ou
 	out.Title = uri
 	out.Content = session.TextContent(strings.ToValidUTF8(strings.Join(texts, "\n\n"), "\uFFFD"))
 	return out, nil
-}
-
-// Command is a prompt of a server as a command.
-type Command struct {
-	Server, Prompt string
-	Name           string // server:prompt, cleaned
-	Description    string
-	Arguments      []string
-}
-
-// Commands returns the prompts of all servers, in the order of the servers' names.
-func (s *Set) Commands() (out []Command) {
-	for _, one := range s.list() {
-		for _, p := range one.state().Prompts {
-			name := cleanName(one.name) + ":" + cleanName(p.Name)
-			out = append(out, Command{one.name, p.Name, name, p.Description, p.Arguments})
-		}
-	}
-	return out
-}
-
-// ExpandCommand returns the text of a prompt with its arguments in order.
-func (s *Set) ExpandCommand(ctx context.Context, c Command, arguments []string) (string, error) {
-	one := s.find(c.Server)
-	if one == nil {
-		return "", fmt.Errorf("there is no MCP server %q any more", c.Server)
-	}
-	ctx, cancel := context.WithTimeout(ctx, one.timeout())
-	defer cancel()
-	open, err := one.openSession(ctx)
-	if err != nil {
-		return "", err
-	}
-	given := map[string]string{}
-	for i, name := range c.Arguments {
-		if i < len(arguments) {
-			given[name] = arguments[i]
-		}
-	}
-	if len(arguments) > len(c.Arguments) && len(c.Arguments) > 0 { // the last takes the rest
-		last := len(c.Arguments) - 1
-		given[c.Arguments[last]] = strings.Join(arguments[last:], " ")
-	}
-	r, err := open.GetPrompt(ctx, &sdk.GetPromptParams{Name: c.Prompt, Arguments: given})
-	if err != nil {
-		return "", fmt.Errorf("the MCP server %s: %s", c.Server, describeError(err))
-	}
-	var texts []string
-	for _, m := range r.Messages {
-		if m == nil {
-			continue
-		}
-		switch c := m.Content.(type) {
-		case *sdk.TextContent:
-			texts = append(texts, c.Text)
-		case *sdk.EmbeddedResource:
-			if c.Resource != nil && c.Resource.Text != "" {
-				texts = append(texts, c.Resource.Text)
-			}
-		}
-	}
-	return cutText(strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n"), 1<<20), nil
 }

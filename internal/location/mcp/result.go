@@ -23,6 +23,7 @@ const maxAttachment = 10 << 20
 func convertResult(call tool.Call, server string, r *sdk.CallToolResult) tool.Output {
 	var out tool.Output
 	var texts []string
+	// Convert the content by its kind.
 	for _, c := range r.Content {
 		switch c := c.(type) {
 		case *sdk.TextContent:
@@ -39,14 +40,17 @@ func convertResult(call tool.Call, server string, r *sdk.CallToolResult) tool.Ou
 			texts = append(texts, fmt.Sprintf("Resource %s: %s", c.URI, cmp.Or(c.Title, c.Name)))
 		}
 	}
+	// Structured content is the text of a result without one.
 	if r.StructuredContent != nil {
-		if value, err := json.Marshal(r.StructuredContent, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err == nil {
+		asItIs := []json.Options{json.Deterministic(true), jsontext.AllowInvalidUTF8(true)}
+		if value, err := json.Marshal(r.StructuredContent, asItIs...); err == nil {
 			out.Structured = tool.EncodeObject(map[string]any{"structured": jsontext.Value(value)})
 			if len(texts) == 0 {
 				texts = append(texts, string(value))
 			}
 		}
 	}
+	// Mark text that imitates cairn's own tags.
 	text := strings.ToValidUTF8(strings.Join(texts, "\n\n"), "\uFFFD")
 	out.Content = session.TextContent(tool.MarkImitations(call, "MCP server "+server, text))
 	return out
@@ -61,9 +65,11 @@ func attach(out *tool.Output, data []byte, mime, what string) (note []string) {
 	mime = strings.TrimSpace(strings.ToLower(cmp.Or(mime, http.DetectContentType(data))))
 	switch {
 	case !slices.Contains(attachedTypes, mime):
-		return []string{fmt.Sprintf("(%s of type %.80q with %d bytes is left out: models cannot read it)", what, mime, len(data))}
+		const text = "(%s of type %.80q with %d bytes is left out: models cannot read it)"
+		return []string{fmt.Sprintf(text, what, mime, len(data))}
 	case len(data) > maxAttachment:
-		return []string{fmt.Sprintf("(%s of type %s is left out: it has %d bytes, the limit is %d)", what, mime, len(data), maxAttachment)}
+		const text = "(%s of type %s is left out: it has %d bytes, the limit is %d)"
+		return []string{fmt.Sprintf(text, what, mime, len(data), maxAttachment)}
 	}
 	uri := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
 	out.Attachments = append(out.Attachments, session.File{URI: uri, Mime: mime})

@@ -24,8 +24,10 @@ func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: s.set.pool.options.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{
-			RootsV2:     &sdk.RootCapabilities{},
-			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+			RootsV2: &sdk.RootCapabilities{},
+			Elicitation: &sdk.ElicitationCapabilities{
+				Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+			},
 		},
 		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { note() },
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { note() },

@@ -8,16 +8,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sseTransport is the SDK's transport for the older SSE with two differences: the stream does not end with the
-// context of Connect, which has the timeout of connecting; and requests carry the login.
-type sseTransport struct {
-	begin func() (context.Context, context.CancelFunc) // returns the context of a connection
-	inner sdk.SSEClientTransport
-}
+// sseTransport is the SDK's transport for the older SSE, whose stream ends with Close instead of with the context of
+// Connect, which has the timeout of connecting.
+type sseTransport struct{ inner sdk.SSEClientTransport }
 
 // Connect implements sdk.Transport.
 func (t *sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	life, cancel := t.begin()
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	inTime := context.AfterFunc(ctx, cancel)
 	conn, err := t.inner.Connect(life)
 	if err == nil && !inTime() {

@@ -2,17 +2,20 @@ package mcp
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // Tools keeps the tools of a Set in a registry. A change of the servers takes effect at the next Sync, which the caller
-// makes at the boundary of a turn.
+// makes at the boundary of a turn. Servers that are added later are left out: the permission rules that belong to the
+// registry do not name their tools.
 type Tools struct {
 	set      *Set
 	registry *tool.Registry
 	log      *slog.Logger
+	names    []string // of the servers
 
 	mu         sync.Mutex // guards the rest
 	registered map[string]registeredTool
@@ -30,7 +33,7 @@ type registeredTool struct {
 
 // NewTools returns the tools of the set for a registry, which has none of them before the first Sync.
 func NewTools(s *Set, r *tool.Registry) *Tools {
-	return &Tools{set: s, registry: r, log: s.pool.options.Log, registered: map[string]registeredTool{}}
+	return &Tools{set: s, registry: r, log: s.pool.options.Log, names: s.names(), registered: map[string]registeredTool{}}
 }
 
 // Sync makes the registry offer the tools that the servers have now. A tool that stays as it is keeps its registration,
@@ -38,7 +41,8 @@ func NewTools(s *Set, r *tool.Registry) *Tools {
 func (t *Tools) Sync() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	servers, approvals := t.set.list(), t.set.pool.options.Approvals.countChanges()
+	approvals := t.set.pool.options.Approvals.countChanges()
+	servers := slices.DeleteFunc(t.set.list(), func(s *server) bool { return !slices.Contains(t.names, s.name) })
 	if t.approvals == approvals && t.isCurrent(servers) {
 		return
 	}

@@ -1,19 +1,17 @@
 package mcp
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -52,8 +50,8 @@ func (s *server) startLocal() (*process.Child, error) {
 	})
 }
 
-// listEnvironment returns the variables of a local server. What its configuration sets reaches it, also a key that is
-// denied to programs else; only cairn's own variables do not.
+// listEnvironment returns the variables of a local server: the usual ones, without keys, and those of its configuration,
+// which may be keys. Variables of cairn itself cannot be set.
 func (s *server) listEnvironment() []string {
 	env := s.environment
 	env.Pass = append(slices.Clip(env.Pass), passedVariables...)
@@ -68,39 +66,42 @@ func (s *server) listEnvironment() []string {
 	return list
 }
 
-// listRemote returns the ways to reach a remote server, best first: streamable HTTP, the same without the stream on
-// which the server speaks by itself, which some gateways hold back, and the older SSE. life is that of the connection.
-func (s *server) listRemote(life context.Context, client *http.Client) []sdk.Transport {
-	url, login, old := s.config.URL, s.login, *client
+// listRemote returns the transports to a remote server, best first: streamable HTTP, the same without the stream for
+// messages that the server begins, which some gateways hold back, and the older SSE.
+func (s *server) listRemote(client *http.Client) []sdk.Transport {
+	endpoint, login, old := s.config.URL, s.login, *client
 	if login != nil {
 		old.Transport = &loginTripper{client.Transport, login}
 	}
-	begin := func() (context.Context, context.CancelFunc) { return context.WithCancel(life) }
 	return []sdk.Transport{
-		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage},
+		&sdk.StreamableClientTransport{Endpoint: endpoint, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage},
 		&sdk.StreamableClientTransport{
-			Endpoint: url, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage, DisableStandaloneSSE: true,
+			Endpoint: endpoint, HTTPClient: client, OAuthHandler: login, MaxEventSize: maxMessage,
+			DisableStandaloneSSE: true,
 		},
-		&sseTransport{begin, sdk.SSEClientTransport{Endpoint: url, HTTPClient: &old, MaxEventSize: maxMessage}},
+		&sseTransport{sdk.SSEClientTransport{Endpoint: endpoint, HTTPClient: &old, MaxEventSize: maxMessage}},
 	}
 }
 
-// remoteTripper adds the configured headers to requests, bounds answers, and remembers that one was refused for want of
-// a login.
+// remoteTripper sends requests to the configured server only, wherever the SDK was led by an answer: a redirect, or the
+// endpoint that a server of the older SSE names. It adds the configured headers, bounds answers, and remembers that a
+// request was refused for want of a login.
 type remoteTripper struct {
 	base         http.RoundTripper
 	headers      map[string]string
-	host         string // gets the headers
+	server       *url.URL
 	unauthorized *atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *remoteTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == t.host {
-		r = r.Clone(r.Context())
-		for name, value := range t.headers {
-			r.Header.Set(name, value)
-		}
+	if !isSameServer(t.server, r.URL) {
+		return nil, fmt.Errorf("it leads to %s://%s, another server; configure that address if it is meant",
+			r.URL.Scheme, r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	for name, value := range t.headers {
+		r.Header.Set(name, value)
 	}
 	resp, err := t.base.RoundTrip(r)
 	if err != nil {
@@ -118,54 +119,26 @@ func (t *remoteTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// newClient returns the HTTP client of a remote server. It follows redirects within the server's host only: what the
-// user configured is where requests, with their headers, go.
-func newClient(c config.MCP, host string, unauthorized *atomic.Bool) *http.Client {
+// isSameServer reports whether an address is on the host of the server, with its scheme or https.
+func isSameServer(server, other *url.URL) bool {
+	return hostOf(server) == hostOf(other) && (other.Scheme == server.Scheme || other.Scheme == "https")
+}
+
+// hostOf returns the host of an address, with the port unless it is that of the scheme.
+func hostOf(u *url.URL) string {
+	return strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+}
+
+// newClient returns the HTTP client of a remote server.
+func newClient(c config.MCP, server *url.URL, unauthorized *atomic.Bool) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.ResponseHeaderTimeout = time.Minute
 	return &http.Client{
-		Transport: &remoteTripper{base: base, headers: c.Headers, host: host, unauthorized: unauthorized},
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			switch first := via[0].URL; {
-			case r.URL.Host != first.Host || r.URL.Scheme != first.Scheme && r.URL.Scheme != "https":
-				return fmt.Errorf("it redirects to %s://%s, another server; configure that address if it is meant",
-					r.URL.Scheme, r.URL.Host)
-			case len(via) > 5:
+		Transport: &remoteTripper{base, c.Headers, server, unauthorized},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > 5 {
 				return errors.New("it redirects too often")
 			}
 			return nil
 		},
 	}
-}
-
-// connectTimeout bounds an attempt to connect a server that sets no timeout: a program that npx installs first takes
-// long.
-const connectTimeout = 30 * time.Second
-
-// timeout bounds the connecting of the server and each list of what it offers. False, for no limit, is the default.
-func (s *server) timeout() time.Duration {
-	return cmp.Or(max(0, time.Duration(s.config.Timeout)), s.limit, connectTimeout)
-}
-
-// connectFirst connects over the first transport that works. They share the time of ctx.
-func connectFirst(
-	ctx context.Context, client *sdk.Client, all []sdk.Transport, isFinal func() bool,
-) (session *sdk.ClientSession, err error) {
-	var failures []error
-	for i, t := range all {
-		part := ctx
-		if deadline, ok := ctx.Deadline(); ok && i < len(all)-1 {
-			var cancel context.CancelFunc
-			part, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(all)-i))
-			defer cancel()
-		}
-		if session, err = client.Connect(part, t, nil); err == nil {
-			return session, nil
-		}
-		failures = append(failures, err)
-		if isFinal() || ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, failures[0] // the newest protocol says best what is wrong
 }

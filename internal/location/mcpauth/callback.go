@@ -42,14 +42,16 @@ func (l *Logins) Authenticate(
 		select {
 		case q := <-answers:
 			if q.Get("state") == f.State {
-				return l.Finish(ctx, f.State, "?"+q.Encode())
+				return l.Finish(ctx, name, c, "?"+q.Encode())
 			}
 		case text, ok := <-paste:
-			if !ok {
-				paste = nil
-				continue
+			switch {
+			case ok:
+				return l.Finish(ctx, name, c, text)
+			case listenErr != nil: // an answer cannot come any more
+				return listenErr
 			}
-			return l.Finish(ctx, f.State, text)
+			paste = nil
 		case <-ctx.Done():
 			return fmt.Errorf("log in at the MCP server %s: %w", name, context.Cause(ctx))
 		}
@@ -63,6 +65,7 @@ const donePage = `<!doctype html><meta charset="utf-8"><title>cairn</title><p>ca
 // one of this machine.
 func listen(redirect string, answers chan<- url.Values) (stop func(), err error) {
 	stop = func() {}
+	// Listen on this machine only.
 	u, err := url.Parse(redirect)
 	if err != nil || u.Scheme != "http" || !net.ParseIP(u.Hostname()).IsLoopback() && u.Hostname() != "localhost" {
 		return stop, errors.New("its redirectUri is not one of this machine; paste the address that the browser was sent to")
@@ -71,6 +74,7 @@ func listen(redirect string, answers chan<- url.Values) (stop func(), err error)
 	if err != nil {
 		return stop, fmt.Errorf("wait for the answer of the browser: %w; set oauth.callbackPort to a free port", err)
 	}
+	// Pass on the requests for one path, until stop.
 	handler, stopped := http.NewServeMux(), make(chan struct{})
 	handler.HandleFunc("GET "+cmp.Or(u.Path, "/"), func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

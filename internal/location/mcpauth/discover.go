@@ -20,8 +20,8 @@ type metadata struct {
 	server   *oauthex.AuthServerMeta
 }
 
-// probe asks the server without a token and returns how it wants to be asked.
-func probe(ctx context.Context, client *http.Client, server string) ([]oauthex.Challenge, error) {
+// readChallenges asks the server without a token and returns how it wants to be asked.
+func readChallenges(ctx context.Context, client *http.Client, server string) ([]oauthex.Challenge, error) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader(body))
 	if err != nil {
@@ -42,7 +42,8 @@ func probe(ctx context.Context, client *http.Client, server string) ([]oauthex.C
 }
 
 // discover finds the authorization server of an MCP server (RFC 9728) and what it offers (RFC 8414). Servers of the
-// specification of 2025-03-26 are their own authorization servers.
+// specification of 2025-03-26 are their own authorization servers, whose metadata may be missing; one that the server
+// names must have them, which say that it supports PKCE.
 func discover(
 	ctx context.Context, client *http.Client, server string, challenges []oauthex.Challenge,
 ) (out metadata, err error) {
@@ -77,6 +78,9 @@ func discover(
 	}
 	if err != nil {
 		return out, fmt.Errorf("read the metadata of its authorization server: %w", errors.Join(append(failures, err)...))
+	}
+	if out.server == nil && !isOwn {
+		return out, fmt.Errorf("its authorization server %s has no metadata", cutLine(issuer))
 	}
 	if out.server == nil {
 		base := strings.TrimSuffix(issuer, "/")

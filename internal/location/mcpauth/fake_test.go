@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,8 +24,9 @@ type fakeServer struct {
 	t   testing.TB
 	mcp http.Handler
 
-	mu            sync.Mutex // guards the rest
-	issuer        string     // in the metadata; "" is the address
+	mu            sync.Mutex     // guards the rest
+	issuer        string         // in the metadata; "" is the address
+	extra         map[string]any // replaces members of the metadata
 	noRegister    bool
 	wantsIss      bool
 	expiresIn     int
@@ -100,6 +102,7 @@ func (f *fakeServer) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 	if !f.noRegister {
 		m["registration_endpoint"] = f.URL + "/register"
 	}
+	maps.Copy(m, f.extra)
 	write(w, 200, m)
 }
 

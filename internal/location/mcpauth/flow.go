@@ -17,6 +17,8 @@ import (
 
 	stored "github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Flow is a login that waits for a person.
@@ -28,9 +30,8 @@ type Flow struct {
 // flow is a Flow with what its end needs.
 type flow struct {
 	Flow
-	name     string
-	config   config.MCP
-	login    login // without its token
+	key      string // of the server
+	login    login  // without its token
 	verifier string
 	wantsIss bool // the server says that its answers have the issuer
 	ends     time.Time
@@ -43,22 +44,23 @@ const (
 )
 
 // Start begins a login at a server: it finds the authorization server and registers cairn there unless the
-// configuration has a client. The caller shows the address of the Flow to a person and calls Finish.
+// configuration has a client. The caller shows the address of the Flow to a person and calls Finish. A login that has
+// begun before at the server is given up. An error is a *session.Error.
 func (l *Logins) Start(ctx context.Context, name string, c config.MCP) (Flow, error) {
 	s, ok, err := readSettings(c)
-	switch {
-	case err != nil:
-		return Flow{}, fmt.Errorf("log in at the MCP server %s: %w", name, err)
-	case !ok:
-		return Flow{}, fmt.Errorf("the MCP server %s uses no login: it is local, or its configuration says oauth false", name)
+	if err == nil && !ok {
+		err = errors.New("it uses no login: it is local, or its configuration says oauth false")
+	}
+	if err != nil {
+		return Flow{}, failLogin(name, err)
 	}
 	f, err := l.prepare(ctx, name, c, s)
 	if err != nil {
-		return Flow{}, fmt.Errorf("log in at the MCP server %s: %w", name, err)
+		return Flow{}, failLogin(name, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flows = slices.DeleteFunc(l.flows, func(f *flow) bool { return time.Now().After(f.ends) })
+	l.flows = slices.DeleteFunc(l.flows, func(old *flow) bool { return time.Now().After(old.ends) || old.key == f.key })
 	if len(l.flows) >= maxFlows {
 		l.flows = l.flows[1:]
 	}
@@ -69,8 +71,8 @@ func (l *Logins) Start(ctx context.Context, name string, c config.MCP) (Flow, er
 // prepare does what comes before a person is asked.
 func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s settings) (*flow, error) {
 	// Find the authorization server. It must be the one of the login before, if there was one.
-	client := newClient(c.URL)
-	challenges, err := probe(ctx, client, c.URL)
+	client := newClient(ctx, c.URL)
+	challenges, err := readChallenges(ctx, client, c.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +85,8 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 		return nil, err
 	}
 	if ok && before.Issuer != found.server.Issuer {
-		return nil, fmt.Errorf("its authorization server changed from %s to %s; if that is meant, run cairn mcp logout %s first",
-			before.Issuer, cutLine(found.server.Issuer), name)
+		const text = "its authorization server changed from %s to %s; if that is meant, run cairn mcp logout %s first"
+		return nil, fmt.Errorf(text, before.Issuer, cutLine(found.server.Issuer), name)
 	}
 	// Take the client of the configuration, of the login before, or a new one.
 	one := login{details: details{
@@ -94,11 +96,12 @@ func (l *Logins) prepare(ctx context.Context, name string, c config.MCP, s setti
 	scopes := found.scopes
 	if s.Scope != "" {
 		scopes = strings.Fields(s.Scope)
-	} else if slices.Contains(found.server.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
+	} else if offline := "offline_access"; slices.Contains(found.server.ScopesSupported, offline) &&
+		!slices.Contains(scopes, offline) {
 		scopes = append(slices.Clip(scopes), "offline_access")
 	}
-	if more := l.takeWanted(key(name, c)); ok && len(more) > 0 { // keep what the login before was for
-		scopes = slices.Concat(before.Scopes, more)
+	if ok && len(before.Wanted) > 0 { // keep what the login before was for
+		scopes = slices.Concat(before.Scopes, before.Wanted)
 		slices.Sort(scopes)
 		scopes = slices.Compact(scopes)
 	}
@@ -149,11 +152,14 @@ func (l *login) register(
 // newFlow returns the flow with its address.
 func newFlow(name string, c config.MCP, l login, found metadata) (*flow, error) {
 	u, err := url.Parse(found.server.AuthorizationEndpoint)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || u.Host == "" {
 		return nil, errors.New("the address of its login page is invalid")
 	}
+	if err := checkScheme(u); err != nil {
+		return nil, fmt.Errorf("its login page: %w", err)
+	}
 	f := &flow{
-		name: name, config: c, login: l, verifier: oauth2.GenerateVerifier(), ends: time.Now().Add(flowTime),
+		key: key(name, c), login: l, verifier: oauth2.GenerateVerifier(), ends: time.Now().Add(flowTime),
 		wantsIss: found.server.AuthorizationResponseIssParameterSupported,
 	}
 	f.State = rand.Text()
@@ -172,52 +178,43 @@ func newFlow(name string, c config.MCP, l login, found metadata) (*flow, error) 
 	return f, nil
 }
 
-// Finish ends the login that a state names with the answer to it: the address that the browser was sent to, its query, or
-// the code alone. It stores the login.
-func (l *Logins) Finish(ctx context.Context, state, answer string) error {
-	f := l.take(state)
+// Finish ends the login that has begun at a server with the answer to it: the address that the browser was sent to, its
+// query, or the code alone. It stores the login. An error is a *session.Error.
+func (l *Logins) Finish(ctx context.Context, name string, c config.MCP, answer string) error {
+	f := l.removeFlow(key(name, c))
 	if f == nil {
-		return errors.New("no login waits for this answer; begin again")
+		return failLogin(name, errors.New("no login waits for this answer; begin again"))
 	}
 	given := parseAnswer(answer)
 	if err := f.check(given); err != nil {
-		return fmt.Errorf("log in at the MCP server %s: %w", f.name, err)
+		return failLogin(name, err)
 	}
 	token, err := requestToken(ctx, f.login, url.Values{
 		"grant_type": {"authorization_code"}, "code": {given.Get("code")}, "redirect_uri": {f.login.RedirectURI},
 		"code_verifier": {f.verifier}, "resource": {f.login.Resource},
 	})
-	if err != nil {
-		return fmt.Errorf("log in at the MCP server %s: %w", f.name, err)
+	if err == nil {
+		f.login.Token = token
+		err = l.withLock(ctx, name, c, func() error { return l.write(ctx, name, c, f.login) })
 	}
-	f.login.Token = token
-	return l.withLock(ctx, f.name, f.config, func() error { return l.write(ctx, f.name, f.config, f.login) })
+	return failLogin(name, err)
 }
 
-// maxWanted bounds the scopes that a server asks for.
-const maxWanted = 50
-
-// wantScopes makes the next login at a server ask for more scopes.
-func (l *Logins) wantScopes(key string, scopes []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.wanted[key] = scopes[:min(len(scopes), maxWanted)]
+// failLogin returns the error of a login; nil for nil.
+func failLogin(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := mcp.DescribeError(err)
+	return session.Errorf(session.CodeUnavailable, "log in at the MCP server %s: %s", name, text).Because(err)
 }
 
-// takeWanted returns the scopes of wantScopes and forgets them.
-func (l *Logins) takeWanted(key string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer delete(l.wanted, key)
-	return l.wanted[key]
-}
-
-// take removes the flow of a state and returns it; nil for an unknown state.
-func (l *Logins) take(state string) *flow {
+// removeFlow removes the flow of a server and returns it; nil without one.
+func (l *Logins) removeFlow(key string) *flow {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, f := range l.flows {
-		if f.State == state && time.Now().Before(f.ends) {
+		if f.key == key && time.Now().Before(f.ends) {
 			l.flows = slices.Delete(l.flows, i, i+1)
 			return f
 		}

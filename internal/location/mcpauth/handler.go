@@ -3,6 +3,7 @@ package mcpauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -67,7 +68,9 @@ const renewTime = 30 * time.Second
 
 // renew returns another token than old: the stored one if another process has renewed it, else one that the server
 // issues for the refresh token.
-func (l *Logins) renew(ctx context.Context, name string, c config.MCP, old stored.Secret) (out stored.Token, err error) {
+func (l *Logins) renew(
+	ctx context.Context, name string, c config.MCP, old stored.Secret,
+) (out stored.Token, err error) {
 	// A renewal goes on when its request is given up: the refresh token may have been used.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 	defer cancel()
@@ -80,14 +83,14 @@ func (l *Logins) renew(ctx context.Context, name string, c config.MCP, old store
 			out = found.Token
 			return nil
 		case !ok || found.Refresh.IsZero():
-			return &mcp.LoginError{Status: mcp.NeedsAuth, Message: describeAuth(name)}
+			return mcp.NeedLogin(name, "")
 		}
 		token, err := refresh(ctx, found)
 		if failed, is := errors.AsType[*tokenError](err); is && failed.isFinal() {
 			// The login is over. Forget its tokens, so that no other request tries them.
 			found.Token = stored.Token{}
 			return errors.Join(
-				&mcp.LoginError{Status: mcp.NeedsAuth, Message: describeAuth(name) + " (" + failed.Error() + ")"},
+				mcp.NeedLogin(name, "("+failed.Error()+")"),
 				l.write(ctx, name, c, found),
 			)
 		}
@@ -113,6 +116,7 @@ func refresh(ctx context.Context, l login) (stored.Token, error) {
 // Authorize implements the SDK's OAuthHandler: a request was refused. It renews the token if that can help; it never
 // begins a login. Its error says what a person can do.
 func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Response) error {
+	// Read what is missing.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody))
 	_ = resp.Body.Close()
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
@@ -121,12 +125,11 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 	}
 	if resp.StatusCode == http.StatusForbidden {
 		if findParam(challenges, "error") == "insufficient_scope" {
-			scope := cutScope(findParam(challenges, "scope"))
-			h.logins.wantScopes(key(h.name, h.config), strings.Fields(findParam(challenges, "scope")))
-			return &mcp.LoginError{Status: mcp.NeedsAuth, Message: describeAuth(h.name) + " with the scope " + scope}
+			return h.wantScopes(ctx, findParam(challenges, "scope"))
 		}
-		return nil // it is no matter of logins: the request is repeated, and fails as it is
+		return nil // another login would not help: the request is repeated and fails
 	}
+	// Take the token that another process has renewed, or renew it.
 	found, ok, err := h.logins.read(ctx, h.name, h.config)
 	if err != nil {
 		return err
@@ -139,11 +142,30 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 		_, err := h.logins.renew(ctx, h.name, h.config, stored.NewSecret(sent))
 		return err
 	case !ok && h.settings.ClientID == "":
-		if m, err := discover(ctx, newClient(h.config.URL), h.config.URL, challenges); err == nil && m.server.RegistrationEndpoint == "" {
+		m, err := discover(ctx, newClient(ctx, h.config.URL), h.config.URL, challenges)
+		if err == nil && m.server.RegistrationEndpoint == "" {
 			return errRegistration(h.name)
 		}
 	}
-	return &mcp.LoginError{Status: mcp.NeedsAuth, Message: describeAuth(h.name)}
+	return mcp.NeedLogin(h.name, "")
+}
+
+// maxWanted bounds the scopes that a server asks for.
+const maxWanted = 50
+
+// wantScopes stores that the next login, in whatever process, asks for more scopes, and returns the error for the refused
+// request.
+func (h *handler) wantScopes(ctx context.Context, scope string) error {
+	more := strings.Fields(scope)
+	err := h.logins.withLock(ctx, h.name, h.config, func() error {
+		found, ok, err := h.logins.read(ctx, h.name, h.config)
+		if err != nil || !ok {
+			return err
+		}
+		found.Wanted = more[:min(len(more), maxWanted)]
+		return h.logins.write(ctx, h.name, h.config, found)
+	})
+	return errors.Join(mcp.NeedLogin(h.name, fmt.Sprintf("with the scope %q", cutLine(scope))), err)
 }
 
 func errRegistration(name string) error {

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,14 +36,13 @@ type Logins struct {
 	store *stored.Store
 	dir   string // of the data, which has the locks
 
-	mu     sync.Mutex          // guards the rest
-	flows  []*flow             // that wait for a person, oldest first
-	wanted map[string][]string // scopes that servers asked for besides those of the login, by key
+	mu    sync.Mutex // guards flows
+	flows []*flow    // that wait for a person, oldest first; one for each server
 }
 
 // New returns the logins of a data directory. getenv is that of auth.New.
 func New(dataDir string, getenv func(string) string) *Logins {
-	return &Logins{store: stored.NewMCP(dataDir, getenv), dir: dataDir, wanted: map[string][]string{}}
+	return &Logins{store: stored.NewMCP(dataDir, getenv), dir: dataDir}
 }
 
 // settings are the configuration of a server's logins.
@@ -96,6 +96,7 @@ type details struct {
 	Registered  bool   `json:"registered,omitzero"` // by cairn
 
 	Scopes []string `json:"scopes,omitzero"` // that the login asked for
+	Wanted []string `json:"wanted,omitzero"` // that the server asked for besides, since
 }
 
 // login is a stored login.
@@ -197,7 +198,11 @@ func (l *Logins) Handler(name string, c config.MCP) auth.OAuthHandler {
 	return &handler{logins: l, name: name, config: c, settings: s}
 }
 
-// describeAuth says what a person can do about a missing login.
-func describeAuth(name string) string {
-	return fmt.Sprintf("it needs a login: cairn mcp auth %s", name)
+// Stamp returns a text that changes when the stored logins change, also by another process.
+func (l *Logins) Stamp() string {
+	info, err := os.Stat(l.store.Path())
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }

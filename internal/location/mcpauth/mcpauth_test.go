@@ -46,7 +46,7 @@ func logIn(t testing.TB, f *fakeServer, l *mcpauth.Logins, c config.MCP) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Finish(t.Context(), flow.State, f.open(flow.URL)); err != nil {
+	if err := l.Finish(t.Context(), "fake", c, f.open(flow.URL)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -256,12 +256,12 @@ func TestWrongAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Finish(t.Context(), flow.State, test.change(f.open(flow.URL))); err == nil {
+		if err := l.Finish(t.Context(), "fake", f.config(), test.change(f.open(flow.URL))); err == nil {
 			t.Errorf("%s: the login succeeded", name)
 		} else {
 			wantError(t, err, test.want)
 		}
-		wantError(t, l.Finish(t.Context(), flow.State, "code"), "no login waits")
+		wantError(t, l.Finish(t.Context(), "fake", f.config(), "code"), "no login waits")
 	}
 	logIn(t, f, l, f.config())
 }
@@ -383,4 +383,132 @@ func freePort(t testing.TB) int {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Scopes that a server asks for in a call are asked for by the next login, also in another process.
+func TestMoreScopes(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	logIn(t, f, mcpauth.New(dir, noKeyring), f.config())
+	refused := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Header: http.Header{
+		"Www-Authenticate": {`Bearer error="insufficient_scope", scope="write	all"`},
+	}}
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL, nil)
+	err := mcpauth.New(dir, noKeyring).Handler("fake", f.config()).Authorize(t.Context(), r, refused)
+	wantError(t, err, "cairn mcp auth fake with the scope")
+	if need, ok := errors.AsType[*mcp.LoginError](err); !ok || need.Status != mcp.NeedsAuth {
+		t.Errorf("the error is %#v", err)
+	}
+	other := mcpauth.New(dir, noKeyring)
+	flow, err := other.Start(t.Context(), "fake", f.config())
+	if err != nil || query(t, flow.URL, "scope") != "all read write" {
+		t.Errorf("the login asks for %q, %v", query(t, flow.URL, "scope"), err)
+	}
+	logIn(t, f, other, f.config())
+	flow, err = other.Start(t.Context(), "fake", f.config())
+	if err != nil || query(t, flow.URL, "scope") != "read" {
+		t.Errorf("the login after it asks for %q, %v", query(t, flow.URL, "scope"), err)
+	}
+}
+
+// A login in another process, or location, is noticed at the next turn.
+func TestLoginElsewhereIsNoticed(t *testing.T) {
+	t.Parallel()
+	f, dir := newFakeServer(t), t.TempDir()
+	l := mcpauth.New(dir, noKeyring)
+	pool := mcp.NewPool(mcp.Options{
+		Login: func(name string, c config.MCP) sdkauth.OAuthHandler { return l.Handler(name, c) }, LoginStamp: l.Stamp,
+	})
+	defer pool.Close()
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"fake": f.config()}})
+	set.AwaitAll(t.Context())
+	if got := set.States()[0].Status; got != mcp.NeedsAuth {
+		t.Fatalf("it is %s", got)
+	}
+	logIn(t, f, mcpauth.New(dir, noKeyring), f.config())
+	set.AwaitAll(t.Context())
+	if got := set.States()[0]; got.Status != mcp.Connected {
+		t.Errorf("after the login it is %s: %s", got.Status, got.Error)
+	}
+}
+
+// A refusal is that of its connection: two at once do not end the next one.
+func TestRefusalsOfOneConnection(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	logIn(t, f, l, f.config())
+	set, _ := connect(t, l, f.config())
+	f.mu.Lock()
+	f.access, f.refresh = "changed", "changed"
+	f.mu.Unlock()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { _, _, _ = set.Call(t.Context(), "fake", "hello", nil) })
+	}
+	all.Wait()
+	logIn(t, f, l, f.config())
+	for range 3 {
+		set.Connect(t.Context(), "fake")
+		if _, _, err := set.Call(t.Context(), "fake", "hello", nil); err != nil {
+			t.Errorf("after the login: %v", err)
+		}
+	}
+}
+
+// Endpoints that are not protected by https are refused wherever they are named.
+func TestEndpointsNeedHTTPS(t *testing.T) {
+	t.Parallel()
+	for _, member := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint"} {
+		f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+		f.extra = map[string]any{member: "http://auth.example.com/x"}
+		flow, err := l.Start(t.Context(), "fake", f.config())
+		if err == nil && member == "token_endpoint" {
+			err = l.Finish(t.Context(), "fake", f.config(), f.open(flow.URL))
+		}
+		wantError(t, err, "log in at the MCP server fake: ", member+": URL")
+	}
+}
+
+// An authorization server that the MCP server names must have metadata, which say that it supports PKCE.
+func TestNamedIssuerNeedsMetadata(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	bare := httptest.NewServer(http.NotFoundHandler())
+	defer bare.Close()
+	f.Config.Handler.(*http.ServeMux).HandleFunc("GET /.well-known/oauth-protected-resource/mcp",
+		func(w http.ResponseWriter, _ *http.Request) {
+			write(w, 200, map[string]any{"resource": f.URL + "/mcp", "authorization_servers": []string{bare.URL}})
+		})
+	_, err := l.Start(t.Context(), "fake", f.config())
+	wantError(t, err, bare.URL, "has no metadata")
+}
+
+// Two servers of one name, in two directories, have logins of their own.
+func TestLoginsOfOneName(t *testing.T) {
+	t.Parallel()
+	a, b, l := newFakeServer(t), newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	first, err := l.Start(t.Context(), "fake", a.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Start(t.Context(), "fake", b.config()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Finish(t.Context(), "fake", a.config(), query(t, a.open(first.URL), "code")); err != nil {
+		t.Errorf("the code of the first server: %v", err)
+	}
+	if l.HasLogin(t.Context(), "fake", b.config()) {
+		t.Error("the second server has a login")
+	}
+}
+
+// Without a listener and at the end of the input, the login ends.
+func TestAuthenticateWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	f, l := newFakeServer(t), mcpauth.New(t.TempDir(), noKeyring)
+	c := f.config()
+	c.OAuth = jsontext.Value(`{"redirectUri":"https://example.com/back"}`)
+	paste := make(chan string)
+	close(paste)
+	wantError(t, l.Authenticate(t.Context(), "fake", c, func(mcpauth.Flow) {}, paste), "not one of this machine")
 }

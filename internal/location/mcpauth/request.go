@@ -13,11 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 
 	stored "github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/netaddr"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Bounds of requests to the servers that issue tokens.
@@ -27,36 +28,34 @@ const (
 )
 
 // newClient returns a client for requests that a login at the MCP server needs. The addresses come from that server, so
-// the client reaches public ones only, unless the server itself is on this machine or in a private network.
-func newClient(server string) *http.Client {
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	if u, err := url.Parse(server); err != nil || !isLocal(u.Hostname()) {
-		dialer := &net.Dialer{Timeout: requestTimeout, Control: refuseLocal}
-		direct := base.Clone()
-		direct.DialContext, direct.Proxy = dialer.DialContext, nil
-		return &http.Client{Transport: guarded{base, direct}, Timeout: requestTimeout, CheckRedirect: checkRedirect}
-	}
-	return &http.Client{Transport: bounded{base}, Timeout: requestTimeout, CheckRedirect: checkRedirect}
+// the client reaches public ones only, and private ones if the server itself is on this machine or in a private network.
+// It keeps no connections.
+func newClient(ctx context.Context, server string) *http.Client {
+	proxied := http.DefaultTransport.(*http.Transport).Clone()
+	proxied.DisableKeepAlives = true
+	direct := proxied.Clone()
+	private := isPrivate(ctx, server)
+	dialer := &net.Dialer{Timeout: requestTimeout, Control: func(_, address string, _ syscall.RawConn) error {
+		return checkAddress(address, private)
+	}}
+	direct.DialContext, direct.Proxy = dialer.DialContext, nil
+	return &http.Client{Transport: guarded{proxied, direct}, Timeout: requestTimeout, CheckRedirect: checkRedirect}
 }
 
 // guarded sends requests by the proxy of the environment if there is one for them, else directly, with a check of the
-// address.
-type guarded struct{ base, direct *http.Transport }
+// address. It bounds the bodies of answers.
+type guarded struct{ proxied, direct *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-		return bounded{g.base}.RoundTrip(r)
+	if err := checkScheme(r.URL); err != nil {
+		return nil, err
 	}
-	return bounded{g.direct}.RoundTrip(r)
-}
-
-// bounded bounds the bodies of answers.
-type bounded struct{ base http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.base.RoundTrip(r)
+	transport := g.direct
+	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+		transport = g.proxied
+	}
+	resp, err := transport.RoundTrip(r)
 	if err == nil {
 		resp.Body = struct {
 			io.Reader
@@ -64,6 +63,19 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		}{io.LimitReader(resp.Body, maxBody), resp.Body}
 	}
 	return resp, err
+}
+
+// checkScheme refuses addresses whose requests others on the network can read: http, except on this machine.
+func checkScheme(u *url.URL) error {
+	if u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%s://%s is not protected by https, which a login needs", u.Scheme, u.Host)
+}
+
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // checkRedirect follows redirects of reads on one host; a redirect of a request with secrets is not followed.
@@ -74,27 +86,34 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isLocal reports whether a host is on this machine or in a private network.
-func isLocal(host string) bool {
-	ips, err := net.LookupIP(host)
-	return err == nil && slices.ContainsFunc(ips, func(ip net.IP) bool {
-		a, ok := netip.AddrFromSlice(ip)
-		return ok && !isPublic(a.Unmap())
-	})
-}
-
-func isPublic(a netip.Addr) bool {
-	shared := netip.MustParsePrefix("100.64.0.0/10")
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !a.IsLinkLocalUnicast() && !shared.Contains(a)
-}
-
-// refuseLocal refuses connections to addresses that are not public.
-func refuseLocal(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err == nil && !isPublic(at.Addr().Unmap()) {
-		err = fmt.Errorf("%s is not a public address, and the MCP server is", at.Addr())
+// isPrivate reports whether an MCP server is on this machine or in a private network. One public address of a name makes
+// it public: its owner could add a private one.
+func isPrivate(ctx context.Context, server string) bool {
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
 	}
-	return err
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	return err == nil && arePrivate(addrs)
+}
+
+func arePrivate(addrs []netip.Addr) bool {
+	isPublic := func(a netip.Addr) bool { a = a.Unmap(); return !a.IsLoopback() && !a.IsPrivate() }
+	return len(addrs) > 0 && !slices.ContainsFunc(addrs, isPublic)
+}
+
+// checkAddress refuses a connection to an address that is not public, unless private allows those of this machine and of
+// private networks. Addresses of clouds for metadata are neither.
+func checkAddress(address string, private bool) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	why := netaddr.DescribeSpecial(at.Addr().Unmap())
+	if why == "" || private && arePrivate([]netip.Addr{at.Addr()}) {
+		return nil
+	}
+	return fmt.Errorf("%s is %s, which a login does not reach", at.Addr(), why)
 }
 
 // tokenError is the refusal of a server that issues tokens (RFC 6749, section 5.2).
@@ -114,16 +133,12 @@ func (e *tokenError) isFinal() bool {
 	return e.Code == "invalid_grant" || e.Code == "invalid_client" || e.Code == "unauthorized_client"
 }
 
-// cutLine returns the beginning of a text as one line.
-func cutLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), unicode.IsControl), " ")
-	return text[:min(len(text), 200)]
-}
-
-func cutScope(scope string) string { return fmt.Sprintf("%q", cutLine(scope)) }
+// cutLine returns the beginning of a text of a server as one line.
+func cutLine(text string) string { return terminal.FirstLine(text, 200) }
 
 // postForm sends a form as the client of the login and decodes the answer into out unless it is nil.
 func postForm(ctx context.Context, l login, address string, form url.Values, out any) error {
+	// Authenticate the client.
 	if l.secret.IsZero() || !l.InHeader {
 		form.Set("client_id", l.ClientID)
 	}
@@ -139,7 +154,8 @@ func postForm(ctx context.Context, l login, address string, form url.Values, out
 	if !l.secret.IsZero() && l.InHeader {
 		r.SetBasicAuth(url.QueryEscape(l.ClientID), url.QueryEscape(l.secret.Reveal()))
 	}
-	resp, err := newClient(l.URL).Do(r)
+	// Send the form and decode the answer.
+	resp, err := newClient(ctx, l.URL).Do(r)
 	if err != nil {
 		return err
 	}

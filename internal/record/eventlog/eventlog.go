@@ -71,5 +71,6 @@ type Notice struct {
 	Number    int64
 	Kind      string
 	SessionID session.ID
+	Directory string // of the location that the notice is about; "" if it is about a session, or about all locations
 	Data      jsontext.Value
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -47,7 +46,6 @@ type dependencies struct {
 	notices    notices
 	deliveries broadcast.DeliveryTracker
 	branches   branchwatch.Watcher
-	flows      sync.Map // states of logins at MCP servers that have begun, by server
 	updates    *broadcast.Broadcaster[*encodedUpdate]
 	logins     browserLogins
 	long       httpio.LongRequests // streams, and requests that wait for a session

@@ -3,24 +3,20 @@ package v1
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
-	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/location/formatter"
-	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// listExtensions are the operations on what a location's configuration brings in: MCP servers and formatters.
-func (d *dependencies) listExtensions() []operation.Operation {
-	h := extensionHandlers{d}
+// listMCPOperations are the operations on MCP servers.
+func (d *dependencies) listMCPOperations() []operation.Operation {
+	h := mcpHandlers{d}
 	return []operation.Operation{
 		operation.New("read GET /mcp List the states of the MCP servers", "mcp.status", h.listMCP),
 		operation.New("admin POST /mcp Add an MCP server", "mcp.add", h.addMCP),
@@ -35,12 +31,9 @@ func (d *dependencies) listExtensions() []operation.Operation {
 		operation.New("admin POST /mcp/{name}/auth/callback Finish the login at an MCP server",
 			"mcp.auth.callback", h.finishLogin).WithStatuses(http.StatusNotFound),
 		operation.New("admin POST /mcp/{name}/auth/authenticate Log in at an MCP server and wait for the result",
-			"mcp.auth.authenticate", h.login).WithStatuses(http.StatusNotFound),
+			"mcp.auth.authenticate", h.refuseLogin).WithStatuses(http.StatusNotFound),
 		operation.New("read GET /experimental/resource List the resources of MCP servers",
 			"experimental.resource.list", h.listResources),
-		operation.New("read GET /lsp List the language servers", "lsp.status", h.listLanguages),
-		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
-		operation.New("read GET /formatter List the formatters", "formatter.status", h.listFormatters),
 	}
 }
 
@@ -81,20 +74,10 @@ type (
 	}
 )
 
-// codeSymbol is a symbol that a language server has found.
-type codeSymbol struct {
-	Name     string `json:"name"`
-	Kind     int    `json:"kind"`
-	Location struct {
-		URI   string    `json:"uri"`
-		Range lsp.Range `json:"range"`
-	} `json:"location"`
-}
-
-type extensionHandlers struct{ *dependencies }
+type mcpHandlers struct{ *dependencies }
 
 // openServers returns the MCP servers of the location, after their first attempts to connect.
-func (h extensionHandlers) openServers(ctx context.Context, in locationIn) (*mcp.Set, error) {
+func (h mcpHandlers) openServers(ctx context.Context, in locationIn) (*mcp.Set, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
@@ -103,7 +86,16 @@ func (h extensionHandlers) openServers(ctx context.Context, in locationIn) (*mcp
 	return l.MCP, nil
 }
 
-func (h extensionHandlers) listMCP(ctx context.Context, in locationIn) (map[string]mcpStatus, error) {
+// findServers returns the MCP servers of the location as they are.
+func (h mcpHandlers) findServers(ctx context.Context, in locationIn) (*mcp.Set, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	return l.MCP, nil
+}
+
+func (h mcpHandlers) listMCP(ctx context.Context, in locationIn) (map[string]mcpStatus, error) {
 	servers, err := h.openServers(ctx, in)
 	if err != nil {
 		return nil, err
@@ -129,7 +121,7 @@ func showStates(servers *mcp.Set) map[string]mcpStatus {
 	return out
 }
 
-func (h extensionHandlers) addMCP(ctx context.Context, in struct {
+func (h mcpHandlers) addMCP(ctx context.Context, in struct {
 	locationIn
 	Body opencode.MCPServer `body:"optional"`
 },
@@ -138,20 +130,27 @@ func (h extensionHandlers) addMCP(ctx context.Context, in struct {
 	if err := requireMembers("name", in.Body.Name, "config.type", c.Type); err != nil {
 		return nil, err
 	}
-	servers, err := h.openServers(ctx, in.locationIn)
+	servers, err := h.findServers(ctx, in.locationIn)
 	if err != nil {
 		return nil, err
 	}
-	servers.Add(ctx, in.Body.Name, config.MCP{
+	if err := servers.Add(in.Body.Name, config.MCP{
 		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
 		OAuth: c.OAuth, Enabled: c.Enabled, Timeout: config.Duration(time.Duration(c.Timeout) * time.Millisecond),
-	})
+	}); err != nil {
+		return nil, err
+	}
+	// The location opened again has permission rules for the server, before its tools are there.
 	h.Backend.ForgetLocation(in.Location.Location)
+	if servers, err = h.findServers(ctx, in.locationIn); err != nil {
+		return nil, err
+	}
+	servers.Await(ctx, in.Body.Name)
 	return showStates(servers), nil
 }
 
-func (h extensionHandlers) connectMCP(ctx context.Context, in mcpIn) (bool, error) {
-	servers, err := h.openServers(ctx, in.locationIn)
+func (h mcpHandlers) connectMCP(ctx context.Context, in mcpIn) (bool, error) {
+	servers, err := h.findServers(ctx, in.locationIn)
 	if err != nil {
 		return false, err
 	}
@@ -161,8 +160,8 @@ func (h extensionHandlers) connectMCP(ctx context.Context, in mcpIn) (bool, erro
 	return true, nil
 }
 
-func (h extensionHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, error) {
-	servers, err := h.openServers(ctx, in.locationIn)
+func (h mcpHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, error) {
+	servers, err := h.findServers(ctx, in.locationIn)
 	if err != nil {
 		return false, err
 	}
@@ -172,7 +171,7 @@ func (h extensionHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, e
 	return true, nil
 }
 
-func (h extensionHandlers) listResources(ctx context.Context, in locationIn) (map[string]mcpResource, error) {
+func (h mcpHandlers) listResources(ctx context.Context, in locationIn) (map[string]mcpResource, error) {
 	servers, err := h.openServers(ctx, in)
 	if err != nil {
 		return nil, err
@@ -184,16 +183,8 @@ func (h extensionHandlers) listResources(ctx context.Context, in locationIn) (ma
 	return out, nil
 }
 
-func (h extensionHandlers) listFormatters(ctx context.Context, in locationIn) ([]formatter.Status, error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clip(l.Formatters.List()), nil
-}
-
 // openLogin returns the location and the configuration of a server that may have a login, or why it has none.
-func (h extensionHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, config.MCP, error) {
+func (h mcpHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, config.MCP, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, config.MCP{}, err
@@ -210,49 +201,53 @@ func (h extensionHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, 
 }
 
 // startLogin begins a login: the client opens the page and calls finishLogin with the code.
-func (h extensionHandlers) startLogin(ctx context.Context, in mcpIn) (out loginStart, err error) {
+func (h mcpHandlers) startLogin(ctx context.Context, in mcpIn) (out loginStart, err error) {
 	l, c, err := h.openLogin(ctx, in)
 	if err != nil {
 		return out, err
 	}
 	flow, err := l.Logins.Start(ctx, in.Name, c)
 	if err != nil {
-		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+		return out, loginFailure(err)
 	}
-	h.flows.Store(in.Name, flow.State)
 	return loginStart{flow.URL, flow.State}, nil
 }
 
-func (h extensionHandlers) finishLogin(ctx context.Context, in mcpCodeIn) (out mcpStatus, err error) {
+// loginFailure returns OpenCode's form of an error of a login; other errors stay as they are.
+func loginFailure(err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return &statusError{http.StatusBadRequest, loginError{e.Message}}
+	}
+	return err
+}
+
+func (h mcpHandlers) finishLogin(ctx context.Context, in mcpCodeIn) (out mcpStatus, err error) {
 	if err := requireMembers("code", in.Body.Code); err != nil {
 		return out, err
 	}
-	l, _, err := h.openLogin(ctx, in.mcpIn)
+	l, c, err := h.openLogin(ctx, in.mcpIn)
 	if err != nil {
 		return out, err
 	}
-	state, ok := h.flows.LoadAndDelete(in.Name)
-	if !ok {
-		return out, &statusError{http.StatusBadRequest, loginError{"no login at " + in.Name + " has begun"}}
-	}
-	if err := l.Logins.Finish(ctx, state.(string), in.Body.Code); err != nil {
-		return out, &statusError{http.StatusBadRequest, loginError{err.Error()}}
+	if err := l.Logins.Finish(ctx, in.Name, c, in.Body.Code); err != nil {
+		return out, loginFailure(err)
 	}
 	l.MCP.Connect(ctx, in.Name)
 	return showStates(l.MCP)[in.Name], nil
 }
 
-// login is not done for clients: the server has no browser to open, so the page is shown by the client that starts the
-// login, or by cairn mcp auth.
-func (h extensionHandlers) login(ctx context.Context, in mcpIn) (out mcpStatus, err error) {
+// refuseLogin refuses to log in by itself: the server has no browser to open. The client that starts a login shows the
+// page, or cairn mcp auth does.
+func (h mcpHandlers) refuseLogin(ctx context.Context, in mcpIn) (out mcpStatus, err error) {
 	if _, _, err := h.openLogin(ctx, in); err != nil {
 		return out, err
 	}
-	return out, &statusError{http.StatusBadRequest, loginError{"cairn opens no browser; log in with: cairn mcp auth " + in.Name}}
+	const text = "cairn opens no browser; log in with: cairn mcp auth %s"
+	return out, loginFailure(session.Errorf(session.CodeInvalid, text, in.Name))
 }
 
 // removeLogin deletes the login of a server; without one there is nothing to delete.
-func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemoved, error) {
+func (h mcpHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemoved, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return loginRemoved{}, err
@@ -269,39 +264,7 @@ func (h extensionHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemo
 	return loginRemoved{true}, nil
 }
 
-func (h extensionHandlers) listLanguages(ctx context.Context, in locationIn) ([]lsp.Status, error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil {
-		return nil, err
-	}
-	return append([]lsp.Status{}, l.Languages.Status()...), nil
-}
-
-func (h extensionHandlers) findSymbols(ctx context.Context, in struct {
-	locationIn
-	Query string `query:"query" required:"true"`
-},
-) ([]codeSymbol, error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil {
-		return nil, err
-	}
-	out := []codeSymbol{}
-	for _, value := range l.Languages.FindSymbols(ctx, in.Query) {
-		var s codeSymbol
-		if json.Unmarshal(value, &s) == nil { // a server may answer in another form
-			out = append(out, s)
-		}
-	}
-	return out, nil
-}
-
 // AnnounceServer tells the streams of a directory that an MCP server, or what it offers, has changed.
 func (d *dependencies) AnnounceServer(directory, server string) {
 	d.notices.Send(notice{directory: directory, kind: kindTools, properties: ofTools{server}})
-}
-
-// AnnounceLanguages tells the streams of a directory that its language servers have changed.
-func (d *dependencies) AnnounceLanguages(directory string) {
-	d.notices.Send(notice{directory: directory, kind: kindLanguages, properties: emptyObject{}})
 }

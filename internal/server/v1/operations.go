@@ -18,7 +18,8 @@ func (d *dependencies) listOperations() []operation.Operation {
 		d.listSessionOperations(),
 		d.listLocationOperations(),
 		d.listTerminalOperations(),
-		d.listExtensions(),
+		d.listMCPOperations(),
+		d.listLanguageOperations(),
 		d.listUnimplemented(),
 	)
 }

@@ -260,6 +260,12 @@ func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
 	if n.Kind == "session.status" && !f.all {
 		fr.data = simplifyStatus(n.Data)
 	}
+	if n.SessionID == "" && n.Directory != "" {
+		fr.location = &session.Location{Directory: n.Directory}
+		if !f.isIncluded(fr.location) {
+			return nil
+		}
+	}
 	if n.SessionID == "" {
 		return sendFrame(f.out, f.id(), fr, false)
 	}

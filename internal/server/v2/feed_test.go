@@ -38,6 +38,34 @@ func (w *answers) Write(p []byte) (int, error) {
 	return w.buf.Write(p)
 }
 
+// A notice about a location goes to the streams of all locations and of its own.
+func TestNoticeOfALocation(t *testing.T) {
+	for query, want := range map[string]int{"": 2, "?location[directory]=/one": 1, "?location[directory]=/none": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			store, ids := storetest.NewMemory(), &session.IDs{}
+			log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
+			a := v2.New(v2.Config{Store: store, Log: log, IDs: ids, Directory: "/"})
+			w := &answers{header: http.Header{}, then: func() {
+				log.Notify(v2.NewServerNotice("/one", "notes"))
+				log.Notify(v2.NewServerNotice("/two", "notes"))
+			}}
+			ctx, cancel := context.WithCancel(t.Context())
+			var stream sync.WaitGroup
+			stream.Go(func() {
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/event"+query, http.NoBody)
+				follow(a.NewHandler(), w, r)
+			})
+			synctest.Wait()
+			cancel()
+			stream.Wait()
+			if got := w.buf.String(); strings.Count(got, `"mcp.status.changed"`) != want ||
+				strings.Contains(got, `{"server":"notes"}`) != (want > 0) {
+				t.Errorf("%s: the feed said\n%s", query, got)
+			}
+		})
+	}
+}
+
 // No notice is lost after the first frame of a stream.
 func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

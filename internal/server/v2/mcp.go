@@ -1,7 +1,6 @@
 package v2
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -10,6 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/webcache"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -30,6 +32,20 @@ func (d *dependencies) listMCPOperations() []operation.Operation {
 	}
 }
 
+// eventServerState is the kind of the event of serverNotice.
+const eventServerState = "mcp.status.changed"
+
+// serverNotice says that the state of an MCP server of a location, or what it offers, has changed.
+type serverNotice struct {
+	Server string `json:"server"`
+}
+
+// NewServerNotice returns the notice that an MCP server of a directory has changed.
+func NewServerNotice(directory, server string) eventlog.Notice {
+	data, _ := httpio.Encode(serverNotice{server}) // a text can be encoded
+	return eventlog.Notice{Kind: eventServerState, Directory: directory, Data: data}
+}
+
 // mcpIn names an MCP server of a location.
 type mcpIn struct {
 	Location operation.Location
@@ -38,7 +54,8 @@ type mcpIn struct {
 
 type mcpHandlers struct{ *dependencies }
 
-func (h mcpHandlers) open(ctx context.Context, at session.Location) (*mcp.Set, error) {
+// openAll returns the servers of the location, after their first attempts to connect.
+func (h mcpHandlers) openAll(ctx context.Context, at session.Location) (*mcp.Set, error) {
 	servers, err := h.Locations.Servers(ctx, at)
 	if err != nil {
 		return nil, err
@@ -50,7 +67,7 @@ func (h mcpHandlers) open(ctx context.Context, at session.Location) (*mcp.Set, e
 func (h mcpHandlers) list(ctx context.Context, in listIn) (api.AtLocation[[]api.MCPServer], error) {
 	return listAt(ctx, h.dependencies, in.Location.Location,
 		func(ctx context.Context, at session.Location) ([]api.MCPServer, error) {
-			servers, err := h.open(ctx, at)
+			servers, err := h.openAll(ctx, at)
 			if err != nil {
 				return nil, err
 			}
@@ -101,24 +118,42 @@ func addDetails(one *api.MCPServer, servers *mcp.Set, s mcp.State) {
 	}
 	one.Resources = len(s.Resources)
 	if c, ok := servers.Config(s.Name); ok {
-		one.Source = cmp.Or(c.URL, strings.Join(c.Command, " "))
+		one.Source = showSource(c)
 	}
 }
 
+// showSource returns where a server comes from: its address or program, without arguments and parameters, which may be
+// keys.
+func showSource(c config.MCP) string {
+	if c.URL != "" {
+		return webcache.ShowAddress(c.URL)
+	}
+	return strings.Join(c.Command[:min(len(c.Command), 1)], "")
+}
+
 func (h mcpHandlers) listResources(ctx context.Context, in listIn) (out api.AtLocation[api.MCPCatalog], err error) {
+	templates := []api.MCPTemplate{}
 	at, err := listAt(ctx, h.dependencies, in.Location.Location,
 		func(ctx context.Context, at session.Location) ([]api.MCPResource, error) {
-			servers, err := h.open(ctx, at)
+			servers, err := h.openAll(ctx, at)
 			if err != nil {
 				return nil, err
 			}
 			rows := []api.MCPResource{}
 			for _, r := range servers.Resources() {
-				rows = append(rows, api.MCPResource{Server: r.Server, Name: r.Name, URI: r.URI, Description: r.Description, MimeType: r.MIME})
+				rows = append(rows, api.MCPResource{
+					Server: r.Server, Name: r.Name, URI: r.URI, Description: r.Description, MimeType: r.MIME,
+				})
+			}
+			found, _ := servers.Templates(ctx, "") // those that cannot be listed are missing, as in OpenCode
+			for _, r := range found {
+				templates = append(templates, api.MCPTemplate{
+					Server: r.Server, Name: r.Name, URITemplate: r.URI, Description: r.Description, MimeType: r.MIME,
+				})
 			}
 			return rows, nil
 		})
-	out.Location, out.Data = at.Location, api.MCPCatalog{Resources: at.Data, Templates: []api.MCPTemplate{}}
+	out.Location, out.Data = at.Location, api.MCPCatalog{Resources: at.Data, Templates: templates}
 	return out, err
 }
 
@@ -130,29 +165,27 @@ func (h mcpHandlers) add(ctx context.Context, in struct {
 },
 ) (operation.None, error) {
 	c := in.Body.Config
-	switch {
-	case c.Type != "local" && c.Type != "remote":
-		return operation.None{}, session.Errorf(session.CodeInvalid, "the type must be local or remote").At("config.type")
-	case c.Type == "local" && len(c.Command) == 0:
-		return operation.None{}, session.Errorf(session.CodeInvalid, "a local server needs a command").At("config.command")
-	case c.Type == "remote" && c.URL == "":
-		return operation.None{}, session.Errorf(session.CodeInvalid, "a remote server needs an address").At("config.url")
-	}
-	servers, err := h.open(ctx, in.Location.Location)
+	servers, err := h.Locations.Servers(ctx, in.Location.Location)
 	if err != nil {
 		return operation.None{}, err
 	}
 	enabled := !c.Disabled
-	servers.Add(ctx, in.Server, config.MCP{
+	if err := servers.Add(in.Server, config.MCP{
 		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
 		OAuth: c.OAuth, Enabled: &enabled, Timeout: config.Duration(time.Duration(c.Timeout.Startup) * time.Millisecond),
-	})
+	}); err != nil {
+		return operation.None{}, err
+	}
+	// The location opened again has permission rules for the server, before its tools are there.
 	h.Locations.ForgetLocation(in.Location.Location)
-	return operation.None{}, nil
+	if servers, err = h.Locations.Servers(ctx, in.Location.Location); err == nil {
+		servers.Await(ctx, in.Server)
+	}
+	return operation.None{}, err
 }
 
 func (h mcpHandlers) remove(ctx context.Context, in mcpIn) (operation.None, error) {
-	servers, err := h.open(ctx, in.Location.Location)
+	servers, err := h.Locations.Servers(ctx, in.Location.Location)
 	if err != nil {
 		return operation.None{}, err
 	}
@@ -160,11 +193,12 @@ func (h mcpHandlers) remove(ctx context.Context, in mcpIn) (operation.None, erro
 		return operation.None{}, session.NotFound("mcp", in.Server)
 	}
 	h.Locations.ForgetLocation(in.Location.Location)
-	return operation.None{}, nil
+	_, err = h.Locations.Servers(ctx, in.Location.Location) // ends it
+	return operation.None{}, err
 }
 
 func (h mcpHandlers) connect(ctx context.Context, in mcpIn) (operation.None, error) {
-	servers, err := h.open(ctx, in.Location.Location)
+	servers, err := h.Locations.Servers(ctx, in.Location.Location)
 	if err == nil && !servers.Connect(ctx, in.Server) {
 		err = session.NotFound("mcp", in.Server)
 	}
@@ -172,7 +206,7 @@ func (h mcpHandlers) connect(ctx context.Context, in mcpIn) (operation.None, err
 }
 
 func (h mcpHandlers) disconnect(ctx context.Context, in mcpIn) (operation.None, error) {
-	servers, err := h.open(ctx, in.Location.Location)
+	servers, err := h.Locations.Servers(ctx, in.Location.Location)
 	if err == nil && !servers.Disconnect(in.Server) {
 		err = session.NotFound("mcp", in.Server)
 	}
@@ -184,19 +218,16 @@ func (h mcpHandlers) call(ctx context.Context, in struct {
 	Body api.MCPCall `body:"required"`
 },
 ) (out api.Data[api.MCPResult], err error) {
-	servers, err := h.open(ctx, in.Location.Location)
+	servers, err := h.Locations.Servers(ctx, in.Location.Location)
 	if err != nil {
 		return out, err
 	}
 	if in.Body.Tool == "" {
 		return out, session.Errorf(session.CodeInvalid, "the request names no tool").At("tool")
 	}
-	if _, ok := servers.Config(in.Server); !ok {
-		return out, session.NotFound("mcp", in.Server)
-	}
 	result, isError, err := servers.Call(ctx, in.Server, in.Body.Tool, in.Body.Input)
 	if err != nil {
-		return out, session.Errorf(session.CodeUnavailable, "%v", err)
+		return out, err
 	}
 	for _, c := range result.Content {
 		out.Data.Text += c.Text

@@ -107,7 +107,7 @@ func (c *client) logIn(ctx context.Context) error {
 		return err
 	}
 	_ = resp.Body.Close()
-	return c.logins.Finish(ctx, flow.State, resp.Header.Get("Location"))
+	return c.logins.Finish(ctx, "test", c.config, resp.Header.Get("Location"))
 }
 
 // useAll calls every tool and reads every prompt. A call that needs more rights is made once more after a login.
