@@ -34,7 +34,7 @@ SINGLE := anthropic bedrock gemini openaichat openairesponses
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
-.PHONY: check quick clients mcp differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
+.PHONY: check quick clients systems mcp differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: format archtest lint staticcheck generated tidy licences vulncheck size t
 
 clients: ## OpenCode's own SDK, TUI and command line against cairn; from npm, else skipped
 	@tools/clients
+
+systems: ## go vet for macOS and Windows, on which no test runs
+	@for system in darwin windows; do CGO_ENABLED=0 GOOS=$$system go vet $(PKG) || exit 1; echo "systems: $$system ok"; done
 
 mcp: ## public MCP servers and the conformance suite against the MCP client; from npm, else skipped
 	@tools/mcp

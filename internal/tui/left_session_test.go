@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/fifotest"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
@@ -224,9 +224,7 @@ func TestNoteIntoPipe(t *testing.T) {
 	typeText(m, "# use tabs")
 	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
 	pressKeys(m, enter)
-	if err := syscall.Mkfifo(file, 0o600); err != nil {
-		t.Skip(err)
-	}
+	fifotest.Make(t, file)
 	if pressKeys(m, enter); !strings.Contains(m.note, "not a regular file") || m.editor.Text() != "# use tabs" {
 		t.Errorf("the note is %q, the composer has %q", m.note, m.editor.Text())
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/fifotest"
 )
 
 // place is a home and a project in a temporary directory, with a test's environment.
@@ -609,9 +609,7 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Mkfifo(filepath.Join(p.root, name), 0o600); err != nil {
-			t.Skip("no pipes here")
-		}
+		fifotest.Make(t, filepath.Join(p.root, name))
 	}
 	socket, err := net.Listen("unix", filepath.Join(p.root, "repo/.cairn/agent/s.md"))
 	if err != nil {

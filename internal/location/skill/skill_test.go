@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/test/fifotest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -201,9 +201,7 @@ func TestSpecialFilesAreReported(t *testing.T) {
 	)
 	top := filepath.Dir(o.Home)
 	for _, dir := range []string{"config/skills/pipe", "repo/.cairn/skills/pipe"} {
-		if err := syscall.Mkfifo(filepath.Join(top, dir, "SKILL.md"), 0o600); err != nil {
-			t.Skip("no pipes here")
-		}
+		fifotest.Make(t, filepath.Join(top, dir, "SKILL.md"))
 	}
 	t.Chdir(filepath.Join(top, "repo/.cairn/skills/socket")) // the path of a socket must be short
 	socket, err := net.Listen("unix", "SKILL.md")

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/fifotest"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
@@ -123,9 +123,7 @@ func TestReadRefuses(t *testing.T) {
 	b.WriteFile("nul.txt", "text\x00more")
 	b.WriteFile("ctrl.txt", strings.Repeat("\x01a", 50))
 	b.WriteFile("lib.so", "text")
-	if err := syscall.Mkfifo(b.Path("pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fifotest.Make(t, b.Path("pipe"))
 	b.Symlink("loop", "loop")
 	for path, want := range map[string]string{
 		"sever.go":        "File not found: " + b.Path("sever.go") + "\n\nDid you mean this?\n" + b.Path("server.go"),

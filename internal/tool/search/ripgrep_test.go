@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/test/fifotest"
 	"github.com/cairn-dev/cairn/internal/test/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -268,9 +269,7 @@ func TestCancelledSearchEndsRipgrep(t *testing.T) {
 	b := newProject(t)
 	b.Call("grep", tooltest.Input{"pattern": "package"})
 	began := filepath.Join(t.TempDir(), "began")
-	if err := syscall.Mkfifo(began, 0o600); err != nil {
-		t.Skip("no pipes here")
-	}
+	fifotest.Make(t, began)
 	installFakeRipgrep(t, b, "echo $$ >"+began+"; exec /bin/sleep 86003")
 	ctx, cancel := context.WithCancel(t.Context())
 	var pid []byte
@@ -285,7 +284,12 @@ func TestCancelledSearchEndsRipgrep(t *testing.T) {
 	}
 	all.Wait()
 	number, nerr := strconv.Atoi(strings.TrimSpace(string(pid)))
-	if err != nil || nerr != nil || !errors.Is(syscall.Kill(number, 0), syscall.ESRCH) {
+	if err != nil || nerr != nil || !hasEnded(number) {
 		t.Errorf("it still runs: %q, %v", pid, err)
 	}
+}
+
+func hasEnded(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

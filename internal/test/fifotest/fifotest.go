@@ -1,0 +1,2 @@
+// Package fifotest makes named pipes for tests.
+package fifotest

@@ -1,0 +1,16 @@
+//go:build unix
+
+package fifotest
+
+import (
+	"syscall"
+	"testing"
+)
+
+// Make creates a named pipe. A test is skipped where there are none.
+func Make(t testing.TB, path string) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("the file system has no named pipes: ", err)
+	}
+}
