@@ -213,3 +213,52 @@ func TestImportIsRefused(t *testing.T) {
 		t.Errorf("%d events were written", n-written)
 	}
 }
+
+// An import that extends an earlier one adds its messages, in pieces and across a restart, unless the session was used
+// meanwhile.
+func TestImportGrows(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	send := func(hash, extends string, all, after int, ns ...int) (*admit.ImportProgress, error) {
+		r := importOf(hash, all)
+		r.Extends, r.After = extends, after
+		for _, n := range ns {
+			r.Messages = append(r.Messages, importedMessage(t, n))
+		}
+		return w.engine.Commands.ImportSession(t.Context(), r)
+	}
+	must := func(want int, got *admit.ImportProgress, err error) *session.Session {
+		t.Helper()
+		if err != nil || got.Messages != want {
+			t.Fatalf("%+v, %v, want %d messages", got, err, want)
+		}
+		return got.Session
+	}
+	got, err := send("h1", "", 2, 0, 0, 1)
+	must(2, got, err)
+	if _, err := send("h2", "other", 4, 2, 2, 3); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		t.Errorf("an import that extends another one: %v", err)
+	}
+	got, err = send("h2", "h1", 4, 2, 2)
+	must(3, got, err)
+	w.kill(true)
+	w.start()
+	got, err = send("h2", "h1", 4, 2)
+	must(3, got, err)
+	got, err = send("h2", "h1", 4, 2, 2, 3)
+	if s := must(4, got, err); s.Import.Hash != "h2" || s.Import.Messages != 4 {
+		t.Errorf("%+v", s.Import)
+	}
+	got, err = send("h3", "h2", 5, 4, 4)
+	must(5, got, err)
+	got, err = send("h3", "h2", 5, 4, 4) // the same again
+	must(5, got, err)
+	// A session that was used here is left as it is.
+	title := "Mine"
+	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", admit.SessionChange{Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send("h4", "h3", 6, 5, 5); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		t.Errorf("after a change: %v", err)
+	}
+}

@@ -177,6 +177,9 @@ func (s *Session) completeImport(e *Imported) {
 	if s.Import != nil {
 		whole := *s.Import
 		whole.Whole = true
+		if e.Hash != "" {
+			whole.Hash, whole.Messages = e.Hash, e.Messages
+		}
 		s.Import = &whole
 	}
 }

@@ -365,11 +365,14 @@ type (
 
 		decoded []Message // Messages, if the creator has them
 	}
-	// Imported completes an import. Until then the session is hidden from lists.
+	// Imported completes an import. Until the first one the session is hidden from lists.
 	Imported struct {
 		Fact
 		Archived int64 `json:"archived,omitzero"` // time of archiving at the source
 		Updated  int64 `json:"updated,omitzero"`
+
+		Hash     string `json:"hash,omitzero"` // of all imported messages; "" leaves that of the session
+		Messages int    `json:"messages,omitzero"`
 	}
 )
 

@@ -32,8 +32,9 @@ type CreateSession struct {
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent
 // again; one without messages asks how many of them are here.
 type ImportRequest struct {
-	Session  session.Session     `json:"session"`      // its location is that of the request
-	IDs      []session.MessageID `json:"ids,omitzero"` // with the first piece, of all its messages
+	Session  session.Session     `json:"session"`          // its location is that of the request
+	Extends  string              `json:"extends,omitzero"` // hash of the earlier import whose messages come first
+	IDs      []session.MessageID `json:"ids,omitzero"`     // with the first piece, of all its messages
 	After    int                 `json:"after,omitzero"`
 	Messages []jsontext.Value    `json:"messages,omitzero"`
 }

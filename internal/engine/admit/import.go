@@ -15,7 +15,9 @@ import (
 // ImportRequest is one piece of a session that comes from elsewhere. Every piece describes the session, so that each
 // can be sent again.
 type ImportRequest struct {
-	Session  session.Session     // with Import, and the Location of the new session
+	Session session.Session // with Import, and the Location of the new session
+	// Extends is the hash of an earlier import of the session, whose messages are the first ones of this import.
+	Extends  string
 	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
 	After    int                 // how many of the messages come before this piece
 	Messages []jsontext.Value
@@ -29,7 +31,8 @@ type ImportProgress struct {
 
 // ImportSession imports a session in pieces. The first piece creates it, hidden from lists; the piece with the last
 // message shows it. A piece may be sent again: what is stored does not change. Without messages the result says where
-// to continue. A different session under the id, or one that was changed meanwhile, is a conflict.
+// to continue. A different session under the id, or one that was changed meanwhile, is a conflict. An import that was
+// completed grows by an import that extends it, unless the session was used here meanwhile.
 //
 // No rights are imported: rules that allow are dropped, and the session is not open. It begins in the sandbox of new
 // sessions. Of a staged revert only what hides messages is imported: it changes no file here.
@@ -55,17 +58,31 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 		if out.Session, err = store.FindSession(rd, r.Session.ID); err != nil {
 			return err
 		}
-		out.Messages, err = countImported(rd, out.Session)
+		out.Messages, _, err = countImported(rd, out.Session)
 		return err
 	})
 	return &out, err
 }
 
-// countImported returns how many of the session's messages are stored: one per event after the first.
-func countImported(r store.Reader, s *session.Session) (int, error) {
+// countImported returns how many of the imported session's messages are stored. untouched is false if the session has
+// other events than those of its imports.
+func countImported(r store.Reader, s *session.Session) (stored int, untouched bool, err error) {
 	head, err := r.Head(s.ID)
-	return int(min(head, int64(s.Import.Messages))), err
+	if err != nil || !s.Import.Whole { // one event for each message follows the first
+		return int(min(head, int64(s.Import.Messages))), head <= int64(s.Import.Messages), err
+	}
+	// Each completed import ends with an event of its own; a later one goes on behind it.
+	ends, err := r.Events(s.ID, 0, maxImports, session.KindImported)
+	if err != nil || len(ends) == 0 {
+		return s.Import.Messages, false, err
+	}
+	last := ends[len(ends)-1].Seq
+	more, err := r.Events(s.ID, last, int(head-last), session.KindMessageImported)
+	return s.Import.Messages + len(more), last == int64(s.Import.Messages+len(ends)) && len(more) == int(head-last), err
 }
+
+// maxImports bounds the imports that make one session grow.
+const maxImports = 1000
 
 func checkImport(r *ImportRequest) error {
 	s := &r.Session
@@ -120,6 +137,9 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Dr
 		}
 		return draftMessages(tx, r, 0, drafts)
 	}
+	if s.Import != nil && s.Import.Whole && r.Extends != "" && s.Import.Hash == r.Extends {
+		return draftGrowth(tx, r, s)
+	}
 	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
 		return nil, session.Conflict("session", string(s.ID),
 			"exists and is not the imported one; to import this one, delete it first: cairn session delete "+string(s.ID))
@@ -138,6 +158,18 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Dr
 	return draftMessages(tx, r, int(head), nil)
 }
 
+// draftGrowth returns the events for the messages that an import adds to the one that it extends.
+func draftGrowth(tx store.Tx, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
+	stored, untouched, err := countImported(tx, s)
+	if err != nil {
+		return nil, err
+	}
+	if !untouched {
+		return nil, session.Conflict("session", string(s.ID), "was used since its import, so that the import cannot go on in it")
+	}
+	return draftMessages(tx, r, stored, nil)
+}
+
 // draftImported returns the event that creates the session.
 func draftImported(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
 	if err := checkUnspent(tx, r.Session.ID); err != nil {
@@ -146,6 +178,15 @@ func draftImported(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog
 	for _, m := range r.IDs {
 		if err := checkUnused(tx, m); err != nil {
 			return nil, err
+		}
+	}
+	if p := r.Session.ParentID; p != "" { // it must be here: imports of the same source
+		parent, ok, err := tx.Session(p)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || parent.Import == nil || parent.Import.From != r.Session.Import.From {
+			r.Session.ParentID = ""
 		}
 	}
 	return eventlog.NewDrafts(&session.Created{
@@ -177,6 +218,7 @@ func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.D
 		t := r.Session.Time
 		drafts = append(drafts, eventlog.NewDrafts(&session.Imported{
 			Fact: session.Fact{Timestamp: t.Updated}, Archived: t.Archived, Updated: t.Updated,
+			Hash: r.Session.Import.Hash, Messages: r.Session.Import.Messages,
 		})...)
 	}
 	return drafts, nil
@@ -195,7 +237,7 @@ func checkUnused(tx store.Tx, m session.MessageID) error {
 func buildImported(s session.Session, scope *scope.Scope) session.Session {
 	t := s.Time
 	out := session.Session{
-		ID: s.ID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
+		ID: s.ID, ParentID: s.ParentID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
 		Title: s.Title, TitledBy: "user", Summary: s.Summary,
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
