@@ -53,8 +53,9 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 		out.Known = s.Import.Messages > 0
 		return out, nil
 	}
-	err = d.send(ctx, importBatch{c, api.ImportRequest{Session: *s, After: got.Messages}}, &got)
-	out.Session = got.Session
+	batch := importBatch{api: c, ImportRequest: api.ImportRequest{Session: *s, After: got.Messages}, got: got}
+	err = d.send(ctx, &batch)
+	out.Session = batch.got.Session
 	return out, err
 }
 
@@ -155,36 +156,45 @@ func (d *document) readMessages(give func(session.Message, jsontext.Value) error
 type importBatch struct {
 	api *api.Client
 	api.ImportRequest
+
+	bytes int
+	got   api.ImportResult // of the newest piece
 }
 
-func (d *document) send(ctx context.Context, s importBatch, got *api.ImportResult) error {
-	skip, bytes := s.After, 0
-	// flush sends one piece; the server answers with how many messages it has.
-	flush := func() (err error) {
-		if len(s.Messages) == 0 {
-			return nil
+// add adds a message, and sends the piece before it if there is no room.
+func (s *importBatch) add(ctx context.Context, m jsontext.Value) error {
+	if len(s.Messages) == pieceMessages || s.bytes+len(m) > pieceBytes {
+		if err := s.flush(ctx); err != nil {
+			return err
 		}
-		if *got, err = s.api.Import(ctx, s.ImportRequest); err != nil {
-			return &sendError{err}
-		}
-		s.After, s.Messages, bytes = got.Messages, nil, 0
+	}
+	s.Messages, s.bytes = append(s.Messages, m), s.bytes+len(m)
+	return nil
+}
+
+// flush sends one piece; the server answers with how many messages it has.
+func (s *importBatch) flush(ctx context.Context) (err error) {
+	if len(s.Messages) == 0 {
 		return nil
 	}
-	// Skip what an earlier attempt sent.
+	if s.got, err = s.api.Import(ctx, s.ImportRequest); err != nil {
+		return &sendError{err}
+	}
+	s.After, s.Messages, s.bytes = s.got.Messages, nil, 0
+	return nil
+}
+
+// send sends the messages of the document behind those that an earlier attempt sent.
+func (d *document) send(ctx context.Context, s *importBatch) error {
+	skip := s.After
 	_, err := d.readMessages(func(_ session.Message, b jsontext.Value) error {
 		if skip--; skip >= 0 {
 			return nil
 		}
-		if len(s.Messages) == pieceMessages || bytes+len(b) > pieceBytes {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		s.Messages, bytes = append(s.Messages, b), bytes+len(b)
-		return nil
+		return s.add(ctx, b)
 	}, io.Discard)
 	if err == nil {
-		err = flush()
+		err = s.flush(ctx)
 	}
 	if u, ok := errors.AsType[*sendError](err); ok {
 		return u.err

@@ -71,18 +71,30 @@ func (s IDs) Part(row string, n int, created int64) session.PartID {
 	return session.PartID(s.make(session.PrefixPart, timeBits(created), row+"\x00"+strconv.Itoa(n)))
 }
 
+// Rename returns another id of the same kind and time for one of this session's ids, so that the session can be stored
+// beside an earlier reading of it. salt says which one.
+func Rename(id, salt string) string {
+	head := min(len(id), len("msg_")+12)
+	return id[:head] + digest(salt+"\x00"+id)
+}
+
 // timeBits are the 48 bits with which an id of the time begins.
 func timeBits(ms int64) uint64 { return uint64(ms) << 12 }
 
 // make returns an id in the form of session.IDs.New, with a digest in place of what is random.
 func (s IDs) make(p session.Prefix, bits uint64, name string) string {
-	sum := sha256.Sum256([]byte(s.seed + "\x00" + string(p) + "\x00" + name))
 	var at [8]byte
 	binary.BigEndian.PutUint64(at[:], bits)
+	return string(p) + "_" + hex.EncodeToString(at[2:]) + digest(s.seed+"\x00"+string(p)+"\x00"+name)
+}
+
+// digest returns 14 characters of base 62.
+func digest(text string) string {
 	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum := sha256.Sum256([]byte(text))
 	tail := sum[:14]
 	for i, b := range tail {
 		tail[i] = base62[int(b)%len(base62)]
 	}
-	return string(p) + "_" + hex.EncodeToString(at[2:]) + string(tail)
+	return string(tail)
 }

@@ -25,6 +25,10 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
+	if a := string(ids.Message("a", created)); Rename(a, "x") == a || Rename(a, "x") == Rename(a, "y") ||
+		Rename(a, "x")[:16] != a[:16] || len(Rename(a, "x")) != len(a) {
+		t.Errorf("%s becomes %s", a, Rename(a, "x"))
+	}
 	if ids.Message("a", created) != NewIDs(Claude, "one").Message("a", created) {
 		t.Error("the same row has another id")
 	}

@@ -1,0 +1,156 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/foreign"
+)
+
+// Outcome is what an import of a session of another program did.
+type Outcome string
+
+// The outcomes.
+const (
+	Imported Outcome = "imported"
+	Grown    Outcome = "grown"     // the messages that came since the last import were added
+	Same     Outcome = "unchanged" // it was imported before
+	// Copied: the source has changed in what was imported, or the session was used here, so that a second one was made.
+	Copied Outcome = "copied"
+)
+
+// maxCopies bounds the sessions that one session of another program makes here.
+const maxCopies = 20
+
+// ImportForeign imports a session of another program at the client's location. The same session again changes nothing;
+// one that has grown in its program grows here. parent is the session here that started it, "" without one.
+func ImportForeign(
+	ctx context.Context, c *api.Client, f *foreign.Session, parent session.ID,
+) (id session.ID, did Outcome, err error) {
+	in := foreignImport{api: c, session: describeForeign(f, parent)}
+	if err := in.encode(f.Messages); err != nil {
+		return "", "", err
+	}
+	// The first session that it can be, or can become, is taken: its own, else a copy.
+	for n := range maxCopies {
+		if n > 0 {
+			in.rename(fmt.Sprint("copy ", n))
+		}
+		before, err := c.Session(ctx, in.session.ID)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return in.session.ID, map[bool]Outcome{true: Imported, false: Copied}[n == 0], in.send(ctx, "")
+		}
+		if err != nil {
+			return "", "", err
+		}
+		switch earlier := before.Import; {
+		case earlier == nil:
+		case earlier.Hash == in.session.Import.Hash && earlier.Whole:
+			return before.ID, Same, nil
+		case earlier.Hash == in.session.Import.Hash: // it was cut off
+			return before.ID, Imported, in.send(ctx, "")
+		case in.begins(earlier):
+			err = in.send(ctx, earlier.Hash)
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+				return before.ID, Grown, err
+			}
+		}
+	}
+	return "", "", session.Conflict("session", f.ID,
+		fmt.Sprintf("was imported %d times, each time with other content; delete some of its copies", maxCopies))
+}
+
+// foreignImport is a session of another program as it is sent.
+type foreignImport struct {
+	api      *api.Client
+	session  session.Session
+	messages []jsontext.Value
+	hashes   []string // of the messages up to each
+}
+
+// describeForeign returns the session without its messages.
+func describeForeign(f *foreign.Session, parent session.ID) session.Session {
+	s := session.Session{
+		ID: foreign.NewIDs(f.Program, f.ID).Session(f.Created), ParentID: parent, Title: f.Title, Agent: f.Agent,
+		Model: f.Model, Cost: f.Cost, Tokens: f.Tokens, Version: f.Version, Todos: f.Todos,
+		Time: session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived},
+	}
+	if s.Title == "" {
+		s.Title = "Imported session"
+	}
+	s.Import = &session.Import{From: f.Program, Messages: len(f.Messages)}
+	s.Import.Beside, _ = json.Marshal(map[string]string{"id": f.ID, "directory": f.Directory}, json.Deterministic(true)) // texts
+	return s
+}
+
+// encode makes the messages what is sent, and the hashes by which a later import recognises them.
+func (in *foreignImport) encode(messages []session.Message) error {
+	sum := sha256.New()
+	for _, m := range messages {
+		b, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return err
+		}
+		in.messages, in.hashes = append(in.messages, b), append(in.hashes, addHash(sum, b))
+	}
+	in.session.Import.Hash = addHash(sum, nil)
+	return nil
+}
+
+// addHash adds a message to the sum and returns the sum so far.
+func addHash(sum hash.Hash, message []byte) string {
+	if message != nil {
+		_, _ = sum.Write(append(message, '\n')) // a hash cannot fail
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// begins reports whether an earlier import has the first messages of this one, and only these.
+func (in *foreignImport) begins(earlier *session.Import) bool {
+	n := earlier.Messages
+	return earlier.Whole && n > 0 && n < len(in.hashes) && in.hashes[n-1] == earlier.Hash
+}
+
+// send sends what is not here yet. extends is the hash of the import that this one extends, "" for a new session.
+func (in *foreignImport) send(ctx context.Context, extends string) error {
+	request := api.ImportRequest{Session: in.session, Extends: extends}
+	got, err := in.api.Import(ctx, request)
+	if err != nil {
+		return err
+	}
+	request.After = got.Messages
+	batch := importBatch{api: in.api, ImportRequest: request}
+	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
+		if err = batch.add(ctx, m); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = batch.flush(ctx)
+	}
+	if u, ok := errors.AsType[*sendError](err); ok {
+		return u.err
+	}
+	return err
+}
+
+// ownID matches the ids that foreign.IDs makes for messages and their items.
+var ownID = regexp.MustCompile(`\b(msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}\b`)
+
+// rename gives the session and its messages other ids, so that it can be stored beside the one that has them.
+func (in *foreignImport) rename(salt string) {
+	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
+	for i, m := range in.messages {
+		in.messages[i] = ownID.ReplaceAllFunc(m, func(id []byte) []byte { return []byte(foreign.Rename(string(id), salt)) })
+	}
+}
