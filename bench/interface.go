@@ -173,6 +173,9 @@ func (b *bench) measureOpenInterface(ctx context.Context, h *home, s *server, id
 	_, err = b.runTurn(ctx, s, id, order{n: b.scaleCount(2000), size: 5, every: 5 * time.Millisecond})
 	streaming := (usageOf(pid).cpu - before.cpu).Seconds() / time.Since(start).Seconds() * 100
 	rss, foreign := toMiB(usageOf(pid).rss), quiet.foreignSince()
+	if ctx.Err() != nil { // it was stopped, and a process that is gone uses nothing
+		return errors.Join(ctx.Err(), sc.close())
+	}
 	const of = ", 10000 messages"
 	b.add(row{ID: "P25", What: "interface: open" + of, Figure: opened, Unit: "ms", N: 1, Target: 100, Foreign: foreign})
 	b.add(row{ID: "P25", What: "interface: idle CPU" + of, Figure: used, Unit: "%", N: 1, Foreign: foreign})

@@ -34,7 +34,8 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 	return NewExitError(ExitUsage, &better, hint)
 }
 
-// NewestSession returns the newest session of exactly the directory. The hint goes with the error if there is no session.
+// NewestSession returns the newest session of exactly the directory. The hint goes with the error if there is no
+// session.
 func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
 	root := session.ID("")
 	return readNewest(ctx, c, api.SessionQuery{Directory: dir, Parent: &root}, dir, hint)
@@ -58,10 +59,10 @@ func FindNewest(
 		return s, err
 	}
 	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
-	if c.IsGone(ctx, s.Location.Directory) {
+	if c.IsDirectoryMissing(ctx, s.Location.Directory) {
 		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
 			terminal.FirstLine(s.Location.Directory, 200))
-		if s, err = skipGone(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
+		if s, err = skipMissing(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
 			return s, err
 		}
 	}
@@ -69,11 +70,11 @@ func FindNewest(
 	return s, nil
 }
 
-// maxSkipped bounds the sessions that skipGone looks at.
+// maxSkipped bounds the sessions that skipMissing looks at.
 const maxSkipped = 100
 
-// skipGone returns the newest session of the query whose directory exists, or else newest.
-func skipGone(
+// skipMissing returns the newest session of the query whose directory exists, or else newest.
+func skipMissing(
 	ctx context.Context, c *api.Client, q api.SessionQuery, newest *session.Session,
 ) (*session.Session, error) {
 	q.Limit = maxSkipped
@@ -81,13 +82,13 @@ func skipGone(
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{c.Directory: false}
+	missing := map[string]bool{c.Directory: false}
 	for _, s := range page.Data {
 		dir := s.Location.Directory
-		if _, known := gone[dir]; !known {
-			gone[dir] = c.IsGone(ctx, dir)
+		if _, known := missing[dir]; !known {
+			missing[dir] = c.IsDirectoryMissing(ctx, dir)
 		}
-		if !gone[dir] {
+		if !missing[dir] {
 			return s, nil
 		}
 	}
@@ -97,12 +98,12 @@ func skipGone(
 // CheckDirectory refuses to continue a session whose directory does not exist any more.
 func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) error {
 	dir := s.Location.Directory
-	if dir == c.Directory || !c.IsGone(ctx, dir) {
+	if dir == c.Directory || !c.IsDirectoryMissing(ctx, dir) {
 		return nil
 	}
 	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
-	return NewExitError(ExitUsage, err, fmt.Sprintf("make it again, such as with git worktree add, or start a new session; "+
-		"cairn session show %s shows this one", s.ID))
+	return NewExitError(ExitUsage, err, fmt.Sprintf("make it again, such as with git worktree add, or start a new "+
+		"session; cairn session show %s shows this one", s.ID))
 }
 
 // readNewest returns the newest session of the query. The error without a session names the place.

@@ -116,56 +116,57 @@ func UnrunNote(names []string) string {
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 
-// Bounds of a note at the start of the interface.
-const (
-	maxUnused    = 8  // settings that are named
-	maxStartNote = 58 // characters: one line, also of 60 columns
-)
+// maxStartNote bounds a note at the start of the interface, in characters: one line, also of 60 columns.
+const maxStartNote = 58
 
 // WithoutEffectNote says in one line which settings have no effect, and which of the project's settings wait for trust,
-// with the commands of the full-screen interface that show more; "" if there is nothing.
+// with the commands of the full-screen interface that show more; "" if there is nothing. It has names if they fit and
+// no plugins are off, else counts.
 func WithoutEffectNote(cfg *config.Config) string {
-	var unused, parts []string
-	neverRun := []string{"mcp", "lsp", "formatter", "plugin"} // also if the project is trusted
-	for _, w := range cfg.Warnings {
-		name, _, _ := strings.Cut(w.Key, ".")
-		isUnused := w.Kind == config.WarnUnused || w.Kind == config.WarnUntrusted && slices.Contains(neverRun, name)
-		if isUnused && name != "" && !slices.Contains(unused, name) {
-			unused = append(unused, name)
-		}
-	}
-	count := len(unused)
-	if n := len(unused); n > maxUnused {
-		unused = append(unused[:maxUnused], fmt.Sprintf("%d more", n-maxUnused))
-	}
+	unused := listUnused(cfg.Warnings)
+	isUntrusted := cfg.Claim != nil && !cfg.Claim.IsEmpty() && !cfg.Trusted
+	// Names.
+	var parts []string
 	if len(unused) > 0 {
-		text := "without effect in cairn: " + terminal.FirstLine(strings.Join(unused, ", "), 200) + " (/doctor)"
-		parts = append(parts, text)
+		names := terminal.FirstLine(strings.Join(unused, ", "), 200)
+		parts = append(parts, "without effect in cairn: "+names+" (/doctor)")
 	}
-	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
-		files := terminal.FormatPlural(len(c.Files), "file")
+	if isUntrusted {
+		files := terminal.FormatPlural(len(cfg.Claim.Files), "file")
 		parts = append(parts, "project settings in "+files+" wait for trust (/trust)")
 	}
-	text := strings.Join(parts, "; ")
-	if len(cfg.Unrun) == 0 && len(text) <= maxStartNote {
+	if text := strings.Join(parts, "; "); len(cfg.Unrun) == 0 && len(text) <= maxStartNote {
 		return text
 	}
-	// Too long for a line: counts instead of names.
+	// Counts.
 	var counts []string
-	parts = nil
 	if len(cfg.Unrun) > 0 {
 		counts = append(counts, "plugins off")
 	}
-	if count > 0 {
-		counts = append(counts, terminal.FormatPlural(count, "key")+" ignored")
+	if n := len(unused); n > 0 {
+		counts = append(counts, terminal.FormatPlural(n, "key")+" ignored")
 	}
-	if len(counts) > 0 {
-		parts = append(parts, strings.Join(counts, ", ")+": /doctor")
+	text := strings.Join(counts, ", ")
+	if text != "" {
+		text += ": /doctor"
 	}
-	if c := cfg.Claim; c != nil && !c.IsEmpty() && !cfg.Trusted {
-		parts = append(parts, "untrusted: /trust")
+	if isUntrusted {
+		text = strings.TrimPrefix(text+"; untrusted: /trust", "; ")
 	}
-	return strings.Join(parts, "; ")
+	return text
+}
+
+// listUnused returns the top-level settings without effect, each once.
+func listUnused(warnings []config.Warning) (names []string) {
+	neverRun := []string{"mcp", "lsp", "formatter", "plugin"} // also if the project is trusted
+	for _, w := range warnings {
+		name, _, _ := strings.Cut(w.Key, ".")
+		isUnused := w.Kind == config.WarnUnused || w.Kind == config.WarnUntrusted && slices.Contains(neverRun, name)
+		if isUnused && name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // warningsNote reports, on one line, unreadable files, unknown settings and agents, options that are not sent, and

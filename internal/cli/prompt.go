@@ -91,7 +91,9 @@ func (a *Invocation) ParseModelFlag(ctx context.Context, s string) (*session.Mod
 	}
 	// An exact name first: it is near to itself.
 	if near := spelling.FindNearest(s, names, 1); len(near) > 0 {
-		return nil, UsageErrorf("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; did you mean %s?", s, near[0])
+		return nil, UsageErrorf(
+			"--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; did you mean %s?", s, near[0],
+		)
 	}
 	return nil, err
 }

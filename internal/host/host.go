@@ -119,7 +119,7 @@ func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o clien
 // localClient returns a client that calls a handler of this process.
 func localClient(handler http.Handler, o client.Options) *api.Client {
 	return &api.Client{
-		HTTP: &http.Client{Transport: api.Local(handler)}, Base: "http://localhost", Directory: o.Dir,
+		HTTP: &http.Client{Transport: api.Local(handler)}, Base: "http://localhost", Directory: o.Dir, IsLocal: true,
 	}
 }
 

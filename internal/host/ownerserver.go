@@ -191,7 +191,7 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o client.Options) (
 			continue
 		}
 		t := newOwnerTransport(u.Path)
-		c := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
+		c := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir, IsLocal: true}
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 		health, err := c.Health(ctx)

@@ -201,7 +201,7 @@ type (
 		Provider    CallProvider   `json:"provider"`
 		Title       string         `json:"title,omitzero"`
 		Attachments []File         `json:"attachments,omitzero"`
-		Waited      int64          `json:"waited,omitzero"` // milliseconds for answers to what the call asked
+		Waited      int64          `json:"waited,omitzero"` // milliseconds the call waited for replies
 	}
 	// ToolFailed settles a call with its failure.
 	ToolFailed struct {
@@ -212,8 +212,8 @@ type (
 		Result   jsontext.Value `json:"result,omitzero"`
 		Provider CallProvider   `json:"provider"`
 
-		Structured jsontext.Value `json:"structured,omitzero"` // as of a success, as far as the call came
-		Waited     int64          `json:"waited,omitzero"`     // as of a success
+		Structured jsontext.Value `json:"structured,omitzero"` // of a result, as far as the call came
+		Waited     int64          `json:"waited,omitzero"`     // milliseconds the call waited for replies
 	}
 	// ItemCheckpointed stores the text of an open item from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.

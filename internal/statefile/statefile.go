@@ -45,18 +45,22 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// OpenRegular opens a regular file for reading. It never waits, also not on a pipe that has taken the file's place.
+// OpenRegular opens a regular file for reading. Other files are not opened, because opening alone has an effect on some
+// devices and pipes. It never waits, also not on a pipe that takes the file's place after it was looked at.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	notRegular := fmt.Errorf("%s is not a regular file", path)
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	info, err := os.Stat(path)
 	if err != nil {
-		if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() { // a socket cannot be opened
-			err = notRegular
-		}
 		return nil, nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() {
+		return nil, nil, notRegular
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
 		err = notRegular
 	}
 	if err != nil {

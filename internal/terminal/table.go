@@ -31,7 +31,8 @@ func (t *Table) Print() {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	// write pads all cells but the last, those of numbers in front. The style comes after padding, because its codes have no width.
+	// write pads all cells but the last, those of numbers in front. The style comes after padding, because its codes have
+	// no width.
 	write := func(row []string, style string) {
 		var b strings.Builder
 		for i, cell := range row {

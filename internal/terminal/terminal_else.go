@@ -14,4 +14,4 @@ func disableEcho(fd int) (restore func(), err error) {
 }
 
 // DiscardInput does nothing here.
-func DiscardInput(int) {}
+func DiscardInput(int) (lines int) { return 0 }

@@ -58,7 +58,8 @@ func (q *askQueue) hold(k tea.KeyPressMsg) tea.Cmd {
 	return tea.Tick(holdDelay, func(time.Time) tea.Msg { return heldMsg{n} })
 }
 
-// takesAskKeys reports whether keys answer the ask: it is armed and, unless the person turned to it, no prompt is typed.
+// takesAskKeys reports whether keys answer the ask: it is armed and, unless the person turned to it, no prompt is
+// typed.
 func (m *model) takesAskKeys() bool {
 	return m.asks.dialog != nil && m.asks.armed && (m.editor.IsEmpty() || m.asks.chosen)
 }

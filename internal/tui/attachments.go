@@ -17,61 +17,92 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 )
 
-// localMedia are the images and PDFs of this machine that the person named, by the name that follows the @ in the text.
-// Only a pasted path as a whole, or a typed @PATH, names one: the content of a file never leaves the machine because
-// pasted text mentions it.
-type localMedia map[string]attach.Media
+// localFiles are the files of this machine that the person named, by the name that follows the @ in the text: images
+// and PDFs, and text outside of the session's directory. Only a pasted path as a whole, or a typed @PATH, names one:
+// the content of a file never leaves the machine because pasted text mentions it.
+//
+// Files are looked at in the background, because a directory of another machine may answer late.
+type localFiles map[string]attach.File
 
-// offerPasted returns @PATH for a pasted path of an image or a PDF; false for other text.
-func (l localMedia) offerPasted(m *model, text string) (string, bool) {
-	path, ok := attach.FindPastedPath(text)
-	if !ok {
-		return "", false
+// inspectPasted looks at the file whose path a pasted text is as a whole. The path of an image or a PDF becomes a
+// mention where it was pasted; other text stays.
+func inspectPasted(m *model, text string) tea.Cmd {
+	if len(attach.ListPastedPaths(text)) == 0 {
+		return nil
 	}
-	media, ok := attach.InspectMedia(path)
-	switch {
-	case !ok:
-		return "", false
-	case media.Size > attach.MaxBytes:
-		m.note = filepath.Base(path) + " is not attached: it has " + describe.FormatBytes(media.Size) +
-			", the limit is " + describe.FormatBytes(attach.MaxBytes)
-		return "", false
-	}
-	l[path] = media
-	return "@" + path + " ", true
+	return m.readDisk(func() tea.Msg {
+		path, ok := attach.FindPastedPath(text)
+		if !ok {
+			return nil
+		}
+		f, ok := attach.InspectMedia(path)
+		return func() tea.Cmd {
+			switch {
+			case !ok:
+			case f.Size > attach.MaxBytes:
+				m.note = filepath.Base(path) + " is not attached: it has " + describe.FormatBytes(f.Size) +
+					", the limit is " + describe.FormatBytes(attach.MaxBytes)
+			case m.editor.ReplacePasted(text, "@"+path+" "): // else it is edited or sent already
+				m.localFiles[path] = f
+			}
+			return nil
+		}
+	})
 }
 
 // mediaEndings are the ends of the names of images and PDFs.
 func mediaEndings() []string { return []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"} }
 
-// offerTyped notes the file of a typed @PATH.
-func (l localMedia) offerTyped(m *model, word string) {
-	word, ok := strings.CutPrefix(word, "@")
+// inspectWord notes the typed mention at the cursor, after a key, and looks at its file.
+func inspectWord(m *model) tea.Cmd {
+	word, ok := strings.CutPrefix(m.editor.Word(), "@")
 	if !ok {
-		return
+		return nil
 	}
-	m.typedMentions["@"+word] = true
+	m.typedMentions[word] = true
+	return m.inspectTyped(word)
+}
+
+// inspectTyped looks at the file of a typed mention, at one at a time: the newest one that is typed meanwhile is the next.
+func (m *model) inspectTyped(word string) tea.Cmd {
 	name, _ := attach.CutLines(word)
 	path := localPath(m, name)
 	if path == "" {
+		return nil
+	}
+	if m.inspecting {
+		m.typedNext = word
+		return nil
+	}
+	m.inspecting, m.typedNext = true, ""
+	return m.readDisk(func() tea.Msg {
+		f, err := attach.Inspect(path)
+		return func() tea.Cmd {
+			m.inspecting = false
+			m.keepInspected(name, path, f, err)
+			return m.inspectTyped(m.typedNext)
+		}
+	})
+}
+
+// keepInspected keeps what was found at the path of a name, if the name still means that path.
+func (m *model) keepInspected(name, path string, f attach.File, err error) {
+	if localPath(m, name) != path {
 		return
 	}
-	media, err := attach.Inspect(path)
-	if err != nil {
-		delete(l, name) // it may have been there before, or in another directory
-		return
+	if delete(m.localFiles, name); err == nil { // it may have been there before
+		m.localFiles[name] = f
 	}
-	l[name] = media
 }
 
 // forget removes the names of a file.
-func (l localMedia) forget(path string) {
-	maps.DeleteFunc(l, func(_ string, x attach.Media) bool { return x.Path == path })
+func (l localFiles) forget(path string) {
+	maps.DeleteFunc(l, func(_ string, x attach.File) bool { return x.Path == path })
 }
 
 // forgetRelative removes the names that begin in a directory which is left.
-func (l localMedia) forgetRelative() {
-	maps.DeleteFunc(l, func(name string, _ attach.Media) bool {
+func (l localFiles) forgetRelative() {
+	maps.DeleteFunc(l, func(name string, _ attach.File) bool {
 		return !filepath.IsAbs(name) && !strings.HasPrefix(name, "~/")
 	})
 }
@@ -94,7 +125,7 @@ func localPath(m *model, name string) string {
 }
 
 // findIn returns the names in the text.
-func (l localMedia) findIn(text string) (names []string) {
+func (l localFiles) findIn(text string) (names []string) {
 	for _, f := range l.findFiles(text) {
 		if name := mention.NameOf(f); !slices.Contains(names, name) {
 			names = append(names, name)
@@ -104,7 +135,7 @@ func (l localMedia) findIn(text string) (names []string) {
 }
 
 // findFiles returns the files that the text names, without their content.
-func (l localMedia) findFiles(text string) []session.File {
+func (l localFiles) findFiles(text string) []session.File {
 	offered := map[string]bool{}
 	for name := range l {
 		offered[name] = true
@@ -112,21 +143,21 @@ func (l localMedia) findFiles(text string) []session.File {
 	return mention.FindFiles(text, offered, "")
 }
 
-// findPromptFiles returns the files that a text names: images and PDFs of this machine, whose content is sent, and the
-// names of others.
-func findPromptFiles(m *model, text string) (named []session.File, local []attach.Media) {
+// findPromptFiles returns the files that a text names: those of this machine, whose content is sent, and the names of
+// others.
+func findPromptFiles(m *model, text string) (named []session.File, local []attach.File) {
 	offered := map[string]bool{}
 	for name := range m.offeredPaths {
-		if _, isLocal := m.media[name]; !isLocal {
+		if _, isLocal := m.localFiles[name]; !isLocal {
 			offered[name] = true
 		}
 	}
-	for _, f := range m.media.findFiles(text) {
+	for _, f := range m.localFiles.findFiles(text) {
 		name, lines := attach.CutLines(f.Name)
-		if _, isLocal := m.media[name]; !isLocal { // a name that ends like lines
+		if _, isLocal := m.localFiles[name]; !isLocal { // a name that ends like lines
 			name, lines = f.Name, attach.Lines{}
 		}
-		x := m.media[name]
+		x := m.localFiles[name]
 		if x.Lines = lines; !slices.Contains(local, x) {
 			local = append(local, x)
 		}
@@ -134,45 +165,95 @@ func findPromptFiles(m *model, text string) (named []session.File, local []attac
 	return mention.FindFiles(text, offered, m.api.Directory), local
 }
 
-// checkMentions reports whether all files can be attached that the person named with a typed @PATH. If not, the prompt
-// must not be sent yet: the note says why, and Enter again sends the same text without the file.
-func checkMentions(m *model, text string) bool {
-	if m.warnedMention == text {
-		return true
-	}
+// listTyped returns the names that the person typed behind an @ in the text.
+func (m *model) listTyped(text string) (names []string) {
 	for _, word := range strings.Fields(text) {
-		word = strings.TrimRight(word, ",;:?!).")
-		if !m.typedMentions[word] {
-			continue
-		}
-		if why := explainUnattached(m, word[1:]); why != "" {
-			m.warnedMention = text
-			m.note = terminal.FirstLine(word, 200) + " is not attached: " + why +
-				"; correct it, or press enter again to send the text alone"
-			return false
+		name, ok := strings.CutPrefix(strings.TrimRight(word, ",;:?!)."), "@")
+		if ok && m.typedMentions[name] {
+			names = append(names, name)
 		}
 	}
-	return true
+	return names
 }
 
-// explainUnattached says why a file that the person named does not go with the prompt; "" if it does, or if it is no
-// file of this machine.
-func explainUnattached(m *model, name string) string {
-	path, lines := attach.CutLines(name)
+// checkMentions looks at the files that the person named with a typed @PATH, and then sends the text. If one cannot be
+// attached, the text stays: the note says why, and Enter again sends the same text without the file.
+func checkMentions(m *model, text string, send func() tea.Cmd) tea.Cmd {
+	// Choose the files of this machine. Without one there is nothing to wait for.
+	names, paths := m.listTyped(text), map[string]string{}
+	for _, name := range names {
+		file, _ := attach.CutLines(name)
+		if path := localPath(m, file); path != "" && !m.offeredPaths[file] {
+			paths[file] = path
+		}
+	}
+	finish := func(problems map[string]error) tea.Cmd {
+		if m.warnedMention == text {
+			return send()
+		}
+		for _, name := range names {
+			if why := m.explainUnattached(name, problems); why != "" {
+				m.warnedMention = text
+				m.note = "@" + terminal.FirstLine(name, 200) + " is not attached: " + why +
+					"; correct it, or press enter again to send the text alone"
+				return nil
+			}
+		}
+		return send()
+	}
+	if len(paths) == 0 {
+		return finish(nil)
+	}
+	// Look at them in the background. The text is not sent if the person has gone on meanwhile.
+	if m.checking {
+		return nil
+	}
+	m.checking = true
+	visit := m.visits
+	return m.inspectFiles(paths, func(problems map[string]error) tea.Cmd {
+		m.checking = false
+		if strings.TrimSpace(m.editor.Text()) != text || m.visits != visit {
+			m.note = "the prompt was not sent, because it was changed while its files were looked at; press enter again"
+			return nil
+		}
+		return finish(problems)
+	})
+}
+
+// inspectFiles looks at files of this machine, given by name, in the background and keeps those that can be attached.
+// then gets the errors of the others by name; a directory is no error, because the model lists it.
+func (m *model) inspectFiles(paths map[string]string, then func(problems map[string]error) tea.Cmd) tea.Cmd {
+	return m.readDisk(func() tea.Msg {
+		found, problems, isDir := map[string]attach.File{}, map[string]error{}, map[string]bool{}
+		for name, path := range paths {
+			found[name], problems[name] = attach.Inspect(path)
+			if info, err := os.Stat(path); err == nil {
+				isDir[name] = info.IsDir()
+			}
+		}
+		return func() tea.Cmd {
+			for name, path := range paths {
+				if m.keepInspected(name, path, found[name], problems[name]); isDir[name] {
+					problems[name] = nil
+				}
+			}
+			return then(problems)
+		}
+	})
+}
+
+// explainUnattached says why a file that the person named does not go with the prompt, from the problems of files by
+// name; "" if it does, or if it is no file of this machine.
+func (m *model) explainUnattached(name string, problems map[string]error) string {
+	// Lines that are none are found in the name.
+	file, lines := attach.CutLines(name)
 	before, after, hasMark := strings.Cut(name, "#")
 	if lines.First == 0 && hasMark && after != "" && strings.Trim(after, "L0123456789-") == "" {
-		if _, isLocal := m.media[before]; isLocal || m.offeredPaths[before] || localPath(m, before) != "" {
+		if _, isLocal := m.localFiles[before]; isLocal || m.offeredPaths[before] || localPath(m, before) != "" {
 			return "it has no lines " + after
 		}
 	}
-	local := localPath(m, path)
-	if local == "" || m.offeredPaths[path] {
-		return ""
-	}
-	if info, err := os.Stat(local); err == nil && info.IsDir() {
-		return "" // the model lists it
-	}
-	if _, err := attach.Inspect(local); err != nil {
+	if err := problems[file]; err != nil {
 		return err.Error()
 	}
 	return ""
@@ -184,9 +265,9 @@ func (m *model) describeAttached() string {
 	if len(m.attached) > 0 {
 		list = append(list, mention.DescribeFiles(m.attached))
 	}
-	for _, name := range m.media.findIn(m.editor.Text()) {
-		media := m.media[name]
-		list = append(list, describe.FileLabel(describeMedia(media))+" ("+describe.FormatBytes(media.Size)+")")
+	for _, name := range m.localFiles.findIn(m.editor.Text()) {
+		f := m.localFiles[name]
+		list = append(list, describe.FileLabel(withoutContent(f))+" ("+describe.FormatBytes(f.Size)+")")
 	}
 	if len(list) == 0 {
 		return ""
@@ -194,14 +275,14 @@ func (m *model) describeAttached() string {
 	return "attached to the next prompt: " + terminal.FirstLine(strings.Join(list, ", "), 300)
 }
 
-// describeMedia returns the file as it is in a prompt, without its content.
-func describeMedia(x attach.Media) session.File {
+// withoutContent returns the file as it is in a prompt, without its content.
+func withoutContent(x attach.File) session.File {
 	return session.File{Mime: x.Mime, Name: filepath.Base(x.Path)}
 }
 
 // checkModelInput reports whether the model of the prompt can see its files. If not, the prompt must not be sent yet:
 // the person sees why, and Enter again sends the same prompt.
-func checkModelInput(m *model, text string, files []session.File, media []attach.Media) bool {
+func checkModelInput(m *model, text string, files []session.File, local []attach.File) bool {
 	// Nothing is known about the inputs of some models; then the prompt is sent.
 	ref := m.nextModel()
 	i := slices.IndexFunc(m.offers.Models, func(x api.Model) bool {
@@ -212,8 +293,8 @@ func checkModelInput(m *model, text string, files []session.File, media []attach
 	}
 	// Find the first file that the model cannot see.
 	files = slices.Concat(files, m.attached)
-	for _, x := range media {
-		files = append(files, describeMedia(x))
+	for _, x := range local {
+		files = append(files, withoutContent(x))
 	}
 	for _, f := range files {
 		kind := ""
@@ -234,18 +315,24 @@ func checkModelInput(m *model, text string, files []session.File, media []attach
 	return true
 }
 
-// offerTypedFile notes the image that the word at the cursor names, after a typed key.
-func offerTypedFile(m *model) tea.Cmd {
-	m.media.offerTyped(m, m.editor.Word())
-	return completeWord(m)
-}
-
-// offerKept notes the files that kept texts name, and says which are gone.
-func (m *model) offerKept(names []string) {
+// inspectKept looks at the files that kept texts name, and says which are gone.
+func (m *model) inspectKept(names []string) tea.Cmd {
+	paths := map[string]string{}
 	for _, name := range names {
-		m.media.offerTyped(m, "@"+name)
-		if why := explainUnattached(m, name); why != "" {
-			m.note = "@" + terminal.FirstLine(name, 200) + " of the text that was kept cannot be attached any more: " + why
+		m.typedMentions[name] = true
+		if path := localPath(m, name); path != "" {
+			paths[name] = path
 		}
 	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return m.inspectFiles(paths, func(problems map[string]error) tea.Cmd {
+		for _, name := range names {
+			if why := m.explainUnattached(name, problems); why != "" {
+				m.note = "@" + terminal.FirstLine(name, 200) + " of the text that was kept cannot be attached any more: " + why
+			}
+		}
+		return nil
+	})
 }

@@ -65,6 +65,10 @@ func TestImageFromAnywhere(t *testing.T) {
 		"inside of a paste":      {paste("please look at @" + plain + " now"), false},
 		"several lines":          {paste(plain + "\n" + plain), false},
 		"a mention that is text": {paste("@" + plain), false},
+		"a mention that is text, and a key that removes the blank behind it": {func(m *model) {
+			paste("see @" + plain + " ")(m)
+			pressKeys(m, tea.KeyPressMsg{Code: tea.KeyBackspace})
+		}, false},
 	} {
 		for _, remote := range []bool{false, true} {
 			m := newTestModel(t, composer.DraftFile{})
@@ -156,6 +160,74 @@ func TestTypedPaths(t *testing.T) {
 	}
 }
 
+// TestFilesAreReadInBackground: a key, a paste and Enter do not wait for the disk. Typed keys have one file looked at at a
+// time. A text that is changed while its files are looked at is not sent.
+func TestFilesAreReadInBackground(t *testing.T) {
+	image := strings.ReplaceAll(writeTestImage(t), "my ", "")
+	if err := os.WriteFile(image, []byte(testImage), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		write     func(*model)
+		meanwhile string
+		sent      bool
+	}{
+		"typed":             {func(m *model) { typeText(m, "see @"+image) }, "", true},
+		"pasted":            {func(m *model) { m.Update(tea.PasteMsg{Content: image}) }, "", true},
+		"typed and changed": {func(m *model) { typeText(m, "see @"+image) }, " more", false},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		var reads []func() tea.Msg
+		m.readDisk = func(f func() tea.Msg) tea.Cmd { reads = append(reads, f); return nil }
+		finishReads := func() {
+			for len(reads) > 0 {
+				f := reads[0]
+				reads = reads[1:]
+				m.Update(f())
+			}
+		}
+		c.write(m)
+		if len(reads) != 1 || len(m.localFiles) > 0 {
+			t.Errorf("%s: %d reads wait, the files are %v", name, len(reads), m.localFiles)
+		}
+		finishReads()
+		if _, ok := m.localFiles[image]; !ok {
+			t.Errorf("%s: the files are %v", name, m.localFiles)
+		}
+		m.typedMentions[image] = true // of the pasted one, too
+		pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}, tea.KeyPressMsg{Code: tea.KeyEnter})
+		if len(reads) != 1 || len(m.unsentPrompts) > 0 {
+			t.Errorf("%s: Enter has %d reads wait, %d prompts are sent", name, len(reads), len(m.unsentPrompts))
+		}
+		typeText(m, c.meanwhile)
+		finishReads()
+		if sent := len(m.unsentPrompts) == 1; sent != c.sent || m.editor.IsEmpty() != c.sent || (m.note == "") != c.sent {
+			t.Errorf("%s: sent %v, the composer has %q, the note is %q", name, sent, m.editor.Text(), m.note)
+		}
+	}
+}
+
+// TestPasteWhileFileIsRead: a mention in a text that is pasted while the file of a typed one is looked at stays text.
+func TestPasteWhileFileIsRead(t *testing.T) {
+	image := strings.ReplaceAll(writeTestImage(t), "my ", "")
+	if err := os.WriteFile(image, []byte(testImage), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := newTestModel(t, composer.DraftFile{})
+	var reads []func() tea.Msg
+	m.readDisk = func(f func() tea.Msg) tea.Cmd { reads = append(reads, f); return nil }
+	typeText(m, "@/a ")
+	m.Update(tea.PasteMsg{Content: "see @" + image})
+	for len(reads) > 0 {
+		f := reads[0]
+		reads = reads[1:]
+		m.Update(f())
+	}
+	if len(m.localFiles) > 0 || m.typedMentions[image] {
+		t.Errorf("the files are %v, typed are %v", m.localFiles, m.typedMentions)
+	}
+}
+
 // TestGoneImageOfDraft: a kept text whose image is gone says so.
 func TestGoneImageOfDraft(t *testing.T) {
 	file, image := composer.NewDraftFile(filepath.Join(t.TempDir(), "draft.json")), writeTestImage(t)
@@ -165,7 +237,8 @@ func TestGoneImageOfDraft(t *testing.T) {
 	if err := os.Remove(image); err != nil {
 		t.Fatal(err)
 	}
-	if m = newTestModel(t, file); !strings.Contains(m.note, "there is no such file") {
+	m = newTestModel(t, file)
+	if m.Init(); !strings.Contains(m.note, "there is no such file") {
 		t.Errorf("the note is %q", m.note)
 	}
 }
@@ -177,6 +250,7 @@ func TestImageOfDraft(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: writeTestImage(t)})
 	m.Update(saveMsg{})
 	m = newTestModel(t, file)
+	m.Init()
 	if files, sent := sentFiles(m); !sent || len(files) != 1 || files[0].Mime != "image/png" {
 		t.Errorf("sent %v: %v", sent, files)
 	}

@@ -86,6 +86,28 @@ func TestKeysBehindAsk(t *testing.T) {
 	if pressKeys(m, tea.KeyPressMsg{Code: tea.KeyF3}); len(opened) == 0 || opened[0] != "/api/session/ses_2" {
 		t.Errorf("opened %q", opened)
 	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyF1})
+	if d, ok := m.dialogs[len(m.dialogs)-1].(*dialog.Text); len(m.dialogs) != 1 || !ok || d.Title != "Keys" {
+		t.Errorf("F1 opens %+v", m.dialogs)
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})
+	if len(m.dialogs) != 0 || len(m.asks.pending) != 1 || m.asks.dialog == nil || m.asks.armed {
+		t.Errorf("after the help %d dialogs, the asks are %+v", len(m.dialogs), m.asks)
+	}
+}
+
+// TestEditorKeepsText: a text stays in the composer if the editor cannot be started, also behind /editor.
+func TestEditorKeepsText(t *testing.T) {
+	for typed, open := range map[string]tea.KeyPressMsg{
+		"/editor": {Code: tea.KeyEnter}, "/editor fix it": {Code: tea.KeyEnter}, "fix it": {Code: 'o', Mod: tea.ModCtrl},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		m.options.Env = func(string) string { return "no-such-editor" }
+		typeText(m, typed)
+		if pressKeys(m, open); strings.TrimSpace(m.editor.Text()) != typed || !strings.Contains(m.note, "no-such-editor is not found") {
+			t.Errorf("%s: the composer has %q, the note is %q", typed, m.editor.Text(), m.note)
+		}
+	}
 }
 
 // TestStatusNamesDirectory: the status line of a session of another directory has the directory and its branch.

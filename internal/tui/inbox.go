@@ -76,8 +76,8 @@ func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	})
 }
 
-// editInput changes the text of a pending prompt where it is. A text that is refused, such as that of a prompt which has
-// begun, is in the composer.
+// editInput changes the text of a pending prompt where it is. A text that is refused, such as that of a prompt which
+// has begun, is in the composer.
 func editInput(m *model, in *session.Input) tea.Cmd {
 	if in.Compaction != nil {
 		return nil

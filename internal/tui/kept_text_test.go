@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -240,5 +241,42 @@ func TestUnsavedEdits(t *testing.T) {
 	pressKeys(m, enter)
 	if frame, _ := m.renderFrame(); len(m.dialogs) != 1 || !strings.Contains(frame, "> Title two") || m.note == "" {
 		t.Errorf("the note is %q:\n%s", m.note, frame)
+	}
+}
+
+// TestFullPlace: an interface that cannot keep its text says so at its start.
+func TestFullPlace(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "place.json")
+	for !strings.Contains(newTestModel(t, composer.ClaimDraftFile(place)).note, "text that is typed in this one is lost") {
+		if entries, err := os.ReadDir(filepath.Dir(place)); err != nil || len(entries) > 100 {
+			t.Fatalf("%d files without a note: %v", len(entries), err)
+		}
+	}
+}
+
+// TestUndoOfReport: an undo names the report of a subagent by a line about it, and does not make it a prompt.
+func TestUndoOfReport(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	answerCalls(t, m, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data": {"messageID": "msg_1"}}`)
+	})
+	m.Update(openedMsg{
+		session: &session.Session{ID: "ses_1"}, status: api.Status{Type: api.StatusIdle},
+		messages: api.Page[session.Message]{Data: []session.Message{&session.User{
+			Head: session.Head{ID: "msg_2"}, Parts: []session.PromptPart{{Extra: jsontext.Value(`{"synthetic":true}`)}},
+			Text: "<task id=\"ses_2\" state=\"error\">\n<task_error>\nno key\n</task_error>\n</task>",
+		}, &session.Assistant{
+			Head:    session.Head{ID: "msg_1", Time: session.MessageTime{Created: 1, Completed: 2}},
+			Content: []session.Content{&session.Text{Text: "Done."}}, Finish: "stop",
+		}}},
+	})
+	previewUndo(m)
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "the subagent ses_2 failed: no key") {
+		t.Errorf("the report is not named:\n%s", frame)
+	}
+	if pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}); !m.editor.IsEmpty() {
+		t.Errorf("the composer has %q", m.editor.Text())
 	}
 }

@@ -48,7 +48,7 @@ func sessionCommands() []command {
 		{"todos", "ctrl+t", "show the model's list of todos", showTodos},
 		{"side bar", "f2", "show or hide changed files and todos, on wide screens", toggleSidebar},
 		{"rename", "alt+n", "rename the session", renameSession},
-		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
+		{editorCommand, "ctrl+o", "edit the prompt in $EDITOR", openEditor},
 		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
 		{"history", "alt+p", "search the earlier prompts of this place", pickEarlierPrompt},
 		{"stash", "alt+w", "put the typed text away, or bring it back", stashPrompt},
@@ -126,7 +126,7 @@ func programCommands() []command {
 	return []command{
 		{"interrupt", "esc", "interrupt the work; twice at rest: the timeline", pressEscape},
 		{"palette", "ctrl+p", "show all commands", showPalette},
-		{"help", "f1", "show the keys", showHelp},
+		{helpCommand, "f1", "show the keys", showHelp},
 		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},
 		{"quit", "ctrl+c", "leave", leaveProgram},
 	}
@@ -239,7 +239,10 @@ func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.editor.ApplyEdit(composer.DeleteForward)
 	default:
 		if composer.EditLine(&m.editor, k) {
-			return offerTypedFile(m)
+			if k.Text == "" { // what is left of pasted text is not typed
+				return completeWord(m)
+			}
+			return tea.Batch(inspectWord(m), completeWord(m))
 		}
 	}
 	return nil
@@ -292,8 +295,14 @@ func interruptWork(m *model) tea.Cmd {
 }
 
 func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
-	if i, ok := m.keys.byKey[k.String()]; ok && m.keys.commands[i].name == answerLater {
-		return postponeAsks(m)
+	// Keys that work also while an ask is open.
+	if i, ok := m.keys.byKey[k.String()]; ok && !isTypedKey(m, k) {
+		switch m.keys.commands[i].name {
+		case answerLater:
+			return postponeAsks(m)
+		case helpCommand: // the ask, and text that is typed in it, are there again afterwards
+			return showHelp(m)
+		}
 	}
 	switch k.String() {
 	case "ctrl+c":
@@ -317,7 +326,8 @@ func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 
 // askKeys are the keys that have a meaning in an ask, also if a command has them.
 var askKeys = []string{
-	"esc", "enter", "tab", "shift+tab", "up", "down", "left", "space", "pgup", "pgdown", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+x",
+	"esc", "enter", "tab", "shift+tab", "up", "down", "left", "space", "pgup", "pgdown",
+	"ctrl+d", "ctrl+u", "ctrl+f", "ctrl+x",
 }
 
 // pressBehindAsk handles the key of a command while an ask is open: that of a subagent opens the session that asks,

@@ -41,15 +41,16 @@ type chosenMode struct {
 	agent  string // "" is the session's
 }
 
-// enterMode takes the mode of a session that is opened: the one with which it was left, else the first one. It reports
-// whether the session is visited for the first time.
-func (m *model) enterMode(id session.ID) (isFirst bool) {
-	left, known := m.leftModes[id]
-	m.policy = left.policy
+// keepMode keeps the mode of a session on the screen, for enterMode.
+func (m *model) keepMode(id session.ID) { m.modes[id] = chosenMode{m.policy, m.agent} }
+
+// enterMode takes the mode of a session that is opened: the one that keepMode kept, else the first one.
+func (m *model) enterMode(id session.ID) {
+	kept, known := m.modes[id]
+	m.policy = kept.policy
 	if known || m.agent == session.AgentPlan {
-		m.agent = left.agent
+		m.agent = kept.agent
 	}
-	return !known
 }
 
 // workAgent returns the first agent for prompts beside plan.
@@ -63,9 +64,12 @@ func (m *model) workAgent() string {
 }
 
 // describeMode names the mode in the status line, which names the agent as well. While a prompt runs that was sent with
-// another mode than the next one, it names both.
+// another mode than the next one, it names both. Of a prompt whose mode is unknown it names the next one only.
 func (m *model) describeMode() string {
-	now, next := describePolicy(m.running), describePolicy(m.policy)
+	now, next := "", describePolicy(m.policy)
+	if p := m.workPolicy; p != nil {
+		now = describePolicy(*p)
+	}
 	if m.session != nil && m.session.Agent == session.AgentPlan {
 		now = session.AgentPlan
 	}
@@ -73,7 +77,9 @@ func (m *model) describeMode() string {
 		next = session.AgentPlan
 	}
 	switch {
-	case m.working && now != next:
+	case m.working && now == "" && next != describePolicy(""):
+		return next + " (next prompt)"
+	case m.working && now != "" && now != next:
 		return now + " → " + next + " (next prompt)"
 	case m.policy != "":
 		return next
@@ -95,15 +101,16 @@ func describePolicy(p session.AskPolicy) string {
 	}
 }
 
-// findPolicy returns the policy of the newest prompt that was taken up, if it is among the newest events.
-func findPolicy(ctx context.Context, c *api.Client, id session.ID, head int64) (found session.AskPolicy) {
+// findPolicy returns the policy of the newest prompt that was taken up; nil is unknown, because the prompt is not among
+// the newest events, or they cannot be read.
+func findPolicy(ctx context.Context, c *api.Client, id session.ID, head int64) (found *session.AskPolicy) {
 	h, err := c.History(ctx, id, max(head-newestEvents, -1), newestEvents)
 	if err != nil {
-		return ""
+		return nil
 	}
 	for _, e := range h.Data {
 		if p, ok := e.Data.(*session.Prompted); ok && !p.NoReply {
-			found = p.Asks
+			found = &p.Asks
 		}
 	}
 	return found

@@ -94,7 +94,8 @@ func TestModeOfRunningPrompt(t *testing.T) {
 	check(" · ask → edits pass (next prompt) · build ·")
 
 	m = newTestModel(t, composer.DraftFile{})
-	opened := openedMsg{session: &session.Session{ID: "ses_2"}, policy: "edits", status: api.Status{Type: "busy"}}
+	edits := editsPass
+	opened := openedMsg{session: &session.Session{ID: "ses_2"}, policy: &edits, status: api.Status{Type: "busy"}}
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 24})
 	m.Update(opened)
 	check(" · edits pass → ask (next prompt) ·")
@@ -104,6 +105,13 @@ func TestModeOfRunningPrompt(t *testing.T) {
 	m.note = ""
 	if m.Update(opened); m.note != "" {
 		t.Errorf("once more: %q", m.note)
+	}
+	// The prompt is too long ago to be found: nothing is said about it.
+	opened.policy, m.policy = nil, editsPass
+	m.Update(opened)
+	check(" · edits pass (next prompt) ·")
+	if m.policy = ""; strings.Contains(ansi.Strip(m.statusLine()), "ask") {
+		t.Errorf("an unknown mode is shown: %q", ansi.Strip(m.statusLine()))
 	}
 }
 

@@ -35,9 +35,11 @@ type model struct {
 	screen    *screen.Screen
 	ids       session.IDs
 
-	run    func(func(context.Context) tea.Msg) tea.Cmd                      // a call of the API
-	wait   func(func(context.Context) tea.Msg) tea.Cmd                      // one that may wait for people
-	follow func(id session.ID, after int64, newest session.Message) watched // newest may be nil
+	run  func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
+	wait func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
+	// readDisk looks at files of this machine.
+	readDisk func(func() tea.Msg) tea.Cmd
+	follow   func(id session.ID, after int64, newest session.Message) watched // newest may be nil
 
 	width, height int
 	frame         []string // the lines of the last picture
@@ -49,8 +51,12 @@ type model struct {
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered
 	attached      []session.File  // to the next prompt, beside those that its text names
-	media         localMedia      // what the text may name on this machine
-	typedMentions map[string]bool // words with an @ that the person typed
+	localFiles    localFiles      // that the text may name
+	keptFiles     []string        // names in the texts that were kept of the last process
+	inspecting    bool            // the file of a typed mention is looked at
+	typedNext     string          // the mention that was typed meanwhile
+	checking      bool            // the files of the text are looked at, before it is sent
+	typedMentions map[string]bool // names that the person typed behind an @
 	warnedMention string          // the prompt about which checkMentions has warned
 	warnedBlind   string          // the prompt and model about which checkModelInput has warned
 	stash         []string        // texts that are put away, oldest first
@@ -81,7 +87,7 @@ type model struct {
 	offeredModel bool                      // a model was named to a person whom the guide answers
 	agent        string                    // of the next prompts; "" is the session's
 	policy       session.AskPolicy         // of all prompts to this session: what is allowed without a question
-	leftModes    map[session.ID]chosenMode // of sessions that were left
+	modes        map[session.ID]chosenMode // of sessions that were on the screen
 	model        *session.ModelRef         // of the next prompts; nil is the session's
 	window       api.ContextRequest
 	changes      api.SessionDiff // of the session, for the side bar
@@ -100,7 +106,9 @@ type work struct {
 	session *session.Session // nil until the first prompt
 	parent  *session.Session // of which it is a subagent; nil is unknown
 	watch   watched
-	running session.AskPolicy // of the newest prompt that was taken up
+	// workPolicy is that of the newest prompt that was taken up; nil is unknown.
+	workPolicy *session.AskPolicy
+
 	working bool
 	since   time.Time
 	retryAt time.Time // when the next attempt at an answer is made
@@ -120,15 +128,16 @@ func unwatched() watched { return watched{func() {}, func() {}} }
 type openedMsg struct {
 	visit    int // number of the request
 	session  *session.Session
-	parent   *session.Session  // of a subagent; nil if it cannot be read
-	gone     bool              // its directory does not exist any more
-	policy   session.AskPolicy // of the newest prompt that was taken up; "" is unknown, too
-	head     int64             // read first: the events behind it are followed
+	parent   *session.Session   // of a subagent; nil if it cannot be read
+	policy   *session.AskPolicy // of the newest prompt that was taken up; nil is unknown
+	head     int64              // read first: the events behind it are followed
 	messages api.Page[session.Message]
 	status   api.Status
 	asks     []session.PendingAsk
 	inbox    []*session.Input
 	err      error
+
+	isDirectoryMissing bool // of the session
 }
 
 type (
@@ -186,8 +195,11 @@ type keyMap struct {
 	byKey    map[string]int
 }
 
-// answerLater is the name of the command that works also while a request takes all keys.
-const answerLater = "answer later"
+// The names of the commands that work also while a request takes all keys.
+const (
+	answerLater = "answer later"
+	helpCommand = "help"
+)
 
 // keyOf returns the key of a command, "" if it has none.
 func (k *keyMap) keyOf(name string) string {
@@ -231,7 +243,7 @@ func (m *model) draftText() string {
 func (m *model) saveDraft() {
 	m.savedText = m.draftText()
 	err := m.options.Store.Save(composer.Drafts{
-		Draft: m.savedText, History: m.history.Prompts, Media: m.media.findIn(m.savedText),
+		Draft: m.savedText, History: m.history.Prompts, Files: m.localFiles.findIn(m.savedText),
 	})
 	if err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()
@@ -362,7 +374,9 @@ func (m *model) modelName() string {
 
 func inboxItems(m *model) (items []dialog.Entry) {
 	for _, in := range m.inbox {
-		items = append(items, dialog.Entry{ID: string(in.ID), Label: in.Text(), Detail: string(in.Delivery)})
+		items = append(items, dialog.Entry{
+			ID: string(in.ID), Label: describe.InputLine(in, 300), Detail: string(in.Delivery),
+		})
 	}
 	return items
 }

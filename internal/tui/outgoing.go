@@ -41,27 +41,27 @@ type promptedMsg struct {
 
 // sendPrompt sends a prompt with what is attached, and creates the session for the first one.
 func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
-	return sendWithMedia(m, p, nil, steer)
+	return sendWithFiles(m, p, nil, steer)
 }
 
-// sendWithMedia is sendPrompt with the content of files of this machine, which are read in the background. A prompt
+// sendWithFiles is sendPrompt with the content of files of this machine, which are read in the background. A prompt
 // that is typed meanwhile is sent after it.
-func sendWithMedia(m *model, p session.Prompt, media []attach.Media, steer bool) tea.Cmd {
+func sendWithFiles(m *model, p session.Prompt, local []attach.File, steer bool) tea.Cmd {
 	out := newOutgoingPrompt(m, p, steer)
 	// Keep the prompt until the server has it: a failure puts it back into the composer.
 	m.unsentPrompts = append(m.unsentPrompts, out)
 	m.transcript.ScrollTo(false)
 	m.transcript.EndSelection()
-	if len(media) == 0 {
+	if len(local) == 0 {
 		return sendInOrder(m)
 	}
 	out.reading = true
 	return m.run(func(context.Context) tea.Msg {
-		files, failed, err := readMedia(media)
+		files, failed, err := readFiles(local)
 		return func() tea.Cmd {
 			out.reading = false
 			if err != nil {
-				m.media.forget(failed.Path) // the text can be sent without it
+				m.localFiles.forget(failed.Path) // the text can be sent without it
 				return tea.Batch(takeBackPrompt(m, out, err), sendInOrder(m))
 			}
 			out.Files = slices.Concat(files, out.Files)
@@ -97,9 +97,9 @@ func newOutgoingPrompt(m *model, p session.Prompt, steer bool) *outgoingPrompt {
 	return out
 }
 
-// readMedia returns the files with their content, or the one that cannot be read.
-func readMedia(media []attach.Media) (files []session.File, failed attach.Media, err error) {
-	for _, x := range media {
+// readFiles returns the files with their content, or the one that cannot be read.
+func readFiles(local []attach.File) (files []session.File, failed attach.File, err error) {
+	for _, x := range local {
 		f, err := attach.ReadFile(x.Path, x.Lines)
 		if err != nil {
 			return nil, x, err
@@ -228,7 +228,7 @@ func takeBackPrompt(m *model, out *outgoingPrompt, err error) tea.Cmd {
 // when it is sent again.
 func (m *model) returnPrompt(p session.Prompt) {
 	files := slices.Clone(p.Files)
-	for _, name := range m.media.findIn(p.Text) {
+	for _, name := range m.localFiles.findIn(p.Text) {
 		isContent := func(f session.File) bool {
 			path, _ := attach.CutLines(f.Name)
 			return path == filepath.Base(name) && strings.HasPrefix(f.URI, "data:")

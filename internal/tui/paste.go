@@ -26,18 +26,16 @@ func pasteText(m *model, text string) tea.Cmd {
 			return nil
 		}
 	}
-	if m.takesAskKeys() && m.asks.dialog.UseOf(tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}) == dialog.ForDialog {
+	typed := tea.KeyPressMsg{Code: tea.KeyExtended, Text: text + " "}
+	if m.takesAskKeys() && m.asks.dialog.UseOf(typed) == dialog.ForDialog {
 		m.asks.dialog.PasteText(text) // into a line of the dialog
 		return nil
 	}
 	if m.takesAskKeys() {
 		m.asks.beginText(&m.editor)
 	}
-	if mention, ok := m.media.offerPasted(m, text); ok {
-		text = mention
-	}
 	m.editor.PasteText(text)
-	return m.asks.holdOff()
+	return tea.Batch(m.asks.holdOff(), inspectPasted(m, text))
 }
 
 // pasteImage writes the image in the clipboard to a file and mentions that in the prompt, whose content it becomes.

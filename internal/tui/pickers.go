@@ -30,31 +30,33 @@ func beginSession(m *model) tea.Cmd {
 // maxSessions bounds the list of sessions.
 const maxSessions = 500
 
-// pickSession shows the sessions of the repository: of the session's directory or, if that is gone, of the own one.
+// pickSession shows the sessions of the repository: of the session's directory or, if that is missing, of the own one.
+// Sessions whose directory is missing are marked, because they can only be read.
 func pickSession(m *model) tea.Cmd {
 	c, own := m.api, m.options.Client
 	var list []*session.Session
 	var active map[session.ID]api.Active
-	var gone map[string]bool
+	var missing map[string]bool
 	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
-		if c.Directory != own.Directory && c.IsGone(ctx, c.Directory) {
+		// Choose the directory whose repository is listed.
+		if c.Directory != own.Directory && c.IsDirectoryMissing(ctx, c.Directory) {
 			c = own
 		}
 		q, err := c.RepositorySessions(ctx, false)
 		if err != nil {
 			return err
 		}
+		// Read the sessions, and what the list shows beside them.
 		if list, err = m.options.List(ctx, c, q, maxSessions); err == nil {
 			active, err = c.Active(ctx)
-		}
-		if !m.options.Remote {
-			gone = describe.FindGone(list)
+			missing = c.FindMissingDirectories(ctx, list)
 		}
 		return err
 	}, func() tea.Cmd {
+		// Show them, and the end of the first one beside them.
 		p := sessionPicker(m, list, active)
 		for i, s := range list {
-			p.Items[i].Detail = describe.MarkGone(p.Items[i].Detail, gone[s.Location.Directory])
+			p.Items[i].Detail = describe.MarkMissingDirectory(p.Items[i].Detail, missing[s.Location.Directory])
 		}
 		m.openDialog(p)
 		if len(list) == 0 {
@@ -147,8 +149,8 @@ func pickRelative(m *model) tea.Cmd {
 	})
 }
 
-// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the open
-// one in its dialog.
+// setTitle renames a session. A title that was not stored is in the composer again, or for another session than the
+// open one in its dialog.
 func setTitle(m *model, id session.ID, title string) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {

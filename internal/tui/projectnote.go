@@ -30,8 +30,8 @@ func (m *model) noteLine() (line string, ok bool) {
 	return line, ok && line != "" && !m.editor.BeginsWithPaste() && !strings.Contains(line, "\n")
 }
 
-// previewNote shows what adding a line to the project's AGENTS.md changes; Enter adds it and takes the typed text out of
-// the composer.
+// previewNote shows what adding a line to the project's AGENTS.md changes; Enter adds it and takes the typed text out
+// of the composer.
 func previewNote(m *model, line, typed string) tea.Cmd {
 	if m.options.Remote {
 		m.note = "AGENTS.md is on the server's machine: ask the model to add the line there"

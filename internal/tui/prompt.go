@@ -40,16 +40,15 @@ func submitText(m *model, steer bool) tea.Cmd {
 		return runShell(m, strings.TrimSpace(line))
 	}
 	// All other text is a prompt.
-	if !checkMentions(m, text) {
-		return nil
-	}
-	files, media := findPromptFiles(m, text)
-	if !checkModelInput(m, text, files, media) {
-		return nil
-	}
-	m.takeTyped(text)
-	prompt := session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}
-	return sendWithMedia(m, prompt, media, steer)
+	return checkMentions(m, text, func() tea.Cmd {
+		files, local := findPromptFiles(m, text)
+		if !checkModelInput(m, text, files, local) {
+			return nil
+		}
+		m.takeTyped(text)
+		prompt := session.Prompt{Text: text, Files: files, Agents: mention.FindAgents(text, m.offers.Agents)}
+		return sendWithFiles(m, prompt, local, steer)
+	})
 }
 
 // takeTyped moves the typed text to the history.
@@ -79,6 +78,9 @@ func runSlash(m *model, name, words string) tea.Cmd {
 	for _, c := range m.keys.commands {
 		if strings.ReplaceAll(c.name, " ", "-") != name && c.name != resolveAlias(name) {
 			continue
+		}
+		if c.name == editorCommand { // the composer keeps the text until the editor returns another one
+			return editText(m, words)
 		}
 		if words != "" {
 			return runWithWords(m, c.name, words)
@@ -170,6 +172,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 func followCreated(m *model, s *session.Session) tea.Cmd {
 	closeSession(m)
 	m.session, m.watch = s, m.follow(s.ID, -1, nil)
+	m.keepMode(s.ID)
 	return readAsks(m)
 }
 
@@ -233,12 +236,20 @@ func runShell(m *model, line string) tea.Cmd {
 	})
 }
 
+// editorCommand is the name of the command that opens the editor.
+const editorCommand = "editor"
+
 // openEditor opens the typed text in the user's editor.
-func openEditor(m *model) tea.Cmd {
+func openEditor(m *model) tea.Cmd { return editText(m, m.editor.Text()) }
+
+// editText opens a text in the user's editor. What the editor leaves takes the place of the typed text, which stays if
+// the editor fails.
+func editText(m *model, text string) tea.Cmd {
+	// Write the text to a file for the editor.
 	f, err := os.CreateTemp("", "cairn-prompt-*.md")
 	var cmd *exec.Cmd
 	if err == nil {
-		_, err = f.WriteString(m.editor.Text())
+		_, err = f.WriteString(text)
 		if err = cmp.Or(f.Close(), err); err == nil {
 			cmd, err = composer.EditorCommand(m.options.Env, f.Name())
 		}
@@ -250,6 +261,7 @@ func openEditor(m *model) tea.Cmd {
 		m.showError("edit the prompt", err)
 		return nil
 	}
+	// Give the terminal to the editor, and take what it leaves in the file.
 	return tea.Exec(screen.Command{Cmd: cmd, Screen: m.screen}, func(err error) tea.Msg {
 		text, rerr := os.ReadFile(f.Name())
 		_ = os.Remove(f.Name()) // a temporary file

@@ -81,7 +81,8 @@ func putAway(m *model, text string) bool {
 }
 
 func (m *model) saveStash() {
-	err := m.options.Store.SaveStash(composer.Stash{Texts: m.stash, Media: m.media.findIn(strings.Join(m.stash, "\n"))})
+	files := m.localFiles.findIn(strings.Join(m.stash, "\n"))
+	err := m.options.Store.SaveStash(composer.Stash{Texts: m.stash, Files: files})
 	if err != nil {
 		m.note = "what is put away cannot be stored: " + err.Error()
 	}

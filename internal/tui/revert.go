@@ -38,12 +38,13 @@ func previewUndoOf(m *model, message session.MessageID) tea.Cmd {
 		}
 		text := dialog.DescribeRevert(r)
 		if prompt != nil {
-			text = append([]string{terminal.FirstLine(prompt.DisplayText(), 300)}, text...)
+			text = append([]string{describe.PromptLine(prompt, 300)}, text...)
 		}
 		m.openDialog(&dialog.Choice{
 			Title: title, Text: text, Type: m.typeText,
 			Options: []dialog.Reply{
-				{Key: "y", Label: "take it back", Do: func() tea.Cmd { return undo(m, id, r, prompt) }}, {Key: "n", Label: "keep it"},
+				{Key: "y", Label: "take it back", Do: func() tea.Cmd { return undo(m, id, r, prompt) }},
+				{Key: "n", Label: "keep it"},
 			},
 		})
 		return nil
@@ -59,7 +60,7 @@ func undo(m *model, id session.ID, r *session.Revert, prompt *session.User) tea.
 		return err
 	}, func() tea.Cmd {
 		m.note = "undone; /redo brings it back"
-		if prompt != nil && m.clearUndone() {
+		if prompt != nil && m.clearUndone() && !describe.IsTaskReport(prompt) {
 			m.returnPrompt(session.Prompt{Text: prompt.Text, Files: prompt.Files})
 			m.undone = m.editor.Text()
 		}
@@ -164,7 +165,8 @@ func previewCompactionWith(m *model, instructions, typed string) tea.Cmd {
 	c, id := m.api, m.session.ID
 	var p api.CompactionPreview
 	return m.callAPI("compact", func(ctx context.Context) (err error) {
-		p, err = api.Contexts{Client: c}.PreviewCompaction(ctx, id, session.CompactionRequest{Instructions: instructions}, false)
+		request := session.CompactionRequest{Instructions: instructions}
+		p, err = api.Contexts{Client: c}.PreviewCompaction(ctx, id, request, false)
 		return err
 	}, func() tea.Cmd {
 		request := api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage)), Instructions: instructions}

@@ -45,7 +45,7 @@ func openSession(m *model, id session.ID) tea.Cmd {
 			o.policy = findPolicy(ctx, c, id, o.head)
 		}
 		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
-			o.gone = c.IsGone(ctx, o.session.Location.Directory)
+			o.isDirectoryMissing = c.IsDirectoryMissing(ctx, o.session.Location.Directory)
 		}
 		return o
 	})
@@ -62,21 +62,16 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	// Replace the session before, and follow this one from the point that was read.
-	isOther := m.session == nil || m.session.ID != o.session.ID
-	isFirst := !m.first.opened // the session with which the interface began
-	if isFirst {
-		m.session = nil // nothing was chosen for it yet
-	}
+	_, isVisited := m.modes[o.session.ID]
 	closeSession(m)
-	if isOther {
-		isFirst = m.enterMode(o.session.ID) || isFirst
-	}
-	m.running = o.policy
+	m.enterMode(o.session.ID)
+	m.workPolicy = o.policy
 	var newest session.Message
 	if len(o.messages.Data) > 0 {
 		newest = o.messages.Data[0]
 	}
 	m.session, m.parent, m.watch = o.session, o.parent, m.follow(o.session.ID, o.head, newest)
+	m.keepMode(o.session.ID)
 	setInbox(m, o.inbox)
 	// The newest messages came first; the transcript shows the oldest first. A short page is the last one.
 	slices.Reverse(o.messages.Data)
@@ -93,7 +88,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
 	dir := o.session.Location.Directory
 	switch {
-	case o.gone:
+	case o.isDirectoryMissing:
 		cmds = append(cmds, m.workAtHome())
 		m.note = "the directory of this session is gone: " + describe.FormatDirectory(dir, m.options.Client.Directory) +
 			"; the session can be read, and works again once the directory is back"
@@ -104,9 +99,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	switch {
 	case o.session.Open:
 		m.note = describe.OpenNote
-	case isFirst && o.policy != "" && o.policy != m.policy:
+	case !isVisited && o.policy != nil && *o.policy != "" && *o.policy != m.policy:
 		m.note = strings.TrimPrefix(m.note+"; ", "; ") + "the last prompt of this session was sent with “" +
-			describePolicy(o.policy) + "”, the next one asks again"
+			describePolicy(*o.policy) + "”, the next one asks again"
 	}
 	if o.status.Type != api.StatusIdle {
 		m.watch.expectIdle()
@@ -121,8 +116,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	return tea.Batch(append(cmds, m.sendFirst())...)
 }
 
-// workIn has the calls of the interface name the directory of the session on the screen: what is completed, attached and
-// run is of there. It reports whether that is another directory than before.
+// workIn has the calls of the interface name the directory of the session on the screen: what is completed, attached
+// and run is of there. It reports whether that is another directory than before.
 func (m *model) workIn(dir string) (changed bool) {
 	if m.api.Directory == "" || m.api.Directory == dir { // a server in its own directory
 		return false
@@ -130,7 +125,7 @@ func (m *model) workIn(dir string) (changed bool) {
 	there := *m.api
 	there.Directory = dir
 	m.api = &there
-	m.media.forgetRelative()
+	m.localFiles.forgetRelative()
 	return true
 }
 
@@ -158,7 +153,7 @@ func closeSession(m *model) {
 	m.visits++
 	m.nextID = ""
 	if m.session != nil {
-		m.leftModes[m.session.ID] = chosenMode{m.policy, m.agent}
+		m.keepMode(m.session.ID)
 	}
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
@@ -284,7 +279,7 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		if !d.NoReply {
-			m.running = d.Asks
+			m.workPolicy = &d.Asks
 		}
 		dropInput(m, d.MessageID)
 		return beginWork(m)

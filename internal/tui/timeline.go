@@ -115,11 +115,7 @@ func timelinePicker(m *model, id session.ID, prompts []*session.User) *dialog.Pi
 	for _, u := range prompts {
 		byID[string(u.ID)] = u
 		detail := strings.TrimSpace(describeChanges(u.Diffs) + "  " + terminal.FormatAge(u.Time.Created))
-		label := terminal.FirstLine(u.DisplayText(), 300)
-		if line, _, ok := describe.FormatTaskReport(u); ok {
-			label = line
-		}
-		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: label, Detail: detail})
+		p.Items = append(p.Items, dialog.Entry{ID: string(u.ID), Label: describe.PromptLine(u, 300), Detail: detail})
 	}
 	p.Preview = func(it dialog.Entry) []string {
 		lines := []string{""}

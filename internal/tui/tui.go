@@ -47,6 +47,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
+	m.readDisk = func(f func() tea.Msg) tea.Cmd { return f }
 	// A screen draws the frames; Bubble Tea reads the keys and runs the commands.
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(screen.SilenceTerminal(o.Out)),
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())

@@ -47,6 +47,7 @@ func newTestModel(t *testing.T, draft composer.DraftFile) *model {
 	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft, Out: io.Discard}, th)
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
 	m.wait, m.confirmDelay = m.run, 0
+	m.readDisk = func(f func() tea.Msg) tea.Cmd { m.Update(f()); return nil }
 	m.follow = func(session.ID, int64, session.Message) watched { return unwatched() }
 	return m
 }

@@ -32,16 +32,19 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
 		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
-	m.leftModes = map[session.ID]chosenMode{}
+	m.modes = map[session.ID]chosenMode{}
 	m.typedMentions = map[string]bool{}
-	m.watch, m.offeredPaths, m.media, m.sidebarOn = unwatched(), map[string]bool{}, localMedia{}, true
+	m.watch, m.offeredPaths, m.localFiles, m.sidebarOn = unwatched(), map[string]bool{}, localFiles{}, true
 	m.vi.On, m.confirmDelay = o.Vi, armDelay
 	kept, away := o.Store.Load(), o.Store.LoadStash()
 	m.history.Prompts, m.stash = kept.History, away.Texts
 	m.editor.Clear()
 	m.editor.SetText(kept.Draft)
 	m.savedText = kept.Draft
-	m.offerKept(slices.Concat(kept.Media, away.Media))
+	m.keptFiles = slices.Concat(kept.Files, away.Files)
+	if o.Store.IsFull() {
+		m.note = "many interfaces run here: text that is typed in this one is lost when it ends; close another one first"
+	}
 	m.session, m.model, m.agent = o.Session, o.Model, o.Agent
 	m.first = firstPrompt{text: o.Prompt, effort: o.Effort, opened: o.Session == nil}
 	return m
@@ -49,7 +52,7 @@ func newModel(o Options, th style.Theme) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{readOffers(m), readBranch(m)}
+	cmds := []tea.Cmd{readOffers(m), readBranch(m), m.inspectKept(m.keptFiles)}
 	if m.session != nil {
 		cmds = append(cmds, openSession(m, m.session.ID)) // reads the asks, too
 	} else {

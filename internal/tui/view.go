@@ -112,7 +112,7 @@ func (m *model) aboveLines(room int) []string {
 	var lines []string
 	when := map[session.Delivery]string{session.Steer: "next: ", session.Queue: "queued: "}
 	for _, in := range m.inbox {
-		text := when[in.Delivery] + terminal.FirstLine(in.Text(), 300)
+		text := when[in.Delivery] + describe.InputLine(in, 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
 	for _, p := range m.unsentPrompts {

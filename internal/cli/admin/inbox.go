@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 					terminal.FormatAge(in.TimeCreated),
 					in.Prompt.Agent,
 					modelName(in.Prompt.Model),
-					terminal.FirstLine(in.Text(), 80),
+					describe.InputLine(in, 80),
 				)
 			}
 			t.Print()

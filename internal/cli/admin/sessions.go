@@ -79,7 +79,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					g.listSessions(list, sessionFacts{states, readDefaultModels(ctx, c, list)}, all)
+					g.listSessions(list, readFacts(ctx, c, list, states), all)
 				}
 				return nil
 			})
@@ -125,7 +125,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.listSessions(list, sessionFacts{states, readDefaultModels(ctx, c, list)}, false)
+			g.listSessions(list, readFacts(ctx, c, list, states), false)
 			return nil
 		}),
 	})
@@ -150,9 +150,19 @@ func describeStates(ctx context.Context, c *api.Client, list []*session.Session)
 	return states, err
 }
 
-// sessionFacts are what a list shows of sessions beside their own fields: the states of those that are not idle, and
-// the models of those without a choice.
-type sessionFacts struct{ states, defaults map[session.ID]string }
+// sessionFacts are what a list shows of sessions beside their own fields: the states of those that are not idle, the
+// models of those without a choice, and the directories that do not exist any more.
+type sessionFacts struct {
+	states, defaults map[session.ID]string
+	missing          map[string]bool
+}
+
+// readFacts returns the facts of sessions with the states.
+func readFacts(
+	ctx context.Context, c *api.Client, list []*session.Session, states map[session.ID]string,
+) sessionFacts {
+	return sessionFacts{states, readDefaultModels(ctx, c, list), c.FindMissingDirectories(ctx, list)}
+}
 
 // maxDefaultPlaces bounds the directories that are asked for their default models.
 const maxDefaultPlaces = 10
@@ -201,7 +211,6 @@ func (g sessionCommands) listSessions(list []*session.Session, facts sessionFact
 	}
 	// The column of directories exists only if the rows can differ in it.
 	elsewhere := slices.ContainsFunc(list, func(s *session.Session) bool { return s.Location.Directory != g.inv.Dir })
-	gone := describe.FindGone(list)
 	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
 	if all || elsewhere {
 		t.Head = append(t.Head, "DIRECTORY")
@@ -227,7 +236,7 @@ func (g sessionCommands) listSessions(list []*session.Session, facts sessionFact
 			dir = describe.FormatDirectory(s.Location.Directory, g.inv.Dir)
 		}
 		if dir != "" {
-			row = append(row, describe.MarkGone(dir, gone[s.Location.Directory]))
+			row = append(row, describe.MarkMissingDirectory(dir, facts.missing[s.Location.Directory]))
 		}
 		t.AddRow(row...)
 	}

@@ -204,7 +204,8 @@ func (l *Live) renderCalls(id session.ID, indent string, width int) (lines []str
 		}
 		took := " " + describeSeconds(c.began)
 		text = terminal.FirstLine(text, max(width-len(indent)-len(took)-3, 10))
-		lines = append(lines, indent+l.err.PaintText(terminal.Cyan, l.spin[l.frame])+" "+text+l.err.PaintText(terminal.Dim, took))
+		spin := l.err.PaintText(terminal.Cyan, l.spin[l.frame])
+		lines = append(lines, indent+spin+" "+text+l.err.PaintText(terminal.Dim, took))
 		if c.part == l.output {
 			for _, t := range c.tail {
 				lines = append(lines, l.err.PaintText(terminal.Dim, indent+"    "+t))

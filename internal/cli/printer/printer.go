@@ -1,5 +1,5 @@
-// Package printer prints a session at work: as text for people, as JSON lines for programs, and as the lines of OpenCode's
-// `run --format json`.
+// Package printer prints a session at work: as text for people, as JSON lines for programs, and as the lines of
+// OpenCode's `run --format json`.
 package printer
 
 import (
@@ -9,7 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Printer prints a run. It gets the events of the prompt and the fragments between them in order, and finally the result.
+// Printer prints a run. It gets the events of the prompt and the fragments between them in order, and finally the
+// result.
 type Printer interface {
 	ShowEvent(e session.Event)
 	ShowFragment(f session.Fragment)

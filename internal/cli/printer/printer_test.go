@@ -73,6 +73,19 @@ p/m · 1,234 tokens in, 56 out · $0.0013 · ses_1 · continue with: cairn run -
 	}
 }
 
+// TestReplayedReport: the report of a subagent that worked in the background is replayed as a line about it.
+func TestReplayedReport(t *testing.T) {
+	a, b := testInvocation()
+	v := NewText(a, false)
+	v.ReplayMessage(&session.User{
+		Text:  "<task id=\"ses_2\" state=\"error\">\n<task_error>\nno key\n</task_error>\n</task>",
+		Parts: []session.PromptPart{{Extra: jsontext.Value(`{"synthetic":true}`)}},
+	})
+	if got, want := b.String(), a.Marks.Dot+" the subagent ses_2 failed: no key\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestThinking(t *testing.T) {
 	a, b := testInvocation()
 	v := NewText(a, true)

@@ -211,9 +211,9 @@ func (t *Text) showEvent(e session.Event) {
 			t.ShowLine(terminal.Cyan, t.marks.Call, what)
 		}
 	case *session.ToolSuccess:
-		t.showResult(d.PartID, d.Timestamp-d.Waited, d.Structured)
+		t.showResult(d.PartID, t.measureCall(d.PartID, d.Timestamp, d.Waited), d.Structured)
 	case *session.ToolFailed:
-		t.showSettled(d.PartID, d.Timestamp-d.Waited, cmp.Or(d.Error.Message, "failed"))
+		t.showSettled(d.PartID, t.measureCall(d.PartID, d.Timestamp, d.Waited), cmp.Or(d.Error.Message, "failed"))
 	// A retry starts the answer from the beginning, so what is held back of the failed one is dropped.
 	case *session.Retried:
 		t.held = ""
@@ -233,9 +233,14 @@ func (t *Text) showEvent(e session.Event) {
 // maxDiff bounds the lines of a diff that are shown.
 const maxDiff = 20
 
-// showResult shows the end of a call with a result, and what it changed in files. at is when it ended, less its waits
-// for answers.
-func (t *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
+// measureCall returns how long a call worked that was settled at a time, without its waits for answers.
+func (t *Text) measureCall(part session.PartID, settled, waited int64) time.Duration {
+	ran := session.ToolTime{Ran: t.started[part].at, Completed: settled, Waited: waited}
+	return ran.Took(time.Time{})
+}
+
+// showResult shows the end of a call with a result, how long it took, and what it changed in files.
+func (t *Text) showResult(part session.PartID, took time.Duration, structured jsontext.Value) {
 	var result struct {
 		Diff string `json:"diff"`
 	}
@@ -247,7 +252,7 @@ func (t *Text) showResult(part session.PartID, at int64, structured jsontext.Val
 	done := describe.DescribeOutcome(c.tool, c.input, structured)
 	c.what += done.Counts
 	t.started[part] = c
-	t.showSettled(part, at, done.Failure)
+	t.showSettled(part, took, done.Failure)
 	if result.Diff != "" && t.isRich() {
 		t.showDiff(terminal.ReplaceControls(result.Diff))
 	}
@@ -268,8 +273,8 @@ func (t *Text) showDiff(diff string) {
 	}
 }
 
-// showSettled shows the end of a call, which failed unless why is "". at is as of showResult.
-func (t *Text) showSettled(part session.PartID, at int64, why string) {
+// showSettled shows the end of a call and how long it took. The call failed unless why is "".
+func (t *Text) showSettled(part session.PartID, took time.Duration, why string) {
 	c, ok := t.started[part]
 	if !ok {
 		return
@@ -280,7 +285,7 @@ func (t *Text) showSettled(part session.PartID, at int64, why string) {
 		style, mark = terminal.Red, t.marks.Bad
 	}
 	what := c.what
-	if took := time.Duration(at-c.at) * time.Millisecond; took >= time.Second {
+	if took >= time.Second {
 		what += fmt.Sprintf(" (%s)", took.Round(100*time.Millisecond))
 	}
 	if why != "" {
@@ -299,6 +304,10 @@ func (t *Text) ShowPrompt(text string) {
 func (t *Text) ReplayMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
+		if describe.IsTaskReport(m) {
+			t.ShowLine(terminal.Dim, t.marks.Dot, describe.PromptLine(m, 300))
+			return
+		}
 		t.ShowPrompt(m.DisplayText())
 	case *session.Assistant:
 		for _, c := range m.Content {
@@ -332,13 +341,13 @@ func (t *Text) replayCall(c *session.Tool) {
 	t.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, c.State.Input}
 	switch c.State.Status {
 	case session.ToolCompleted:
-		t.showResult(c.PartID, c.Time.Completed-c.Time.Waited, c.State.Structured)
+		t.showResult(c.PartID, c.Time.Took(time.Time{}), c.State.Structured)
 	case session.ToolError:
 		why := "failed"
 		if c.State.Error != nil {
 			why = cmp.Or(c.State.Error.Message, why)
 		}
-		t.showSettled(c.PartID, c.Time.Completed-c.Time.Waited, why)
+		t.showSettled(c.PartID, c.Time.Took(time.Time{}), why)
 	default:
 		t.ShowLine(terminal.Cyan, t.marks.Call, what)
 	}

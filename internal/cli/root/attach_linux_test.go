@@ -130,3 +130,43 @@ func TestAttachAfterDelete(t *testing.T) {
 		t.Errorf("exit %d, screen:\n%s", code, screen)
 	}
 }
+
+// TestAttachMarksMissingDirectories: the list of sessions has the directories of others, and marks those that are
+// missing; such a session is not continued. Lines that were typed before a request are named, because they are not sent.
+func TestAttachMarksMissingDirectories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	home, dir := newScriptedHome(t, `{"turns": [
+			{"match": "edit it", "steps": [
+				{"call": {"name": "edit", "arguments": {"filePath": "a.txt", "oldString": "foo", "newString": "bar"}}}]},
+			{"match": "edit it", "steps": [{"text": "All done."}]},
+			{"repeat": true, "steps": [{"text": "Anything."}]}]}`)
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+	sub := filepath.Join(dir, "lib")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runCairn(t, home, sub, "run", "hello")
+	if err := os.Remove(sub); err != nil {
+		t.Fatal(err)
+	}
+	screen, code := onTerminal(t, home, dir, []dialogue{
+		{"\n> ", "/sessions\n"},
+		{"\n> ", "/sessions 1\n"},
+		{"is gone", "edit it\nearly\n"},
+		{"a: always", "y\n"},
+		{"All done.", "\x04"},
+	}, "attach", "--plain")
+	shown := []string{
+		"lib/ (directory is gone)", "the directory of session ses_",
+		"1 line not sent: typed before this request was shown",
+	}
+	for _, text := range shown {
+		if code != 0 || !strings.Contains(screen, text) {
+			t.Errorf("exit %d, want 0 and %q, screen:\n%s", code, text, screen)
+		}
+	}
+}

@@ -19,8 +19,8 @@ var renamedCommands = map[string]string{
 	"theme": "config set terminal.theme NAME",
 }
 
-// unsupportedCommands are the commands of similar programs that cairn does not have, with what to use instead. "%s" is the name
-// under which cairn was called.
+// unsupportedCommands are the commands of similar programs that cairn does not have, with what to use instead. "%s" is
+// the name under which cairn was called.
 var unsupportedCommands = map[string]string{
 	"acp":       "programs use the HTTP API instead: %s serve",
 	"debug":     "see %[1]s doctor, %[1]s config explain and %[1]s events",
@@ -39,7 +39,8 @@ var unsupportedCommands = map[string]string{
 	"web":       "there is no web page; programs use the HTTP API: %s serve",
 }
 
-// describeUnsupported returns the error for a command of similar programs that cairn does not have, nil for other words.
+// describeUnsupported returns the error for a command of similar programs that cairn does not have, nil for other
+// words.
 func (g program) describeUnsupported(name, root string) error {
 	word := map[string]string{"plugins": "plugin", "upgrade": "update"}[name]
 	if word == "" {

@@ -36,7 +36,8 @@ func newAskDesk(policy session.AskPolicy, note func(string)) *askDesk {
 	return &askDesk{policy: policy, note: note, settled: map[session.AskID]bool{}}
 }
 
-// openTerminal prepares for asking a person, if the printer prints text and there is a terminal. It reports whether there is.
+// openTerminal prepares for asking a person, if the printer prints text and there is a terminal. It reports whether
+// there is.
 func (d *askDesk) openTerminal(inv *cli.Invocation, v printer.Printer) bool {
 	text, ok := v.(*printer.Text)
 	if !ok || inv.Terminal == nil || !inv.Err.Terminal {

@@ -44,10 +44,16 @@ func NewTerminalAsks(tty io.ReadWriteCloser, marks terminal.Marks, color bool) *
 	return q
 }
 
-// discardTyped drops what was typed before the ask is shown, unless a read is under way already.
+// discardTyped drops what was typed before the ask is shown, unless a read is under way already, and says how many
+// lines that were.
 func (q *TerminalAsks) discardTyped() {
-	if f, ok := q.tty.(interface{ Fd() uintptr }); ok && !q.reading {
-		terminal.DiscardInput(int(f.Fd()))
+	f, ok := q.tty.(interface{ Fd() uintptr })
+	if !ok || q.reading {
+		return
+	}
+	if n := terminal.DiscardInput(int(f.Fd())); n > 0 {
+		q.Out.EndLine()
+		q.Out.Printf("! %s not sent: typed before this request was shown\n", terminal.FormatPlural(n, "line"))
 	}
 }
 

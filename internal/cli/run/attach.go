@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const attachHelp = `Work with a session in the full-screen interface. URL is a cairn server, as http://HOST:PORT or HOST:PORT; without it,
-use the cairn of this machine. With --plain, send it the lines that you type: prompts, answers to permission requests and questions, and commands
-such as /sessions; type /help for the list. Ctrl-C interrupts the work; press it twice to leave.
+const attachHelp = `Work with a session in the full-screen interface. URL is a cairn server, as http://HOST:PORT or
+HOST:PORT; without it, use the cairn of this machine. With --plain, send it the lines that you type: prompts, answers to
+permission requests and questions, and commands such as /sessions; type /help for the list. Ctrl-C interrupts the work;
+press it twice to leave.
 
 When standard input is not a terminal, each of its lines is sent as a prompt, one after another, and permission
 requests are denied.`
@@ -54,7 +55,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		s, err := findAttached(ctx, c, f, g.inv.Note)
 		if err == nil && s != nil {
-			err = checkSandbox(s, f.sandbox)
+			err = cmp.Or(checkSandbox(s, f.sandbox), cli.CheckDirectory(ctx, c, s))
 		}
 		if err != nil {
 			return err
@@ -63,8 +64,8 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	})
 }
 
-// converse runs the lines of standard input. On a terminal the person answers requests, and a line at the end says which
-// work goes on; otherwise requests are denied, and the exit code is that of the last prompt that failed.
+// converse runs the lines of standard input. On a terminal the person answers requests, and a line at the end says
+// which work goes on; otherwise requests are denied, and the exit code is that of the last prompt that failed.
 func (g attachCommand) converse(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
 	t := &conversation{
 		inv: g.inv, client: c, sandbox: f.sandbox, printer: printer.NewText(g.inv, false), interrupts: make(chan struct{}, 1),

@@ -22,8 +22,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// conversation runs typed lines one after another: prompts, and commands that begin with a slash. On a terminal it shows
-// the session first, asks the person, and Ctrl-C stops the work instead of the command. One goroutine owns it.
+// conversation runs typed lines one after another: prompts, and commands that begin with a slash. On a terminal it
+// shows the session first, asks the person, and Ctrl-C stops the work instead of the command. One goroutine owns it.
 type conversation struct {
 	inv         *cli.Invocation
 	client      *api.Client
@@ -38,7 +38,7 @@ type conversation struct {
 
 	session *session.Session  // nil until the first prompt
 	agent   string            // of the next prompts; "" is the session's
-	model   *session.ModelRef // likewise
+	model   *session.ModelRef // of the next prompts; nil is the session's
 	listed  []string          // names of the last list, chosen by number
 	working bool              // the session worked when it was last looked at
 	worst   cli.ExitCode      // of the prompts

@@ -20,9 +20,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const fullScreenHelp = `Work in the full-screen interface: prompts, what the model does, permission requests, sessions, undo.
-URL is a cairn server, as http://HOST:PORT or HOST:PORT; without it, use the cairn of this machine, in DIRECTORY or here. Press ? for
-the keys. cairn without a command does the same: cairn -c, cairn DIRECTORY, cairn "the first prompt".`
+const fullScreenHelp = `Work in the full-screen interface: prompts, what the model does, permission requests, sessions,
+undo. URL is a cairn server, as http://HOST:PORT or HOST:PORT; without it, use the cairn of this machine, in DIRECTORY or
+here. Press ? for the keys. cairn without a command does the same: cairn -c, cairn DIRECTORY, cairn "the first prompt".`
 
 // NewFullScreenCommand returns `cairn tui`.
 func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
@@ -30,8 +30,9 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 	var f attachFlags
 	cmd := &cobra.Command{
 		Use: "tui [URL|DIRECTORY]", Short: "Work in the full-screen interface", Long: fullScreenHelp,
-		Args:    cobra.MaximumNArgs(1),
-		Example: "  cairn tui\n  cairn tui -c\n  cairn tui ../other --prompt \"What does this do?\"\n  cairn tui http://localhost:4096",
+		Args: cobra.MaximumNArgs(1),
+		Example: "  cairn tui\n  cairn tui -c\n  cairn tui ../other --prompt \"What does this do?\"\n" +
+			"  cairn tui http://localhost:4096",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.inv.Started, f.given = true, cmd.Flags().Changed
 			if err := f.setPlace(inv, cli.FirstArg(args, "")); err != nil {

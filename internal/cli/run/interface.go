@@ -38,9 +38,9 @@ func addInterfaceFlags(cmd *cobra.Command, f *attachFlags) {
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }
 
-// AcceptArguments reports whether the arguments of the root command are for the interface, and keeps them: an existing directory,
-// a prompt of two words or more in one argument, and any words after "--". dash is the number of arguments before "--",
-// -1 without it. One unknown word is not a prompt, because a misspelt command would be paid for.
+// AcceptArguments reports whether the arguments of the root command are for the interface, and keeps them: an existing
+// directory, a prompt of two words or more in one argument, and any words after "--". dash is the number of arguments
+// before "--", -1 without it. One unknown word is not a prompt, because a misspelt command would be paid for.
 func (i *Interface) AcceptArguments(args []string, dash int) bool {
 	before, prompt := args, ""
 	if dash >= 0 {

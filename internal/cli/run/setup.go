@@ -254,7 +254,7 @@ func (s *setup) notePendingPrompts(ctx context.Context) error {
 	if len(pending) > 1 {
 		waits = fmt.Sprintf("%d prompts wait", len(pending))
 	}
-	first := terminal.FirstLine(pending[0].Text(), 80)
+	first := describe.InputLine(pending[0], 80)
 	s.desk.note(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
 		"cairn inbox withdraw %s 1", waits, first, s.plan.id))
 	return nil

@@ -94,7 +94,9 @@ func (t *conversation) chooseSession(ctx context.Context, name string) error {
 	if name != "" {
 		var s *session.Session
 		if !t.callAPI(ctx, func(ctx context.Context) (err error) {
-			s, err = t.client.Session(ctx, session.ID(t.resolveName(name)))
+			if s, err = t.client.Session(ctx, session.ID(t.resolveName(name))); err == nil {
+				err = cli.CheckDirectory(ctx, t.client, s)
+			}
 			return err
 		}) {
 			return nil
@@ -113,10 +115,11 @@ func (t *conversation) chooseSession(ctx context.Context, name string) error {
 			return err
 		}
 		var names, lines []string
+		missing := t.client.FindMissingDirectories(ctx, page.Data)
 		for _, s := range page.Data {
 			line := string(s.ID) + "  " + describe.SessionMark(s)
 			if dir := s.Location.Directory; dir != t.client.Directory {
-				line += "  " + describe.FormatDirectory(dir, t.client.Directory)
+				line += "  " + describe.MarkMissingDirectory(describe.FormatDirectory(dir, t.client.Directory), missing[dir])
 			}
 			names, lines = append(names, string(s.ID)), append(lines, line)
 		}

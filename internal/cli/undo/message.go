@@ -3,6 +3,7 @@ package undo
 import (
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -12,7 +13,7 @@ func describeMessage(m session.Message) string {
 	const width = 70
 	switch m := m.(type) {
 	case *session.User:
-		return terminal.FirstLine(m.DisplayText(), width)
+		return describe.PromptLine(m, width)
 	case *session.Shell:
 		return terminal.FirstLine("!"+m.Command, width)
 	case *session.Assistant:

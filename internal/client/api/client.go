@@ -29,6 +29,8 @@ type Client struct {
 	// Directory is the location of requests that name none; "" leaves it to the server.
 	Directory string
 	Timezone  session.TimeZone // of new sessions that name none; "" leaves it to the server
+	// IsLocal reports that the server is this user's on this machine, so that its directories can be looked at here.
+	IsLocal bool
 }
 
 // Auth identifies the caller: by a Secret, else by a Password, else not at all.

@@ -182,7 +182,7 @@ type Answers struct {
 type SessionQuery struct {
 	Directory string
 	Project   session.ProjectID
-	Within    string // additive: of project global, only sessions in this directory and below, also if Project is another
+	Within    string // additive, with Project: adds those of project "global" in this directory and below
 	Subpath   string
 	Search    string
 	Parent    *session.ID // nil any; pointer to "" only roots (additive)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -130,8 +132,8 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 }
 
 // RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
-// its directories and worktrees, also from before its first commit. Outside of repositories, if the directory cannot be read, or if here is set, it is
-// for those of the directory alone.
+// its directories and worktrees, also from before its first commit. Outside of repositories, if the directory cannot be
+// read, or if here is set, it is for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
 	q := SessionQuery{Directory: c.Directory, Parent: &root}
@@ -148,13 +150,33 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	return q, err
 }
 
-// IsGone reports whether a directory, such as that of a session, does not exist on the server's machine any more.
-func (c *Client) IsGone(ctx context.Context, dir string) bool {
+// IsDirectoryMissing reports whether a directory, such as that of a session, does not exist on the server's machine.
+func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
+	if c.IsLocal { // a server would read the directory's configuration, too
+		info, err := os.Stat(dir)
+		return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+	}
 	there := *c
 	there.Directory = dir
 	_, err := there.Location(ctx)
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Field == "directory"
+}
+
+// maxDirectories bounds the directories that FindMissingDirectories asks for.
+const maxDirectories = 20
+
+// FindMissingDirectories returns which directories of the sessions do not exist on the server's machine, as
+// IsDirectoryMissing decides. Of more than maxDirectories it looks at the first ones.
+func (c *Client) FindMissingDirectories(ctx context.Context, list []*session.Session) map[string]bool {
+	missing := map[string]bool{c.Directory: false}
+	for _, s := range list {
+		dir := s.Location.Directory
+		if _, known := missing[dir]; !known && len(missing) <= maxDirectories {
+			missing[dir] = c.IsDirectoryMissing(ctx, dir)
+		}
+	}
+	return missing
 }
 
 // Uncompact makes visible to the model again what the newest compaction hides.

@@ -17,17 +17,24 @@ import (
 // maxPath bounds the pasted text that may be a path.
 const maxPath = 8 << 10
 
-// FindPastedPath returns the absolute path of an existing regular file if a pasted text is nothing else, as it is when
-// a file is dropped on a terminal: plain, in quotes, with escaped characters, or a file: URL.
-func FindPastedPath(text string) (path string, ok bool) {
+// ListPastedPaths returns the absolute paths that a pasted text may be as a whole, as it is when a file is dropped on a
+// terminal: plain, in quotes, with escaped characters, or a file: URL. It does not look at the disk.
+func ListPastedPaths(text string) (paths []string) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\r\x00") {
-		return "", false
+		return nil
 	}
 	for _, path := range []string{text, unquotePath(text), pathOfURL(text)} {
-		if !filepath.IsAbs(path) {
-			continue
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
 		}
+	}
+	return paths
+}
+
+// FindPastedPath returns the first of the paths of ListPastedPaths that is an existing regular file.
+func FindPastedPath(text string) (path string, ok bool) {
+	for _, path := range ListPastedPaths(text) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return filepath.Clean(path), true
 		}
@@ -65,8 +72,8 @@ func pathOfURL(text string) string {
 	return filepath.FromSlash(u.Path)
 }
 
-// Media is a file on this machine.
-type Media struct {
+// File is a file of this machine whose content can be attached.
+type File struct {
 	Path  string
 	Mime  string
 	Size  int64
@@ -74,13 +81,13 @@ type Media struct {
 }
 
 // InspectMedia reports whether the path is that of an image or a PDF, judged by its content.
-func InspectMedia(path string) (Media, bool) {
+func InspectMedia(path string) (File, bool) {
 	m, err := inspect(path)
 	return m, err == nil && m.Mime != "" && m.Mime != "text/plain"
 }
 
 // Inspect returns a file of this machine whose content can be attached. Its error says why it cannot, without the path.
-func Inspect(path string) (Media, error) {
+func Inspect(path string) (File, error) {
 	m, err := inspect(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -98,10 +105,10 @@ func Inspect(path string) (Media, error) {
 }
 
 // inspect returns the file with the type of its beginning; "" is unknown.
-func inspect(path string) (Media, error) {
+func inspect(path string) (File, error) {
 	f, info, err := statefile.OpenRegular(path)
 	if err != nil {
-		return Media{}, err
+		return File{}, err
 	}
 	defer f.Close()
 	head := make([]byte, 512)
@@ -110,5 +117,5 @@ func inspect(path string) (Media, error) {
 	for cut := n - 1; mime == "" && n == len(head) && cut >= n-3; cut-- {
 		mime = MediaType(head[:cut]) // within a character
 	}
-	return Media{Path: path, Mime: mime, Size: info.Size()}, nil
+	return File{Path: path, Mime: mime, Size: info.Size()}, nil
 }

@@ -43,11 +43,14 @@ func IsBeforeCommand(a session.PendingAsk) bool {
 func AskTitle(a session.PendingAsk) string {
 	what := make([]string, len(a.Resources))
 	for i, r := range a.Resources {
-		what[i] = strings.ReplaceAll(terminal.ReplaceControls(r), "\n", "\n    ")
+		what[i] = indentRest(r)
 	}
 	title := terminal.ReplaceControls(a.Action)
 	if a.Agent != "" {
 		title = terminal.ReplaceControls(a.Agent) + " asks for " + title
+	}
+	if c, ok := readServerCall(a.Metadata); ok { // its resource is a fingerprint of the tool
+		return title + c.describe()
 	}
 	switch len(what) {
 	case 0:
@@ -75,7 +78,15 @@ func askSize(a session.PendingAsk) string {
 
 // AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
 func AskDetails(a session.PendingAsk) []string {
+	if c, ok := readServerCall(a.Metadata); ok {
+		return append(c.listArguments(), askPreview(a.Metadata)...)
+	}
 	return append(AskCommand(a), askPreview(a.Metadata)...)
+}
+
+// indentRest returns the text without control characters, its lines behind the first one indented.
+func indentRest(text string) string {
+	return strings.ReplaceAll(terminal.ReplaceControls(text), "\n", "\n    ")
 }
 
 // AskCommand are the lines of the command that what is asked for stands in, nil if it is the command itself.
@@ -84,7 +95,7 @@ func AskCommand(a session.PendingAsk) []string {
 	if m.Line == "" || len(a.Resources) == 1 && a.Resources[0] == m.Line {
 		return nil
 	}
-	return strings.Split("in: "+strings.ReplaceAll(terminal.ReplaceControls(m.Line), "\n", "\n    "), "\n")
+	return strings.Split("in: "+indentRest(m.Line), "\n")
 }
 
 func ReplyChoices(a session.PendingAsk) string {
@@ -101,6 +112,9 @@ func ReplyChoices(a session.PendingAsk) string {
 
 // DescribeSaved says what an approval of the patterns covers, and for commands how, and how it is taken back.
 func DescribeSaved(a session.PendingAsk, patterns []string) string {
+	if c, ok := readServerCall(a.Metadata); ok && slices.Equal(patterns, a.Save) {
+		return a.Action + " with any arguments, until " + c.Server + " describes it differently"
+	}
 	text := a.Action + " " + strings.Join(patterns, ", ")
 	if a.Action == permission.Shell {
 		text += " (plain commands, in the sandbox; cairn permission revoke takes it back)"
@@ -120,7 +134,7 @@ func DescribeLifetime(l session.Lifetime) string {
 	}
 }
 
-// maxPreviewLines bounds what is shown of a diff.
+// maxPreviewLines bounds what is shown of a diff or of arguments.
 const maxPreviewLines = 60
 
 // AskDiff returns the patch of the change that is asked for, without control characters; "" without one.
@@ -166,10 +180,14 @@ func askPreview(metadata jsontext.Value) []string {
 		text = "spent " + string(d.spent) + " of " + string(d.limit) + "; yes allows as much again"
 	}
 	lines := strings.Split(strings.TrimRight(terminal.ReplaceControls(text), "\n"), "\n")
-	lines = slices.DeleteFunc(
+	return cutPreview(slices.DeleteFunc(
 		lines,
 		func(l string) bool { return strings.HasPrefix(l, "Index: ") || strings.HasPrefix(l, "=====") },
-	)
+	))
+}
+
+// cutPreview returns the first lines of a preview, and a line that counts the others.
+func cutPreview(lines []string) []string {
 	if len(lines) > maxPreviewLines {
 		more := len(lines) - maxPreviewLines
 		lines = append(lines[:maxPreviewLines], "… and "+terminal.FormatCount(int64(more))+" lines more")
@@ -180,6 +198,9 @@ func askPreview(metadata jsontext.Value) []string {
 func AskSummary(a session.PendingAsk) string {
 	if a.IsQuestion() {
 		return terminal.FirstLine(a.Questions[0].Question, 200)
+	}
+	if c, ok := readServerCall(a.Metadata); ok {
+		return terminal.FirstLine(a.Action+" "+string(c.Input), 200)
 	}
 	return terminal.FirstLine(a.Action+" "+strings.Join(a.Resources, ", "), 200)
 }

@@ -1,18 +1,14 @@
 package describe
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// FormatDirectory returns the directory as it is seen from another one: "." for the same, a relative path below it, else
-// the whole path.
+// FormatDirectory returns the directory as it is seen from another one: "." for the same, a relative path below it,
+// else the whole path.
 func FormatDirectory(dir, from string) string {
 	rel, err := filepath.Rel(from, dir)
 	switch {
@@ -25,21 +21,9 @@ func FormatDirectory(dir, from string) string {
 	}
 }
 
-// FindGone returns the directories of sessions of this machine that do not exist any more.
-func FindGone(list []*session.Session) map[string]bool {
-	gone := map[string]bool{}
-	for _, s := range list {
-		if _, known := gone[s.Location.Directory]; !known {
-			_, err := os.Stat(s.Location.Directory)
-			gone[s.Location.Directory] = errors.Is(err, fs.ErrNotExist)
-		}
-	}
-	return gone
-}
-
-// MarkGone marks the words about a session whose directory does not exist any more.
-func MarkGone(text string, isGone bool) string {
-	if !isGone {
+// MarkMissingDirectory adds to the words about a session that its directory does not exist any more.
+func MarkMissingDirectory(text string, isMissing bool) string {
+	if !isMissing {
 		return text
 	}
 	return text + " (directory is gone)"

@@ -10,16 +10,42 @@ import (
 
 // taskReport is the form in which the model gets the report of a subagent that worked in the background.
 var taskReport = regexp.MustCompile(
-	`(?s)^<task id="([^"]{1,100})" state="(\w+)">\n<task_\w+>\n(.*)\n</task_\w+>\n</task>\s*$`,
+	`(?s)^<task id="([^"]+)" state="(\w+)">\n<task_\w+>\n(.*)\n</task_\w+>\n</task>\s*$`,
 )
+
+// PromptLine returns the beginning of a prompt, or a line about the report of a subagent that it is.
+func PromptLine(u *session.User, width int) string {
+	if line, _, ok := FormatTaskReport(u); ok {
+		return terminal.FirstLine(line, width)
+	}
+	return terminal.FirstLine(u.DisplayText(), width)
+}
+
+// InputLine is PromptLine of a prompt that waits.
+func InputLine(in *session.Input, width int) string {
+	if line, _, ok := formatReport(in.Prompt.Text, in.Prompt.Parts); ok {
+		return terminal.FirstLine(line, width)
+	}
+	return terminal.FirstLine(in.Text(), width)
+}
+
+// IsTaskReport reports whether a prompt is the report of a subagent.
+func IsTaskReport(u *session.User) bool {
+	_, _, ok := FormatTaskReport(u)
+	return ok
+}
 
 // FormatTaskReport returns a line about the report of a subagent that a prompt of the session is, and the report. It
 // reports false for prompts of a person.
 func FormatTaskReport(u *session.User) (line, report string, ok bool) {
-	if len(u.Parts) != 1 || !strings.Contains(string(u.Parts[0].Extra), `"synthetic":true`) {
+	return formatReport(u.Text, u.Parts)
+}
+
+func formatReport(text string, parts []session.PromptPart) (line, report string, ok bool) {
+	if len(parts) != 1 || !strings.Contains(string(parts[0].Extra), `"synthetic":true`) {
 		return "", "", false
 	}
-	m := taskReport.FindStringSubmatch(u.Text)
+	m := taskReport.FindStringSubmatch(text)
 	if m == nil {
 		return "", "", false
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Progress folds the events that belong to one prompt, from its promotion until the session is idle or turns to the next
-// queued prompt, into the outcome of the work.
+// Progress folds the events that belong to one prompt, from its promotion until the session is idle or turns to the
+// next queued prompt, into the outcome of the work.
 type Progress struct {
 	prompt session.MessageID
 

@@ -210,8 +210,8 @@ func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.I
 	return err == nil
 }
 
-// readWaiting returns what a session waits for as events: its asks, and the tasks of its newest message. head is the seq
-// of its newest event.
+// readWaiting returns what a session waits for as events: its asks, and the tasks of its newest message. head is the
+// seq of its newest event.
 func readWaiting(
 	ctx context.Context, c *api.Client, id session.ID,
 ) (waiting []session.EventData, head int64, err error) {

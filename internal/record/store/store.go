@@ -157,16 +157,16 @@ type EventWriter interface {
 }
 
 // SessionQuery selects sessions. The fields with names are its filters: the names are those of the query of a request
-// and of a cursor, which holds them. A new filter is a field here, and a condition in
-// sqlstore, a case of storetest's exam and of sqlite's plans, and a field of api.SessionQuery with its value.
+// and of a cursor, which holds them. A new filter is a field here, and a condition in sqlstore, a case of storetest's
+// exam and of sqlite's plans, and a field of api.SessionQuery with its value.
 type SessionQuery struct {
 	// Search is a substring of the title, case-insensitive, taken literally.
 	Search    string            `json:"search,omitzero" query:"search"`
 	Directory string            `json:"directory,omitzero" query:"directory"` // exact; "" any
 	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`     // exact; "" any
-	// Within, with ProjectID, selects of the project "global" only sessions in this directory and below, but
-	// selects these also if ProjectID is another. A session keeps that project if it began before the first commit of its
-	// repository. Not with Recent.
+	// Within is the directory of a repository, for ProjectID only. The list then has the sessions of the project
+	// and, of the project "global", those in the directory and below: a session that began before the first commit of
+	// its repository stays in "global". Not with Recent.
 	Within   string      `json:"within,omitzero" query:"within"`
 	Subpath  string      `json:"subpath,omitzero" query:"subpath"`                     // this Path or one below it; "" any
 	ParentID *session.ID `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots

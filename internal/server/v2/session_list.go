@@ -128,6 +128,10 @@ func (in sessionListIn) findCursor() (sessionCursor, error) {
 		}
 		return c, err
 	}
+	if in.Within != "" && in.ProjectID == "" {
+		return sessionCursor{}, session.Errorf(session.CodeInvalid, "within needs project, the project of the repository").
+			At("within")
+	}
 	c := sessionCursor{SessionQuery: in.SessionQuery, Order: orderOrDefault(in.Order)}
 	if filepath.IsAbs(c.Directory) {
 		c.Directory = filepath.ToSlash(filepath.Clean(c.Directory))

@@ -85,6 +85,10 @@ func TestErrorsComeBackAsTheyWere(t *testing.T) {
 		if !ok || e.Code != session.CodeNotFound || e.Kind != "model" || len(e.Nearest) == 0 {
 			t.Errorf("got %#v", err)
 		}
+		_, err = w.client.Sessions(ctx, api.SessionQuery{Within: "/w"})
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid || e.Field != "within" {
+			t.Errorf("within without project: %v", err)
+		}
 		for _, err := range w.client.Follow(ctx, "ses_none", -1) {
 			if !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
 				t.Errorf("got %v", err)

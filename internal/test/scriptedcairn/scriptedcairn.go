@@ -1,5 +1,5 @@
-// Command scriptedcairn is cairn with the model cairn/script, which plays the file that CAIRN_SCRIPT names, for tests of
-// other programs against cairn.
+// Command scriptedcairn is cairn with the model cairn/script, which plays the file that CAIRN_SCRIPT names, for tests
+// of other programs against cairn.
 package main
 
 import (

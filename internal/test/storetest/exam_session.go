@@ -123,6 +123,7 @@ func testSessionFilters(t *testing.T, s store.Store) {
 		{"repository", store.SessionQuery{ProjectID: "q", Within: "/home/u"}, []session.ID{"d", "g", "h"}},
 		{"repository without commits", store.SessionQuery{ProjectID: "global", Within: "/home/u"}, []session.ID{"g", "h"}},
 		{"repository of another directory", store.SessionQuery{ProjectID: "q", Within: "/home/u/x/y"}, []session.ID{"d"}},
+		{"repository at the root", store.SessionQuery{ProjectID: "q", Within: "/"}, []session.ID{"d", "g", "h", "i", "j"}},
 		{"searched repository", store.SessionQuery{ProjectID: "p", Within: "/home", Search: "FIX"}, []session.ID{"a", "b"}},
 		{"subpath", store.SessionQuery{Subpath: "src"}, []session.ID{"a", "b"}},
 		{"deep subpath", store.SessionQuery{Subpath: "src/deep"}, []session.ID{"b"}},

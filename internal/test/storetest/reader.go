@@ -122,7 +122,8 @@ func isInProject(q store.SessionQuery, s *session.Session) bool {
 	if q.Within == "" || s.ProjectID != "global" {
 		return s.ProjectID == q.ProjectID
 	}
-	return s.Location.Directory == q.Within || strings.HasPrefix(s.Location.Directory, q.Within+"/")
+	return s.Location.Directory == q.Within ||
+		strings.HasPrefix(s.Location.Directory, strings.TrimSuffix(q.Within, "/")+"/")
 }
 
 // compareListed compares the positions of a and b in the order of the query.

@@ -17,7 +17,8 @@ const maxInterfaces = 8
 
 // ClaimDraftFile returns the store of a place for one interface, until Release or the end of the process. The
 // first interface has the file itself, others that run at the same time have files beside it. A file with text that an
-// interface has left behind comes first.
+// interface has left behind comes first. Once maxInterfaces run, the store of the next one keeps nothing, as IsFull
+// says.
 func ClaimDraftFile(file string) DraftFile {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return NewDraftFile(file) // saving says what is wrong
@@ -27,6 +28,9 @@ func ClaimDraftFile(file string) DraftFile {
 		s := DraftFile{file: numberFile(file, n), place: file}
 		var err error
 		s.unlock, err = tryLock(s.file + ".lock")
+		if err == nil {
+			s.moveEarlierStash()
+		}
 		switch {
 		case errors.Is(err, context.Canceled): // another interface has it
 		case err != nil: // the file system has no locks
@@ -40,8 +44,12 @@ func ClaimDraftFile(file string) DraftFile {
 			s.unlock()
 		}
 	}
+	claimed.full = claimed.file == ""
 	return claimed
 }
+
+// IsFull reports whether nothing is kept because maxInterfaces other interfaces of the place run.
+func (s DraftFile) IsFull() bool { return s.full }
 
 // Release leaves the file to the next interface of the place.
 func (s DraftFile) Release() {

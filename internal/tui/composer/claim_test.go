@@ -1,6 +1,7 @@
 package composer
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -51,4 +52,41 @@ func TestClaimDraftFile(t *testing.T) {
 	}
 	withText.Release()
 	empty.Release()
+}
+
+// TestStashOfEarlierVersion: texts that an earlier cairn put away in the draft file itself are in the stash, once.
+func TestStashOfEarlierVersion(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "place.json")
+	content := `{"draft": "typed", "history": ["one"], "stash": ["a", "b"], "media": ["x.png"]}`
+	if err := os.WriteFile(place, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := ClaimDraftFile(place)
+		wantDrafts := Drafts{Draft: "typed", History: []string{"one"}, Files: []string{"x.png"}}
+		wantStash := Stash{Texts: []string{"a", "b"}, Files: []string{"x.png"}}
+		if diff := cmp.Diff(wantDrafts, s.Load()) + cmp.Diff(wantStash, s.LoadStash()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		s.Release()
+	}
+}
+
+// TestClaimFullPlace: an interface for which no file is free keeps nothing and can say so; the next one has the file of
+// one that has ended.
+func TestClaimFullPlace(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "place.json")
+	var claimed []DraftFile
+	for range maxInterfaces {
+		claimed = append(claimed, ClaimDraftFile(place))
+	}
+	if extra := ClaimDraftFile(place); !extra.IsFull() || claimed[maxInterfaces-1].IsFull() {
+		t.Errorf("the last one is full: %v, one more: %v", claimed[maxInterfaces-1].IsFull(), extra.IsFull())
+	}
+	claimed[0].Release()
+	if next := ClaimDraftFile(place); next.IsFull() || next.file != place {
+		t.Errorf("after one has ended: %+v", next)
+	}
 }

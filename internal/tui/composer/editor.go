@@ -180,6 +180,30 @@ func (e *Editor) ReplaceWord(with string) {
 	e.insert(cleanRunes(with))
 }
 
+// ReplacePasted replaces the newest occurrence of a pasted text, and moves the cursor with the text behind it. It
+// reports false if the text is not there any more.
+func (e *Editor) ReplacePasted(text, with string) bool {
+	old := cleanRunes(strings.TrimRight(text, "\r\n"))
+	start := len(e.runes) - len(old)
+	for start >= 0 && !slices.Equal(e.runes[start:start+len(old)], old) {
+		start--
+	}
+	if start < 0 || len(old) == 0 {
+		return false
+	}
+	e.keepState()
+	cursor, end := e.cursor, start+len(old)
+	e.runes = slices.Delete(e.runes, start, end)
+	e.cursor = start
+	e.insert(cleanRunes(with))
+	if cursor < end {
+		e.cursor = min(cursor, start)
+	} else {
+		e.cursor += cursor - end
+	}
+	return true
+}
+
 // IsFirstWord reports whether the word that ends at the cursor is the first of the text.
 func (e *Editor) IsFirstWord() bool { return e.wordStart() == 0 }
 

@@ -24,19 +24,20 @@ type DraftFile struct {
 	file   string
 	place  string // the file of the first interface of the place; "" is not claimed
 	unlock func() // nil is not claimed; refers to the lock, which would end with it
+	full   bool   // all files of the place are claimed
 }
 
 // Drafts is the content of the file.
 type Drafts struct {
 	Draft   string   `json:"draft,omitzero"`
 	History []string `json:"history,omitempty"` // oldest first
-	Media   []string `json:"media,omitempty"`   // names of images and PDFs that the draft names
+	Files   []string `json:"media,omitempty"`   // names of files of this machine that the draft names
 }
 
 // Stash is the content of another file beside it, which may be large and is seldom written.
 type Stash struct {
 	Texts []string `json:"texts,omitempty"` // that are put away, oldest first
-	Media []string `json:"media,omitempty"` // names of images and PDFs that they name
+	Files []string `json:"media,omitempty"` // names of files of this machine that they name
 }
 
 // NewDraftFile returns the store of the file.
@@ -54,6 +55,24 @@ func (s DraftFile) Load() (k Drafts) {
 
 // LoadStash is Load for the texts that are put away.
 func (s DraftFile) LoadStash() Stash { return load[Stash](s.stashFile()) }
+
+// moveEarlierStash moves the texts that an earlier cairn put away into the draft file itself to the file of the stash.
+// They stay where they are if that cannot be written.
+func (s DraftFile) moveEarlierStash() {
+	earlier := load[struct {
+		Drafts
+		Stash []string `json:"stash"`
+	}](s.file)
+	if len(earlier.Stash) == 0 {
+		return
+	}
+	away := s.LoadStash()
+	away.Texts = slices.Concat(earlier.Stash, away.Texts)
+	away.Files = slices.Concat(earlier.Files, away.Files)
+	if s.SaveStash(away) == nil {
+		_ = s.Save(earlier.Drafts) // saving the next text says what is wrong
+	}
+}
 
 func load[T any](file string) (kept T) {
 	var none T

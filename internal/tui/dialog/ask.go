@@ -320,8 +320,8 @@ func (d *Ask) detailLines(th style.Theme, width int) []string {
 	return d.details
 }
 
-// openLines are the lines of what is open instead of the options: the words of a rejection, a pattern that is edited, or
-// a lasting answer with what it saves.
+// openLines are the lines of what is open instead of the options: the words of a rejection, a pattern that is edited,
+// or a lasting answer with what it saves.
 func (d *Ask) openLines(th style.Theme, width int) []string {
 	if d.words != nil {
 		help := "enter or esc: reject without words  backspace: back"

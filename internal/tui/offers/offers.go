@@ -59,7 +59,8 @@ func (o *PromptOffers) FindModel() *api.Model {
 	return &o.Models[i]
 }
 
-// ChooseModel returns the model that answers an agent's prompt in a session without a choice; the zero value is unknown.
+// ChooseModel returns the model that answers an agent's prompt in a session without a choice; the zero value is
+// unknown.
 func (o *PromptOffers) ChooseModel(agent string) session.ModelRef {
 	for _, a := range o.Agents {
 		if a.ID == agent && a.Model != nil {

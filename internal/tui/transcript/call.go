@@ -84,7 +84,8 @@ func (p painter) renderDetails(t *session.Tool, r result, about []string, open b
 
 // renderShell returns the lines of a command of the user: all of its output, or the last lines.
 func (p painter) renderShell(x *session.Shell, open bool) []string {
-	mark, st, about := "✓ ", p.theme.Success, p.describeTook(session.ToolTime{Created: x.Time.Created, Completed: x.Time.Completed}.Took(p.now))
+	took := session.ToolTime{Created: x.Time.Created, Completed: x.Time.Completed}.Took(p.now)
+	mark, st, about := "✓ ", p.theme.Success, p.describeTook(took)
 	if x.Time.Completed == 0 {
 		mark, st = "→ ", p.theme.Accent
 	} else if why := describe.DescribeShellEnd(x.ShellEnd); why != "" {

@@ -3,8 +3,8 @@ package transcript
 import (
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // maxPreviewLines bounds the lines of an answer in a preview.
@@ -17,7 +17,7 @@ func PreviewEnd(ms []session.Message) []string {
 	for _, x := range ms {
 		switch x := x.(type) {
 		case *session.User:
-			return append([]string{"> " + terminal.FirstLine(x.DisplayText(), 200)}, answer...)
+			return append([]string{"> " + describe.PromptLine(x, 200)}, answer...)
 		case *session.Assistant:
 			if len(answer) > 0 {
 				continue

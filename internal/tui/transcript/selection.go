@@ -84,8 +84,8 @@ func (m *Model) SelectedMessage() session.MessageID {
 	return m.selected.message
 }
 
-// FindPrompt returns the first prompt after the message or, if inclusive is set, from it on; nil if no loaded message is
-// one.
+// FindPrompt returns the first prompt after the message or, if inclusive is set, from it on; nil if no loaded message
+// is one.
 func (m *Model) FindPrompt(id session.MessageID, inclusive bool) *session.User {
 	found := false
 	for _, b := range m.sections {
@@ -106,7 +106,7 @@ func (m *Model) DescribeSelection() string {
 	text := m.selected.text()
 	switch x := m.selected.item.(type) {
 	case *session.User:
-		text = x.DisplayText()
+		text = describe.PromptLine(x, quoteWidth)
 	case *session.Tool:
 		text = describe.DescribeCall(x.Name, x.State.Input)
 	case *session.Shell:

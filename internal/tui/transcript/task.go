@@ -32,7 +32,8 @@ type currentCall struct {
 	what string
 }
 
-// ShowTask notes an event of the session of a subagent. The line of the subagent is rendered again with the next second.
+// ShowTask notes an event of the session of a subagent. The line of the subagent is rendered again with the next
+// second.
 func (m *Model) ShowTask(id session.ID, d session.EventData) {
 	w := m.taskOf(id)
 	if w == nil {

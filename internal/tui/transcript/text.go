@@ -48,8 +48,8 @@ func (p painter) renderReport(line, report string, open bool) (lines []string) {
 	return lines
 }
 
-// foldText returns the beginning of a text that has about foldedLines lines at the width, and how many lines of the text
-// are not whole in it. A text that is hardly longer is returned whole. The work does not grow with the text.
+// foldText returns the beginning of a text that has about foldedLines lines at the width, and how many lines of the
+// text are not whole in it. A text that is hardly longer is returned whole. The work does not grow with the text.
 func (p painter) foldText(text string) (head string, more int) {
 	text = strings.TrimSpace(text)
 	width := max(p.width-2, 2)

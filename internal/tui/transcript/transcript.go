@@ -120,8 +120,8 @@ func (m *Model) SetAsking(parts []session.PartID) {
 // maxRunning bounds the sections at the end among which running calls are searched.
 const maxRunning = 500
 
-// hideTaken returns the messages, oldest first, without those that the revert takes back, and whether there are some. If
-// the revert begins before all of them, they are shown.
+// hideTaken returns the messages, oldest first, without those that the revert takes back, and whether there are some.
+// If the revert begins before all of them, they are shown.
 func hideTaken(ms []session.Message, taken *session.Revert) (shown []session.Message, hidden bool) {
 	if taken == nil || taken.FilesOnly {
 		return ms, false

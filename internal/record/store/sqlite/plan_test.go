@@ -80,29 +80,50 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 // A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title
 // has matched.
 func TestSearchReadsTheTitleFirst(t *testing.T) {
-	searches := 0
+	testIndexBeforeRow(t, "instr(title", "Function", 14)
+}
+
+// The list of a repository with many sessions tests the directory in the index of the project before it reads a row, and
+// goes through both projects in their order: it reads no more sessions than a page has. Few sessions are collected.
+func TestRepositoryReadsTheDirectoryFirst(t *testing.T) {
+	testIndexBeforeRow(t, "AND +(directory = ", "Or", 6)
+	for sql, plan := range plans(t) {
+		if strings.Contains(sql, "AND +(directory = ") && strings.Contains(plan, "SUBQUERY") {
+			t.Errorf("%s\n\tcollects sessions first: %s", sql, plan)
+		}
+		if strings.Contains(sql, "AND rowid IN ") && !strings.Contains(plan, "USING INTEGER PRIMARY KEY (rowid=?)") {
+			t.Errorf("%s\n\tdoes not begin with the few sessions of the directory: %s", sql, plan)
+		}
+	}
+}
+
+// testIndexBeforeRow checks that the statements with a condition, of which there are count, do its operation before they
+// read a row of the table.
+func testIndexBeforeRow(t *testing.T, condition, operation string, count int) {
+	t.Helper()
+	statements := 0
 	for sql := range plans(t) {
-		if !strings.Contains(sql, "instr(title") {
+		if !strings.Contains(sql, condition) {
 			continue
 		}
-		searches++
+		statements++
 		var steps []string
-		title, row := -1, -1
+		tested, row := -1, -1
 		for i, op := range program(t, sql) {
 			steps = append(steps, fmt.Sprint(op))
 			switch {
-			case op.name == "Function" && title < 0:
-				title = i
+			case op.name == operation && tested < 0:
+				tested = i
 			case op.name == "Column" && op.cursor == 0 && row < 0:
 				row = i
 			}
 		}
-		if title < 0 || row < title {
-			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
+		if tested < 0 || row < tested {
+			t.Errorf("%s\n\treads a row at %d, the condition is at %d:\n%s", sql, row, tested, strings.Join(steps, "\n"))
 		}
 	}
-	if searches != 14 {
-		t.Errorf("%d statements search, want 14", searches)
+	if statements != count {
+		t.Errorf("%d statements have %s, want %d", statements, condition, count)
 	}
 }
 
@@ -209,9 +230,11 @@ func TestPlansUseIndexes(t *testing.T) {
 	}
 }
 
-// sortsFew reports whether what is sorted is one session's inbox, asks or costs, or what is unfinished.
+// sortsFew reports whether what is sorted is one session's inbox, asks or costs, what is unfinished, or sessions below a
+// directory that were counted before.
 func sortsFew(sql string) bool {
-	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1"} {
+	counted := "AND rowid IN (SELECT rowid FROM session WHERE (directory = "
+	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1", counted} {
 		if strings.Contains(sql, few) {
 			return true
 		}
@@ -231,6 +254,17 @@ func scansLittle(sql, table string) bool {
 		return strings.Contains(sql, "instr(title")
 	default: // the end of the feed
 		return table == "event" && strings.Contains(sql, "DESC LIMIT 1")
+	}
+}
+
+// putMany stores so many sessions of one directory that a list does not collect them.
+func putMany(t *testing.T, tx *sqlstore.Tx, dir string) {
+	t.Helper()
+	for i := range 1000 {
+		s := &session.Session{ID: session.ID(fmt.Sprintf("ses_%d", i)), Location: session.Location{Directory: dir}}
+		if err := tx.PutSession(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -261,6 +295,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.InsertEvent(store.EventRow{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
 		tx.DeleteSession("a"),
 	}
+	putMany(t, tx, "/p")
 	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {
 		for _, q.Newest = range []bool{false, true} {
 			calls = append(calls, tx.RawMessages("a", q, func(*store.RawMessage) error { return nil }))
@@ -281,6 +316,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		{ProjectID: "p", Within: "/p"},
 		{ProjectID: "global", Within: "/p"},
 		{ProjectID: "p", Within: "/p", ParentID: &root},
+		{ProjectID: "p", Within: "/few"},
 		{ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
 	} {
 		calls = append(calls, second(tx.RawSessions(q)))

@@ -14,7 +14,14 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
 		return r.recentSessions(q)
 	}
-	c := r.prepareList(newOrderedList(q))
+	if q.ProjectID == "" {
+		q.Within = ""
+	}
+	areFew, err := r.hasFewWithin(q.Within)
+	if err != nil {
+		return nil, err
+	}
+	c := r.prepareList(newOrderedList(q, areFew))
 	out := []store.RawSession{}
 	var mem store.Arena
 	for c.nextRow() {
@@ -30,22 +37,42 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	return out, nil
 }
 
-// newOrderedList returns the list in the order of creation. With Within it merges the sessions of the project and those
-// of "global", each in the order of its index.
-func newOrderedList(q store.SessionQuery) *sessionList {
-	if q.ProjectID == "" {
-		q.Within = ""
+// maxCollected bounds the sessions below a directory that a list collects and sorts. With more of them a page is found
+// soon in the order of creation, where the directory is tested row by row.
+const maxCollected = 1000
+
+// hasFewWithin reports whether fewer than maxCollected sessions are of the directory and below.
+func (r *Reader) hasFewWithin(dir string) (bool, error) {
+	if dir == "" {
+		return false, nil
 	}
+	l := &sessionList{}
+	l.add(`SELECT 1 FROM session WHERE `+within, belowDirectory(dir))
+	l.add(` LIMIT ?`, int64(maxCollected))
+	c := r.prepareList(l)
+	found := 0
+	for c.nextRow() {
+		found++
+	}
+	return found < maxCollected, c.endCall("count", "sessions")
+}
+
+// belowDirectory returns the parameter of within for a directory: "" for the root, whose paths begin with its /.
+func belowDirectory(dir string) string { return strings.TrimSuffix(dir, "/") }
+
+// newOrderedList returns the list in the order of creation. With Within it merges the sessions of the project and those
+// of "global", each in the order of its index; if areFew is set, those of "global" are collected by their directory.
+func newOrderedList(q store.SessionQuery, areFew bool) *sessionList {
 	own := q
 	if q.ProjectID != outside {
 		own.Within = ""
 	}
 	l := &sessionList{}
-	l.addSelect(own)
+	l.addSelect(own, areFew)
 	if own.Within != q.Within {
 		q.ProjectID = outside
 		l.sql.WriteString(` UNION ALL `)
-		l.addSelect(q)
+		l.addSelect(q, areFew)
 	}
 	l.addLimit(q)
 	return l
@@ -54,9 +81,13 @@ func newOrderedList(q store.SessionQuery) *sessionList {
 // outside is the project of sessions outside of repositories, and of those that began before the first commit.
 const outside = "global"
 
-// addSelect adds the selection of an ordered list.
-func (l *sessionList) addSelect(q store.SessionQuery) {
-	l.addFilters(q, findIndex(q))
+// addSelect adds the selection of an ordered list. With areFew the index of the directory leads to the sessions within.
+func (l *sessionList) addSelect(q store.SessionQuery, areFew bool) {
+	if areFew && q.Within != "" {
+		l.addFilters(q, collectedWithin)
+	} else {
+		l.addFilters(q, findIndex(q))
+	}
 	l.addSearch(q.Search, amongTitled)
 	l.addAnchor(q)
 }
@@ -70,15 +101,17 @@ const (
 		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
 )
 
+// collectedWithin is within as a condition by which a list reads an index. What it finds is sorted.
+const collectedWithin = `rowid IN (SELECT rowid FROM session WHERE ` + within + `)`
+
 // Conditions that are tested row by row. They read columns only: one that reads the JSON of a row fails the whole list
-// where a row is damaged. A search tests the title in an index before it reads the row: in the list's
-// own index (titled), or in one that first collects the matching rows; so does within with the directory.
+// where a row is damaged. A search tests the title in an index before it reads the row: in the list's own index
+// (titled), or in one that first collects the matching rows. The index by project has the directory for within.
 const (
 	belowPath = `(subpath = ? OR (subpath >= ? || '/' AND subpath < ? || '0')
 		OR (subpath = '' AND project_id IN ('', 'global')
 		AND (directory = '/' || ? OR (directory >= '/' || ? || '/' AND directory < '/' || ? || '0'))))`
-	within = `rowid IN (SELECT rowid FROM session WHERE directory = ?
-		OR (directory >= ? || '/' AND directory < ? || '0'))`
+	within      = `(directory = ? OR (directory >= ? || '/' AND directory < ? || '0'))`
 	notArchived = `time_archived = 0`
 	titled      = `instr(title, ?) > 0`
 	amongTitled = `+rowid IN (SELECT rowid FROM session WHERE instr(title, ?) > 0)`
@@ -131,7 +164,8 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		{q.ParentID != nil, byParent, string(parent)},
 		{q.Directory != "", byDirectory, q.Directory},
 		{q.ProjectID != "", byProject, string(q.ProjectID)},
-		{q.Within != "", within, q.Within},
+		{q.Within != "" && index != collectedWithin, within, belowDirectory(q.Within)},
+		{q.Within != "" && index == collectedWithin, collectedWithin, belowDirectory(q.Within)},
 		{q.Subpath != "", belowPath, q.Subpath},
 		{!q.Archived, notArchived, ""},
 	} {
