@@ -20,6 +20,7 @@ func (g serverCommands) authCommand() *cobra.Command {
 			"open it elsewhere and paste the address to which the page led at the end.",
 		Example: "  cairn mcp auth linear", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Find the server, and record the change.
 			logins, c, err := g.openLogin(ctx, args[0])
 			if err != nil {
 				return err
@@ -27,6 +28,7 @@ func (g serverCommands) authCommand() *cobra.Command {
 			if err := g.inv.RecordSettings(ctx, "log in at the MCP server "+args[0]); err != nil {
 				return err
 			}
+			// Show the login page and wait for its end, or for the address where it ended.
 			show := func(f mcpauth.Flow) {
 				g.inv.Err.Printf("Open this page to log in at %s:\n\n%s\n\n"+
 					"cairn goes on when you have. Without a browser here, paste the address where it ended:\n", args[0], f.URL)
@@ -50,6 +52,7 @@ func (g serverCommands) logoutCommand() *cobra.Command {
 		Use: "logout NAME", Short: "Delete the login at a remote server, also there if it offers that", Args: cobra.ExactArgs(1),
 		Example: "  cairn mcp logout linear", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Find the server, and record the change.
 			logins, c, err := g.openLogin(ctx, args[0])
 			if err != nil {
 				return err
@@ -57,6 +60,7 @@ func (g serverCommands) logoutCommand() *cobra.Command {
 			if err := g.inv.RecordSettings(ctx, "log out at the MCP server "+args[0]); err != nil {
 				return err
 			}
+			// Delete the login here, and at the server if it can.
 			had, problem, err := logins.Logout(ctx, args[0], c)
 			switch {
 			case err != nil:
