@@ -262,7 +262,10 @@ func (s *server) serve(ctx context.Context) (connected time.Time, err error) {
 	if child != nil {
 		defer func() { child.CloseWithin(s.endGrace(opened != nil)) }()
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // it is ended, which needs no explanation
+		return connected, ctx.Err()
+	case err != nil:
 		return connected, s.explain(err, child)
 	}
 	defer func() { closeSession(opened, s.endGrace(true)) }()
