@@ -36,8 +36,10 @@ type editFlags struct {
 	replace bool
 }
 
+const projectUsage = "change the project's cairn.json instead of your own configuration"
+
 func (f *editFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.project, "project", false, "change the project's cairn.json instead of your own configuration")
+	cmd.Flags().BoolVar(&f.project, "project", false, projectUsage)
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace servers of the same names")
 }
 
@@ -74,7 +76,8 @@ func (g serverCommands) addCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVar(&environment, "env", nil, "give the server a variable, `NAME=VALUE`; may be repeated")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "send a header with each request, `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&headers, "header", nil,
+		"send a header with each request, `NAME=VALUE`; may be repeated")
 	edit.addTo(cmd)
 	return g.inv.AddJSONFlag(cmd)
 }
@@ -114,8 +117,8 @@ func isAddress(text string) bool {
 // scheme is how an address begins.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):/`)
 
-// checkCommand returns an error unless the words can be a command. Its text does not repeat an address, which may hold a
-// secret.
+// checkCommand returns an error unless the words can be a command. Its text does not repeat an address, which may have
+// a secret.
 func checkCommand(words []string) error {
 	if strings.TrimSpace(words[0]) == "" {
 		return errors.New("the command is empty")
@@ -192,7 +195,8 @@ func serverKey(name string) string { return `mcp."` + name + `"` }
 func (g serverCommands) removeCommand() *cobra.Command {
 	var edit editFlags
 	cmd := &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from your configuration", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from your configuration",
+		Args:    cobra.ExactArgs(1),
 		Example: "  cairn mcp remove memory", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			c, err := g.inv.LoadConfig(ctx)
@@ -218,6 +222,6 @@ func (g serverCommands) removeCommand() *cobra.Command {
 			return g.inv.FinishChange(nil, cli.Change{File: file}, "Removed "+args[0]+" from "+file+".")
 		}),
 	}
-	cmd.Flags().BoolVar(&edit.project, "project", false, "change the project's cairn.json instead of your own configuration")
+	cmd.Flags().BoolVar(&edit.project, "project", false, projectUsage)
 	return g.inv.AddJSONFlag(cmd)
 }

@@ -43,7 +43,8 @@ func (g serverCommands) listCommand() *cobra.Command {
 			}
 			return cli.List[api.MCPServer]{
 				Head: []string{"SERVER", "STATE", "TOOLS", "FROM"}, Row: formatServer,
-				Empty: "No MCP servers are configured. To add one: cairn mcp add NAME -- COMMAND, or cairn mcp add NAME URL",
+				Empty: "No MCP servers are configured. " +
+					"To add one: cairn mcp add NAME -- COMMAND, or cairn mcp add NAME URL",
 			}.Print(g.inv, all.Data)
 		}),
 	})
@@ -52,7 +53,8 @@ func (g serverCommands) listCommand() *cobra.Command {
 func formatServer(s api.MCPServer) []string {
 	const most = 60 // characters; debug NAME shows the whole state
 	state := terminal.FirstLine(describe.MCPState(s), most)
-	return []string{terminal.FirstLine(s.Name, most), state, strconv.Itoa(len(s.Tools)), terminal.FirstLine(s.Source, 80)}
+	name, source := terminal.FirstLine(s.Name, most), terminal.FirstLine(s.Source, 80)
+	return []string{name, state, strconv.Itoa(len(s.Tools)), source}
 }
 
 func (g serverCommands) debugCommand() *cobra.Command {
@@ -107,8 +109,9 @@ func (g serverCommands) showServer(s api.MCPServer) error {
 func (g serverCommands) callCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of a server yourself", Args: cobra.RangeArgs(2, 3),
-		Long:              "Call a tool of a server. TOOL is the server's own name of it, ARGUMENTS a JSON object.",
-		Example:           "  cairn mcp call memory read_graph\n  cairn mcp call everything echo '{\"message\": \"hello\"}'",
+		Long: "Call a tool of a server. TOOL is the server's own name of it, ARGUMENTS a JSON object.",
+		Example: "  cairn mcp call memory read_graph\n" +
+			"  cairn mcp call everything echo '{\"message\": \"hello\"}'",
 		ValidArgsFunction: g.completeServers,
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			// Check the arguments, which must be an object.
