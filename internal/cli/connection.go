@@ -87,7 +87,7 @@ func (h *HostClient) Close(ctx context.Context, note func(string)) error {
 }
 
 // CloseConnection closes the connection. If this process owns the store and waits for sessions at work first, it says
-// so once; a signal stops them.
+// so once; a signal stops them. It says nothing while it waits for programs that end, such as MCP servers.
 func (a *Invocation) CloseConnection(ctx context.Context, conn *client.Connection, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -100,7 +100,7 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *client.Connectio
 		case err := <-done:
 			return err
 		case <-slow:
-			if leave == nil {
+			if leave == nil && conn.IsWorking != nil && conn.IsWorking() {
 				note(
 					"this process waits up to 30s for sessions that are still working, then stops them; " +
 						"press Ctrl-C to stop them now",

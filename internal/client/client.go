@@ -76,6 +76,8 @@ type Connection struct {
 	// Close ends the connection. In the owner's process it first waits for sessions at work, up to a limit, and then
 	// stops them.
 	Close func(ctx context.Context) error
+	// IsWorking reports whether Close waits for a session at work; nil if it never does.
+	IsWorking func() bool
 	// Owner describes the other process that does the work; "" if this one does.
 	Owner string
 	// Health is the answer of that process to the connection.

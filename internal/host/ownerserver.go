@@ -180,7 +180,7 @@ func (h Host) startOwner(
 	if err != nil {
 		return nil, err
 	}
-	return &client.Connection{API: localClient(r.local, o), Close: r.drainClients}, nil
+	return &client.Connection{API: localClient(r.local, o), Close: r.drainClients, IsWorking: r.hasActiveWork}, nil
 }
 
 // connectToOwner returns a connection to the owner if it answers.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -19,15 +21,22 @@ import (
 func (g permissionCommands) permissionExplain() *cobra.Command {
 	var agent, name string
 	cmd := &cobra.Command{
-		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file",
-		Args: cobra.MinimumNArgs(2),
+		Use: "explain TOOL [ARGS…]", Short: "Explain what the rules decide about a call, and which rule in which file",
+		Args: cobra.MinimumNArgs(1),
 		Long: "Evaluate the permission rules without running anything. ARGS are the command for bash, paths for the file\n" +
-			"tools, and for other tools the resource that they ask for, such as a URL or a name. Each part of a command\n" +
-			"is decided separately; … stands for a part that is unknown until the command runs.",
+			"tools, and for other tools the resource that they ask for, such as a URL or a name; those of MCP servers\n" +
+			"have none. Each part of a command is decided separately; … stands for a part that is unknown until the\n" +
+			"command runs.",
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n" +
 			"  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			q := api.PermissionQuery{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
+			if len(q.Resources) == 0 {
+				if slices.Contains(resourceActions, q.Action) {
+					return cli.UsageErrorf("%s needs what it would be called with: a command, path, URL or name", args[0])
+				}
+				q.Resources = []string{"*"}
+			}
 			// The rules of a session count only if it is named.
 			if name != "" {
 				s, err := g.inv.FindSession(ctx, c, name)
@@ -60,6 +69,13 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "evaluate as this `AGENT`")
 	cmd.Flags().StringVarP(&name, "session", "s", "", "include the rules of this `SESSION`")
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// resourceActions are the actions whose rules tell what a call is for. Others, such as those of MCP servers, have no
+// resource to name.
+var resourceActions = []string{
+	permission.Shell, permission.Edit, "read", "list", "glob", "grep", "webfetch", "websearch", "task", "skill", "job",
+	"external_directory", "doom_loop", permission.LocalFetch,
 }
 
 // checkAction returns a usage error unless the name is that of a tool, or a rule other than "*" decided about it: rules

@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +25,9 @@ type storedServer struct {
 	Environment map[string]string `json:"environment,omitzero"`
 	URL         string            `json:"url,omitzero"`
 	Headers     map[string]string `json:"headers,omitzero"`
+	OAuth       jsontext.Value    `json:"oauth,omitzero"`
 	Enabled     *bool             `json:"enabled,omitzero"`
+	Timeout     int64             `json:"timeout,omitzero"` // milliseconds
 }
 
 // editFlags are those of commands that change a configuration.
@@ -32,8 +36,10 @@ type editFlags struct {
 	replace bool
 }
 
+const projectUsage = "change the project's cairn.json instead of your own configuration"
+
 func (f *editFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.project, "project", false, "change the project's cairn.json instead of your own configuration")
+	cmd.Flags().BoolVar(&f.project, "project", false, projectUsage)
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace servers of the same names")
 }
 
@@ -48,15 +54,15 @@ func (g serverCommands) addCommand() *cobra.Command {
 		Example: "  cairn mcp add memory -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  cairn mcp add github https://api.githubcopilot.com/mcp/ --header 'Authorization=Bearer {env:GITHUB_TOKEN}'",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			// A local or a remote server, with the flags of its kind.
-			s := storedServer{Type: "local", Command: args[1:]}
-			var err error
-			if strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://") {
-				if len(args) > 2 {
-					return cli.UsageErrorf("a remote server has an address and no further arguments")
-				}
-				s = storedServer{Type: "remote", URL: args[1]}
+			// A local or a remote server.
+			if err := checkName(args[0]); err != nil {
+				return cli.NewExitError(cli.ExitUsage, err, "")
 			}
+			s, err := newServer(args[1:])
+			if err != nil {
+				return cli.NewExitError(cli.ExitUsage, err, "")
+			}
+			// The flags of its kind.
 			if s.Environment, err = parsePairs("env", environment); err != nil {
 				return err
 			}
@@ -70,9 +76,58 @@ func (g serverCommands) addCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVar(&environment, "env", nil, "give the server a variable, `NAME=VALUE`; may be repeated")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "send a header with each request, `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&headers, "header", nil,
+		"send a header with each request, `NAME=VALUE`; may be repeated")
 	edit.addTo(cmd)
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// maxName bounds the name of a server, in bytes: the names of its tools begin with it.
+const maxName = 64
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// checkName returns an error unless a server can have the name.
+func checkName(name string) error {
+	if len(name) > maxName || !validName.MatchString(name) {
+		return fmt.Errorf("%.80q cannot be the name of a server: it must have letters, digits, _, - and ., at most %d",
+			name, maxName)
+	}
+	return nil
+}
+
+// newServer returns the server of the words of a command line: an address, or a command.
+func newServer(words []string) (storedServer, error) {
+	if isAddress(words[0]) {
+		if len(words) > 1 {
+			return storedServer{}, errors.New("a remote server has an address and no further arguments")
+		}
+		return storedServer{Type: "remote", URL: words[0]}, nil
+	}
+	return storedServer{Type: "local", Command: words}, checkCommand(words)
+}
+
+// isAddress reports whether a text is an address of http or https.
+func isAddress(text string) bool {
+	scheme, rest, ok := strings.Cut(text, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return ok && host != "" && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
+}
+
+// scheme is how an address begins.
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):/`)
+
+// checkCommand returns an error unless the words can be a command. Its text does not repeat an address, which may have
+// a secret.
+func checkCommand(words []string) error {
+	if strings.TrimSpace(words[0]) == "" {
+		return errors.New("the command is empty")
+	}
+	if m := scheme.FindStringSubmatch(words[0]); m != nil && len(m[1]) > 1 { // one letter is a drive
+		return fmt.Errorf("an address of %s is not a command; a remote server has one that begins with https://HOST",
+			strings.ToLower(m[1]))
+	}
+	return nil
 }
 
 // parsePairs returns the pairs of a flag.
@@ -101,7 +156,9 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 	}
 	names := slices.Sorted(maps.Keys(servers))
 	for _, name := range names {
-		if _, taken := c.MCP[name]; taken && !edit.replace {
+		_, taken := c.MCP[name]
+		taken = taken || edit.project && slices.Contains(c.UntrustedServers, name)
+		if taken && !edit.replace {
 			return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is an MCP server %s already", name),
 				"Nothing was changed. --replace replaces it.")
 		}
@@ -109,6 +166,7 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 			return cli.NewExitError(cli.ExitUsage, err, "Nothing was changed.")
 		}
 	}
+	// Record the change, then write it.
 	if err := g.inv.RecordSettings(ctx, "set the MCP servers "+strings.Join(names, ", ")); err != nil {
 		return err
 	}
@@ -122,7 +180,12 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("Added %s to %s. To try it: cairn mcp debug %s", strings.Join(names, ", "), file, names[0])
+	// A server of a project that is not trusted cannot be tried yet.
+	hint := "To try it: cairn mcp debug " + names[0]
+	if c, err = g.inv.LoadConfig(ctx); err == nil && slices.Contains(c.UntrustedServers, names[0]) {
+		hint = "The project's servers wait for trust. To try it: cairn trust, then cairn mcp debug " + names[0]
+	}
+	text := fmt.Sprintf("Added %s to %s. %s", strings.Join(names, ", "), file, hint)
 	return g.inv.FinishChange(nil, cli.Change{File: file}, text)
 }
 
@@ -132,27 +195,33 @@ func serverKey(name string) string { return `mcp."` + name + `"` }
 func (g serverCommands) removeCommand() *cobra.Command {
 	var edit editFlags
 	cmd := &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from your configuration", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from your configuration",
+		Args:    cobra.ExactArgs(1),
 		Example: "  cairn mcp remove memory", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			c, err := g.inv.LoadConfig(ctx)
 			if err != nil {
 				return err
 			}
-			if _, ok := c.MCP[args[0]]; !ok {
-				err := fmt.Errorf("there is no MCP server %s in the configuration", args[0])
+			if _, ok := c.MCP[args[0]]; !ok && !slices.Contains(c.UntrustedServers, args[0]) {
+				err := fmt.Errorf("there is no MCP server %q in the configuration", args[0])
 				return cli.NewExitError(cli.ExitUsage, err, "")
 			}
+			// Record the change, then write it.
 			if err := g.inv.RecordSettings(ctx, "unset the MCP server "+args[0]); err != nil {
 				return err
 			}
 			file, err := c.ChangeValue(ctx, edit.project, serverKey(args[0]), []jsontext.Value{nil})
+			if err != nil && !edit.project {
+				hint := "If the project's files have it: cairn mcp remove --project " + args[0]
+				return cli.NewExitError(cli.CodeOf(err), err, hint)
+			}
 			if err != nil {
 				return err
 			}
 			return g.inv.FinishChange(nil, cli.Change{File: file}, "Removed "+args[0]+" from "+file+".")
 		}),
 	}
-	cmd.Flags().BoolVar(&edit.project, "project", false, "change the project's cairn.json instead of your own configuration")
+	cmd.Flags().BoolVar(&edit.project, "project", false, projectUsage)
 	return g.inv.AddJSONFlag(cmd)
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,12 +17,14 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 func (g serverCommands) importCommand() *cobra.Command {
 	var edit editFlags
 	cmd := &cobra.Command{
-		Use: "import FILE…", Short: "Add the servers of other programs' files to your configuration", Args: cobra.MinimumNArgs(1),
+		Use: "import FILE…", Short: "Add the servers of other programs' files to your configuration",
+		Args: cobra.MinimumNArgs(1),
 		Long: "Add the servers of files such as .mcp.json (Claude Code), claude_desktop_config.json (Claude Desktop),\n" +
 			".vscode/mcp.json (VS Code) and .cursor/mcp.json (Cursor). ${NAME} and ${env:NAME} become {env:NAME}.\n" +
 			"What cannot be taken over is named; the others are added.",
@@ -28,6 +32,7 @@ func (g serverCommands) importCommand() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			found := map[string]storedServer{}
 			for _, name := range args {
+				// Read and convert one file.
 				text, err := g.readFile(name)
 				if err != nil {
 					return err
@@ -41,8 +46,9 @@ func (g serverCommands) importCommand() *cobra.Command {
 				}
 				maps.Copy(found, servers)
 			}
+			// A file without servers is probably the wrong one.
 			if len(found) == 0 {
-				err := fmt.Errorf("there are no MCP servers in %s", strings.Join(args, ", "))
+				err := fmt.Errorf("there are no MCP servers to add in %s", strings.Join(args, ", "))
 				return cli.NewExitError(cli.ExitUsage, err,
 					"They are looked for under mcpServers, servers and mcp.servers.")
 			}
@@ -53,22 +59,38 @@ func (g serverCommands) importCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// foreignServer is a server in the files of other programs.
-type foreignServer struct {
-	Type     string            `json:"type"` // stdio, http, sse; often absent
-	Command  string            `json:"command"`
-	Args     []string          `json:"args"`
-	Env      map[string]string `json:"env"`
-	Cwd      string            `json:"cwd"`
-	URL      string            `json:"url"`
-	Headers  map[string]string `json:"headers"`
-	Disabled bool              `json:"disabled"`
+// maxImport bounds a file of servers, in bytes.
+const maxImport = 4 << 20
+
+// readFile reads a file that a person names. It must be a regular one: a device or a pipe may have no end.
+func (g serverCommands) readFile(name string) ([]byte, error) {
+	path, err := g.inv.ResolvePath(name)
+	if err != nil {
+		return nil, err
+	}
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, cli.UsageErrorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxImport+1))
+	if err == nil && len(text) > maxImport {
+		err = cli.UsageErrorf("%s has more than %d MiB and is not read", name, maxImport>>20)
+	}
+	return text, err
 }
 
 // convertServers returns the servers of a file in cairn's form, and notes about what is left out or must be looked at.
 // Comments and trailing commas are allowed.
 func convertServers(text []byte) (out map[string]storedServer, notes []string, err error) {
-	plain, err := hujson.Standardize(slices.Clone(text))
+	// Read the file as JSON, with the three places where programs have their servers.
+	plain, err := hujson.Standardize(append(slices.Clone(text), '\n')) // which ends a comment
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,68 +104,246 @@ func convertServers(text []byte) (out map[string]storedServer, notes []string, e
 	if err := json.Unmarshal(plain, &file); err != nil {
 		return nil, nil, err
 	}
+	// Convert each server by itself, so that one that cannot be used does not affect the others.
 	out = map[string]storedServer{}
 	for _, list := range []map[string]jsontext.Value{file.MCPServers, file.Servers, file.MCP.Servers} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
-			var f foreignServer
-			if err := json.Unmarshal(list[name], &f); err != nil {
-				notes = append(notes, fmt.Sprintf("%s is left out: %v", name, err))
+			s, problems, err := convertServer(name, list[name])
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("the server %.80q is left out: %v", name, err))
 				continue
 			}
-			s, problem := f.convert()
-			if problem != "" {
-				notes = append(notes, name+" "+problem)
+			for _, p := range problems {
+				notes = append(notes, fmt.Sprintf("the server %.80q %s", name, p))
 			}
-			if s.Type != "" {
-				out[name] = s
-			}
+			out[name] = s
 		}
 	}
 	return out, notes, nil
 }
 
-// convert returns the server in cairn's form; without a type if it cannot be used. problem says what is missing.
-func (f foreignServer) convert() (s storedServer, problem string) {
-	replace := func(text string) string {
-		text = foreignVariable.ReplaceAllStringFunc(text, func(found string) string {
-			m := foreignVariable.FindStringSubmatch(found)
-			return "{env:" + cmp.Or(m[1], m[2]) + "}"
-		})
-		if left := foreignPlaceholder.FindString(text); left != "" {
-			problem = "has " + left + ", which cairn does not fill in; change it in the configuration"
-		}
-		return text
+// convertServer returns a server of a file in cairn's form, with what of it is lost. An error says why it cannot be
+// used.
+func convertServer(name string, text jsontext.Value) (s storedServer, problems []string, err error) {
+	if err := checkName(name); err != nil {
+		return s, nil, err
 	}
-	replaceAll := func(m map[string]string) map[string]string {
-		for name, value := range m {
-			m[name] = replace(value)
-		}
-		return m
+	var members map[string]jsontext.Value
+	if text.Kind() != '{' || json.Unmarshal(text, &members) != nil {
+		return s, nil, fmt.Errorf("it is not an object")
 	}
+	f := foreignServer{members: members}
+	if s, err = f.convert(); err != nil {
+		return s, nil, err
+	}
+	// The configuration decides whether it takes the result. A file of the user must not go to a server because another
+	// program's file has a text that only cairn reads so.
+	value, err := json.Marshal(s, json.Deterministic(true))
+	if found := fileReference.Find(value); found != nil {
+		return s, nil, fmt.Errorf("it has %s, which cairn would replace by the text of that file", found)
+	}
+	if err == nil {
+		_, err = config.Edit("the configuration", nil, serverKey(name), value)
+	}
+	return s, f.problems, err
+}
+
+// foreignServer is a server in the file of another program, while it is converted.
+type foreignServer struct {
+	members  map[string]jsontext.Value // not taken over yet
+	problems []string
+}
+
+// convert takes over what cairn has too, and notes the rest as problems.
+func (f *foreignServer) convert() (s storedServer, err error) {
+	// The kind follows from the address or the command. These members say no more.
+	kind := f.takeText("type")
+	for _, name := range []string{"name", "description"} {
+		delete(f.members, name)
+	}
+	url, command := f.takeText("url"), f.takeWords("command")
 	switch {
-	case f.URL != "":
-		s = storedServer{Type: "remote", URL: replace(f.URL), Headers: replaceAll(f.Headers)}
-	case f.Command != "":
+	case url != "":
+		s = storedServer{Type: "remote", URL: url, Headers: f.takeTexts("headers")}
+		if !isAddress(url) {
+			return s, fmt.Errorf("its url is not an address of http or https")
+		}
+	case len(command) > 0 && command[0] != "":
 		s = storedServer{
-			Type: "local", Command: []string{replace(f.Command)}, Cwd: replace(f.Cwd), Environment: replaceAll(f.Env),
+			Type: "local", Command: append(command, f.takeWords("args")...), Cwd: f.takeText("cwd"),
+			Environment: f.takeTexts("env"),
 		}
-		for _, a := range f.Args {
-			s.Command = append(s.Command, replace(a))
+		if err := checkCommand(s.Command); err != nil {
+			return s, err
 		}
+	case kind == "ws":
+		return s, fmt.Errorf("cairn does not speak over web sockets")
 	default:
-		return s, "is left out: it has neither a command nor a url"
+		return s, fmt.Errorf("it has neither a command nor a url")
 	}
-	if f.Disabled {
+	// Members with other forms.
+	isDisabled, isNotEnabled := f.takeFlag("disabled", true), f.takeFlag("enabled", false)
+	if isDisabled || isNotEnabled {
 		no := false
 		s.Enabled = &no
 	}
-	return s, problem
+	s.Timeout, s.OAuth = f.takeTimeout(), f.takeLogin(s.Type)
+	// What is left is lost.
+	if left := slices.Sorted(maps.Keys(f.members)); len(left) > 0 {
+		f.note("has members that are not taken over: %s", strings.Join(left, ", "))
+	}
+	return s, nil
+}
+
+func (f *foreignServer) note(format string, values ...any) {
+	f.problems = append(f.problems, fmt.Sprintf(format, values...))
+}
+
+// takeTimeout returns the timeout in milliseconds. Small numbers mean seconds to some programs and are not taken over.
+func (f *foreignServer) takeTimeout() (ms int64) {
+	const least = 1000
+	v := f.members["timeout"]
+	if json.Unmarshal(v, &ms) != nil || ms < least {
+		return 0
+	}
+	delete(f.members, "timeout")
+	return ms
+}
+
+// takeLogin returns the settings of the login that cairn has too.
+func (f *foreignServer) takeLogin(kind string) jsontext.Value {
+	v := f.members["oauth"]
+	if kind != "remote" || v == nil {
+		return nil
+	}
+	if v.Kind() == 'f' {
+		delete(f.members, "oauth")
+		return v
+	}
+	var members map[string]jsontext.Value
+	if v.Kind() != '{' || json.Unmarshal(v, &members) != nil {
+		return nil
+	}
+	delete(f.members, "oauth")
+	login := foreignServer{members: members}
+	out := map[string]any{}
+	for _, name := range []string{"clientId", "clientSecret", "scope", "redirectUri"} {
+		if text := login.takeText(name); text != "" {
+			out[name] = text
+		}
+	}
+	var port int
+	if json.Unmarshal(members["callbackPort"], &port) == nil && port > 0 {
+		out["callbackPort"] = port
+		delete(members, "callbackPort")
+	}
+	f.problems = append(f.problems, login.problems...)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		f.note("has oauth.%s, which is not taken over", name)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(out, json.Deterministic(true)) // of texts and a number
+	return text
+}
+
+// takeFlag reports whether a member has the value.
+func (f *foreignServer) takeFlag(name string, value bool) bool {
+	var got bool
+	v, ok := f.members[name]
+	if !ok || json.Unmarshal(v, &got) != nil {
+		return false
+	}
+	delete(f.members, name)
+	return got == value
+}
+
+// takeText returns a member that is a text, a number or a boolean, with the variables in cairn's form.
+func (f *foreignServer) takeText(name string) string {
+	text, ok := readScalar(f.members[name])
+	if !ok {
+		return ""
+	}
+	delete(f.members, name)
+	return f.replaceVariables(name, text)
+}
+
+// takeWords returns a member that is a scalar or a list of them.
+func (f *foreignServer) takeWords(name string) (out []string) {
+	v := f.members[name]
+	if v.Kind() != '[' {
+		if text := f.takeText(name); text != "" {
+			out = []string{text}
+		}
+		return out
+	}
+	var list []jsontext.Value
+	if json.Unmarshal(v, &list) != nil {
+		return nil
+	}
+	delete(f.members, name)
+	for i, v := range list {
+		if text, ok := readScalar(v); ok {
+			out = append(out, f.replaceVariables(name, text))
+		} else {
+			f.note("lacks %s[%d], which is not a text", name, i)
+		}
+	}
+	return out
+}
+
+// takeTexts returns a member that is an object of scalars.
+func (f *foreignServer) takeTexts(name string) map[string]string {
+	var list map[string]jsontext.Value
+	if json.Unmarshal(f.members[name], &list) != nil {
+		return nil
+	}
+	delete(f.members, name)
+	out := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(list)) {
+		if text, ok := readScalar(list[key]); ok {
+			out[key] = f.replaceVariables(name+"."+key, text)
+		} else {
+			f.note("lacks %s.%s, which is not a text", name, key)
+		}
+	}
+	return out
+}
+
+// readScalar returns a text, a number or a boolean as text.
+func readScalar(v jsontext.Value) (string, bool) {
+	switch v.Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		return string(text), err == nil
+	case '0', 't', 'f':
+		return string(v), true
+	default:
+		return "", false
+	}
+}
+
+// replaceVariables returns a text with the variables of the environment in cairn's form, and notes what is lost.
+func (f *foreignServer) replaceVariables(name, text string) string {
+	text = foreignVariable.ReplaceAllStringFunc(text, func(found string) string {
+		m := foreignVariable.FindStringSubmatch(found)
+		if m[3] != "" {
+			f.note("has %s in %s, whose default is not taken over; set the variable", found, name)
+		}
+		return "{env:" + cmp.Or(m[1], m[2]) + "}"
+	})
+	if left := foreignPlaceholder.FindString(text); left != "" {
+		f.note("has %s in %s, which cairn does not fill in; change it in the configuration", left, name)
+	}
+	return text
 }
 
 var (
-	// foreignVariable is a variable of the environment, as Claude Code, VS Code and Cursor write it; a default after :- is
-	// dropped.
-	foreignVariable = regexp.MustCompile(`\$\{env:(\w+)\}|\$\{([A-Z_]\w*)(?::-[^}]*)?\}`)
+	// foreignVariable is a variable of the environment, as Claude Code, VS Code and Cursor write it, with its default.
+	foreignVariable = regexp.MustCompile(`\$\{env:(\w+)\}|\$\{([A-Z_]\w*)(:-[^}]*)?\}`)
 	// foreignPlaceholder is what is left: ${input:…}, ${workspaceFolder} and the like.
 	foreignPlaceholder = regexp.MustCompile(`\$\{[^}]*\}`)
+	// fileReference is a plain text to other programs, and a reference to cairn.
+	fileReference = regexp.MustCompile(`\{file:[^}]*\}`)
 )

@@ -15,11 +15,13 @@ import (
 
 func (g serverCommands) authCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Use: "auth NAME", Aliases: []string{"login"}, Short: "Log in at a remote server with OAuth", Args: cobra.ExactArgs(1),
+		Use: "auth NAME", Aliases: []string{"login"}, Short: "Log in at a remote server with OAuth",
+		Args: cobra.ExactArgs(1),
 		Long: "Log in at a remote server. cairn prints the address of its login page. On a machine without a browser,\n" +
 			"open it elsewhere and paste the address to which the page led at the end.",
 		Example: "  cairn mcp auth linear", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Find the server, and record the change.
 			logins, c, err := g.openLogin(ctx, args[0])
 			if err != nil {
 				return err
@@ -27,9 +29,11 @@ func (g serverCommands) authCommand() *cobra.Command {
 			if err := g.inv.RecordSettings(ctx, "log in at the MCP server "+args[0]); err != nil {
 				return err
 			}
+			// Show the login page and wait for its end, or for the address where it ended.
 			show := func(f mcpauth.Flow) {
 				g.inv.Err.Printf("Open this page to log in at %s:\n\n%s\n\n"+
-					"cairn goes on when you have. Without a browser here, paste the address where it ended:\n", args[0], f.URL)
+					"cairn goes on when you have. Without a browser here, paste the address where it ended:\n",
+					args[0], f.URL)
 			}
 			if err := logins.Authenticate(ctx, args[0], c, show, g.readLines(ctx)); err != nil {
 				return err
@@ -47,9 +51,11 @@ func (g serverCommands) authCommand() *cobra.Command {
 
 func (g serverCommands) logoutCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Use: "logout NAME", Short: "Delete the login at a remote server, also there if it offers that", Args: cobra.ExactArgs(1),
+		Use: "logout NAME", Short: "Delete the login at a remote server, also there if it offers that",
+		Args:    cobra.ExactArgs(1),
 		Example: "  cairn mcp logout linear", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Find the server, and record the change.
 			logins, c, err := g.openLogin(ctx, args[0])
 			if err != nil {
 				return err
@@ -57,6 +63,7 @@ func (g serverCommands) logoutCommand() *cobra.Command {
 			if err := g.inv.RecordSettings(ctx, "log out at the MCP server "+args[0]); err != nil {
 				return err
 			}
+			// Delete the login here, and at the server if it can.
 			had, problem, err := logins.Logout(ctx, args[0], c)
 			switch {
 			case err != nil:
@@ -83,7 +90,8 @@ func (g serverCommands) openLogin(ctx context.Context, name string) (*mcpauth.Lo
 		err := fmt.Errorf("there is no MCP server %s in the configuration", name)
 		return nil, server, cli.NewExitError(cli.ExitUsage, err, "")
 	case server.Type != "remote":
-		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s is a local server, which has no login", name),
+		err := fmt.Errorf("%s is a local server, which has no login", name)
+		return nil, server, cli.NewExitError(cli.ExitUsage, err,
 			"What it needs is given by its environment.")
 	case string(server.OAuth) == "false":
 		return nil, server, cli.NewExitError(cli.ExitUsage, fmt.Errorf("the configuration of %s forbids a login", name),

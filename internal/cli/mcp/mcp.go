@@ -3,8 +3,9 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
@@ -41,14 +43,18 @@ func (g serverCommands) listCommand() *cobra.Command {
 			}
 			return cli.List[api.MCPServer]{
 				Head: []string{"SERVER", "STATE", "TOOLS", "FROM"}, Row: formatServer,
-				Empty: "No MCP servers are configured. To add one: cairn mcp add NAME -- COMMAND, or cairn mcp add NAME URL",
+				Empty: "No MCP servers are configured. " +
+					"To add one: cairn mcp add NAME -- COMMAND, or cairn mcp add NAME URL",
 			}.Print(g.inv, all.Data)
 		}),
 	})
 }
 
 func formatServer(s api.MCPServer) []string {
-	return []string{s.Name, describe.MCPState(s), strconv.Itoa(len(s.Tools)), terminal.FirstLine(s.Source, 80)}
+	const most = 60 // characters; debug NAME shows the whole state
+	state := terminal.FirstLine(describe.MCPState(s), most)
+	name, source := terminal.FirstLine(s.Name, most), terminal.FirstLine(s.Source, 80)
+	return []string{name, state, strconv.Itoa(len(s.Tools)), source}
 }
 
 func (g serverCommands) debugCommand() *cobra.Command {
@@ -56,8 +62,9 @@ func (g serverCommands) debugCommand() *cobra.Command {
 		Use: "debug NAME", Short: "Connect a server anew and show what it offers, or why it cannot be used",
 		Args: cobra.ExactArgs(1), Example: "  cairn mcp debug github", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			// Connect it anew, and show its state then.
 			if err := c.ConnectMCP(ctx, args[0], true); err != nil {
-				return err
+				return g.explainMissing(ctx, args[0], err)
 			}
 			all, err := c.MCPServers(ctx)
 			if err != nil {
@@ -71,6 +78,19 @@ func (g serverCommands) debugCommand() *cobra.Command {
 			return fmt.Errorf("there is no MCP server %s here", args[0])
 		}),
 	})
+}
+
+// explainMissing returns a better error than that a server is not found, if it waits for trust.
+func (g serverCommands) explainMissing(ctx context.Context, name string, err error) error {
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeNotFound {
+		return err
+	}
+	c, loadErr := g.inv.LoadConfig(ctx)
+	if loadErr != nil || !slices.Contains(c.UntrustedServers, name) {
+		return cli.AddNotFoundHint(err, "To see the servers: cairn mcp list")
+	}
+	err = fmt.Errorf("the MCP server %s is untrusted: the project's files configure it", name)
+	return cli.NewExitError(cli.ExitUsage, err, "To read these files and let them take effect: cairn trust")
 }
 
 // showServer prints a server with its tools. One that is not connected is an error.
@@ -89,10 +109,12 @@ func (g serverCommands) showServer(s api.MCPServer) error {
 func (g serverCommands) callCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of a server yourself", Args: cobra.RangeArgs(2, 3),
-		Long:              "Call a tool of a server. TOOL is the server's own name of it, ARGUMENTS a JSON object.",
-		Example:           "  cairn mcp call memory read_graph\n  cairn mcp call everything echo '{\"message\": \"hello\"}'",
+		Long: "Call a tool of a server. TOOL is the server's own name of it, ARGUMENTS a JSON object.",
+		Example: "  cairn mcp call memory read_graph\n" +
+			"  cairn mcp call everything echo '{\"message\": \"hello\"}'",
 		ValidArgsFunction: g.completeServers,
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			// Check the arguments, which must be an object.
 			call := api.MCPCall{Tool: args[1], Input: jsontext.Value(`{}`)}
 			if len(args) == 3 {
 				call.Input = jsontext.Value(args[2])
@@ -100,10 +122,12 @@ func (g serverCommands) callCommand() *cobra.Command {
 					return cli.UsageErrorf("ARGUMENTS is not a JSON object, such as '{\"path\": \"a.txt\"}'")
 				}
 			}
+			// Call the tool.
 			result, err := c.CallMCP(ctx, args[0], call)
 			if err != nil {
-				return err
+				return g.explainMissing(ctx, args[0], err)
 			}
+			// Print the result; a failure that the tool reports is one of the command.
 			err = cli.PrintResult(g.inv, result, func(r api.MCPResult) {
 				g.inv.Out.Printf("%s\n", terminal.ReplaceControls(r.Text))
 				if r.Files > 0 {
@@ -131,16 +155,9 @@ func (g serverCommands) completeServers(
 	}
 	var out []cobra.Completion
 	for name := range c.MCP {
-		out = append(out, name)
+		if checkName(name) == nil { // a file may have others, which a shell should not get
+			out = append(out, name)
+		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// readFile reads a file that a person names.
-func (g serverCommands) readFile(name string) ([]byte, error) {
-	path, err := g.inv.ResolvePath(name)
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
 }

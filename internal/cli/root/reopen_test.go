@@ -30,6 +30,7 @@ type comings struct {
 	// what the nth connection does with a request: "", "dial", "cut", "done", "refuse", "full"
 	answer func(n int, path string) string
 	close  func(ctx context.Context) error
+	idle   bool // no session works while close does
 }
 
 func (c *comings) Open(ctx context.Context, o client.Options) (*client.Connection, error) {
@@ -46,7 +47,7 @@ func (c *comings) Open(ctx context.Context, o client.Options) (*client.Connectio
 		conn.API.HTTP.Transport = tripper(func(r *http.Request) (*http.Response, error) { return c.trip(n, next, r) })
 	}
 	if err == nil && c.close != nil {
-		conn.Close = c.close
+		conn.Close, conn.IsWorking = c.close, func() bool { return !c.idle }
 	}
 	return conn, err
 }
@@ -202,19 +203,25 @@ func TestOwnerIsLong(t *testing.T) {
 	})
 }
 
-// TestOthersWork: a command that is done says why it does not end, once, and a signal ends it soon.
+// TestOthersWork: a command that is done says why it does not end, once, and a signal ends it soon. It speaks of sessions
+// at work only if there is one.
 func TestOthersWork(t *testing.T) {
-	for _, args := range [][]string{{"run", "hi"}, {"run", "--format=json", "hi"}, {"session", "list"}} {
+	for _, args := range [][]string{{"run", "hi"}, {"run", "--format=json", "hi"}, {"session", "list"}, {"mcp", "list"}} {
+		idle, want := args[0] == "mcp", 1
+		if idle {
+			want = 0
+		}
 		synctest.Test(t, func(t *testing.T) {
 			sh := &shell{world: newWorld(t, hello), signals: make(chan os.Signal, 1)}
-			h := &comings{world: sh.world, close: func(ctx context.Context) error { <-ctx.Done(); return nil }}
+			wait := func(ctx context.Context) error { <-ctx.Done(); return nil }
+			h := &comings{world: sh.world, idle: idle, close: wait}
 			start := time.Now()
 			time.AfterFunc(5*time.Second, func() { sh.signals <- os.Interrupt })
 			o := sh.against(h, args...)
 			if took := time.Since(start); took > 5*time.Second+300*time.Millisecond || o.code != 0 {
 				t.Errorf("%v: exit %d after %s", args, o.code, took)
 			}
-			if n := strings.Count(o.stderr.String(), "this process waits up to 30s for sessions"); n != 1 {
+			if n := strings.Count(o.stderr.String(), "this process waits up to 30s for sessions"); n != want {
 				t.Errorf("%v: said %d times: %s", args, n, o.stderr.String())
 			}
 		})

@@ -33,10 +33,10 @@ func FormatMCPServer(s api.MCPServer) []string {
 	return lines
 }
 
-// MCPState returns the state of an MCP server in a few words, with what is wrong.
+// MCPState returns the state of an MCP server, with all that is wrong, on one line.
 func MCPState(s api.MCPServer) string {
 	if s.Status.Error == "" {
 		return s.Status.Status
 	}
-	return s.Status.Status + ": " + terminal.FirstLine(s.Status.Error, 300)
+	return s.Status.Status + ": " + terminal.FirstLine(s.Status.Error, 1000)
 }

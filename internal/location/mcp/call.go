@@ -116,6 +116,7 @@ type callTable struct {
 	mu    sync.Mutex // guards the rest
 	last  int64
 	calls map[string]runningCall // by the token of their progress
+	isCut bool                   // a call ended before its answer: the server may still work on it
 }
 
 // runningCall is a call that a server works on.
@@ -140,7 +141,19 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.calls, token)
+		select {
+		case <-running.done:
+			c.isCut = true
+		default:
+		}
 	}
+}
+
+// mayHaveWork reports whether the server may work on a call.
+func (c *callTable) mayHaveWork() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isCut || len(c.calls) > 0
 }
 
 // findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if they

@@ -63,16 +63,13 @@ func rejectInvalid(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// closeTime bounds the end of a connection: the SDK waits for requests of the server that are worked on.
-const closeTime = 5 * time.Second
-
-// closeSession ends a connection.
-func closeSession(session *sdk.ClientSession) {
+// closeSession ends a connection. limit bounds the wait of the SDK for requests that are worked on.
+func closeSession(session *sdk.ClientSession, limit time.Duration) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = session.Close() }()
 	select {
 	case <-ended:
-	case <-time.After(closeTime):
+	case <-time.After(limit):
 	}
 }
 

@@ -260,12 +260,15 @@ func (s *server) serve(ctx context.Context) (connected time.Time, err error) {
 	changed := make(chan struct{}, 1) // has a value if a list of the server has changed
 	opened, child, err := s.connect(begin, s.newSDKClient(changed))
 	if child != nil {
-		defer func() { _ = child.Close() }()
+		defer func() { child.CloseWithin(s.endGrace(opened != nil)) }()
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // it is ended, which needs no explanation
+		return connected, ctx.Err()
+	case err != nil:
 		return connected, s.explain(err, child)
 	}
-	defer closeSession(opened)
+	defer func() { closeSession(opened, s.endGrace(true)) }()
 	found, err := readOffer(begin, opened, s.name)
 	if err != nil {
 		return connected, s.explain(fmt.Errorf("list what it offers: %w", err), child)
@@ -280,6 +283,24 @@ func (s *server) serve(ctx context.Context) (connected time.Time, err error) {
 	s.mu.Unlock()
 	connected = time.Now()
 	return connected, s.follow(ctx, conn, child, changed)
+}
+
+// How long a server has to end by itself: one that may work on a call, and one that does not.
+const (
+	busyGrace = 2 * time.Second
+	idleGrace = 200 * time.Millisecond
+)
+
+// endGrace returns how long a server has to end by itself. The end of a command does not wait for one that starts.
+func (s *server) endGrace(connected bool) time.Duration {
+	switch {
+	case !connected:
+		return 0
+	case s.calls.mayHaveWork():
+		return busyGrace
+	default:
+		return idleGrace
+	}
 }
 
 // follow reads the lists of a server again when it announces changes of them, at most once a second. It returns when the

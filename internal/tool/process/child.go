@@ -15,16 +15,18 @@ type Child struct {
 	In  io.WriteCloser
 	Out io.ReadCloser
 
-	grace   time.Duration
 	errors  *tail
 	read    chan struct{}  // closed when the end of errors has been read
 	readers sync.WaitGroup // of the outputs
 	stop    sync.Once
 }
 
-// childGrace is the time between the end of a child's input, SIGTERM and SIGKILL: MCP lets a server end by itself when
-// its input does (specification of 2025-11-25, "Lifecycle", shutdown over stdio).
-const childGrace = 2 * time.Second
+// How long a child has to end: by itself after the end of its input, as MCP wants it of servers (specification of
+// 2025-11-25, "Lifecycle", shutdown over stdio), and then between SIGTERM and SIGKILL.
+const (
+	childGrace = 2 * time.Second
+	termGrace  = 500 * time.Millisecond
+)
 
 // keptErrors is how many bytes of the end of a child's standard error are kept.
 const keptErrors = 8 << 10
@@ -51,17 +53,14 @@ func StartChild(s Spec) (*Child, error) {
 	}
 	theirs, ours := []*os.File{files[0], files[3], files[5]}, []*os.File{files[1], files[2], files[4]}
 	s.Files = Files{Input: theirs[0], Output: theirs[1], Errors: theirs[2]}
-	s.Grace = childGrace
+	s.Grace = termGrace
 	p, err := Start(s)
 	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)
 		return nil, err
 	}
-	c := &Child{
-		Process: p, In: ours[0], Out: ours[1], grace: childGrace,
-		errors: &tail{most: keptErrors}, read: make(chan struct{}),
-	}
+	c := &Child{Process: p, In: ours[0], Out: ours[1], errors: &tail{most: keptErrors}, read: make(chan struct{})}
 	// Read the standard error until it ends.
 	c.readers.Go(func() {
 		defer close(c.read)
@@ -106,17 +105,22 @@ func (c *Child) CollectOutput() func() string {
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It
 // returns when they have ended and ReadErrors is complete.
 func (c *Child) Close() error {
+	c.CloseWithin(childGrace)
+	return nil
+}
+
+// CloseWithin is Close with another time for the program to end by itself.
+func (c *Child) CloseWithin(grace time.Duration) {
 	c.stop.Do(func() {
 		_ = c.In.Close()
 		select {
 		case <-c.Done():
-		case <-time.After(c.grace):
+		case <-time.After(grace):
 		}
-		c.Stop(c.grace)
+		c.Stop(termGrace)
 		_ = c.Out.Close()
 		c.readers.Wait()
 	})
-	return nil
 }
 
 // tail keeps the last bytes of what is written to it. Safe for concurrent use.
