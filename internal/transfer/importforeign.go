@@ -32,13 +32,18 @@ const (
 // maxCopies bounds the sessions that one session of another program makes here.
 const maxCopies = 20
 
-// ImportForeign imports a session of another program at the client's location. The same session again changes nothing;
-// one that has grown in its program grows here. parent is the session here that started it, "" without one.
-func ImportForeign(
-	ctx context.Context, c *api.Client, f *foreign.Session, parent session.ID,
-) (id session.ID, did Outcome, err error) {
-	in := foreignImport{api: c, session: describeForeign(f, parent)}
-	if err := in.encode(f.Messages); err != nil {
+// ForeignImport imports sessions of other programs at its client's location.
+type ForeignImport struct {
+	API    *api.Client
+	Parent session.ID // the session here that started the imported one, "" without one
+	DryRun bool       // find the outcome, and write nothing
+}
+
+// Import imports a session. The same session again changes nothing; one that has grown in its program grows here, or if
+// it was used here, becomes another session.
+func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id session.ID, did Outcome, err error) {
+	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent)}
+	if err := in.encode(s.Messages); err != nil {
 		return "", "", err
 	}
 	// The first session that it can be, or can become, is taken: its own, else a copy.
@@ -46,7 +51,7 @@ func ImportForeign(
 		if n > 0 {
 			in.rename(fmt.Sprint("copy ", n))
 		}
-		before, err := c.Session(ctx, in.session.ID)
+		before, err := f.API.Session(ctx, in.session.ID)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return in.session.ID, map[bool]Outcome{true: Imported, false: Copied}[n == 0], in.send(ctx, "")
 		}
@@ -66,13 +71,13 @@ func ImportForeign(
 			}
 		}
 	}
-	return "", "", session.Conflict("session", f.ID,
+	return "", "", session.Conflict("session", s.ID,
 		fmt.Sprintf("was imported %d times, each time with other content; delete some of its copies", maxCopies))
 }
 
 // foreignImport is a session of another program as it is sent.
 type foreignImport struct {
-	api      *api.Client
+	ForeignImport
 	session  session.Session
 	messages []jsontext.Value
 	hashes   []string // of the messages up to each
@@ -123,13 +128,16 @@ func (in *foreignImport) begins(earlier *session.Import) bool {
 
 // send sends what is not here yet. extends is the hash of the import that this one extends, "" for a new session.
 func (in *foreignImport) send(ctx context.Context, extends string) error {
+	if in.DryRun {
+		return nil
+	}
 	request := api.ImportRequest{Session: in.session, Extends: extends}
-	got, err := in.api.Import(ctx, request)
+	got, err := in.API.Import(ctx, request)
 	if err != nil {
 		return err
 	}
 	request.After = got.Messages
-	batch := importBatch{api: in.api, ImportRequest: request}
+	batch := importBatch{api: in.API, ImportRequest: request}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
 		if err = batch.add(ctx, m); err != nil {
 			break

@@ -8,24 +8,43 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/sources"
 	"github.com/spf13/cobra"
 )
 
 func (g transferCommands) importCommand() *cobra.Command {
 	var hosts []string
+	var o foreignOptions
+	var since string
 	cmd := &cobra.Command{
-		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported", Args: cobra.ExactArgs(1),
+		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported, or those of another program",
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
 			"With the URL of a share, https://" + transfer.ShareHost +
-			"/share/…, import the session that is published there.",
-		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			"/share/…, import the session that is published there.\n\n" +
+			"With --from, import the sessions of another program from where it keeps them, or from the given files and\n" +
+			"directories: " + strings.Join(sources.Programs(), ", ") + ". Nothing there is changed. Each session comes into its own directory.\n" +
+			"The same import again adds what is new; a session that was used here meanwhile is imported as another one.\n" +
+			"Rows that cannot be read are left out and named.",
+		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123\n" +
+			"  cairn import --from claude --since 30d --dry-run",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
+			if o.from != "" {
+				if o.since, err = parseSince(since, time.Now()); err != nil {
+					return err
+				}
+				return g.importForeign(ctx, o, args)
+			}
+			if len(args) != 1 {
+				return cli.UsageErrorf("give one FILE or URL, or the program with --from %s", strings.Join(sources.Programs(), "|"))
+			}
 			if cli.IsURL(args[0]) {
 				return g.importShare(ctx, args[0], hosts)
 			}
@@ -33,6 +52,10 @@ func (g transferCommands) importCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "allow shares of this `HOST[:PORT]`; can be repeated")
+	cmd.Flags().StringVar(&o.from, "from", "", "import the sessions of this `PROGRAM`")
+	cmd.Flags().StringVar(&since, "since", "", "with --from: only files changed since this `DATE`, or in this time, such as 7d")
+	cmd.Flags().StringVar(&o.into, "into", "", "with --from: import sessions whose directory does not exist into `DIR`")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --from: say what would be imported, and write nothing")
 	return g.inv.AddJSONFlag(cmd)
 }
 

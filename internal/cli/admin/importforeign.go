@@ -1,0 +1,214 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/foreign"
+	"github.com/cairn-dev/cairn/internal/transfer/sources"
+)
+
+// foreignOptions are the flags of `cairn import --from`.
+type foreignOptions struct {
+	from   string
+	since  time.Time // only files that were changed since
+	into   string    // for sessions whose own directory does not exist
+	dryRun bool
+}
+
+// importReport says what an import of another program's sessions did. Each session has one outcome.
+type importReport struct {
+	Program  string                   `json:"program"`
+	DryRun   bool                     `json:"dryRun,omitzero"`
+	Files    int                      `json:"files"`
+	Rows     int                      `json:"rows"`     // read
+	Sessions int                      `json:"sessions"` // read
+	Outcomes map[transfer.Outcome]int `json:"outcomes"`
+	Imported []importedSession        `json:"imported"` // but those that are unchanged
+	Problems []importProblem          `json:"problems"`
+}
+
+// importedSession is a session of the report.
+type importedSession struct {
+	ID        session.ID       `json:"id"`
+	SourceID  string           `json:"sourceID"`
+	Outcome   transfer.Outcome `json:"outcome"`
+	Title     string           `json:"title"`
+	Directory string           `json:"directory"`
+	Messages  int              `json:"messages"`
+}
+
+// importProblem is a file, a session or a row that did not come in.
+type importProblem struct {
+	File    string `json:"file"`
+	Session string `json:"session,omitzero"` // the program's id
+	Row     string `json:"row,omitzero"`
+	Field   string `json:"field,omitzero"`
+	Reason  string `json:"reason"`
+}
+
+// The outcomes that transfer does not know.
+const (
+	skipped transfer.Outcome = "skipped" // its directory does not exist
+	failed  transfer.Outcome = "failed"
+)
+
+// importForeign imports what a program keeps: in the paths, or where it keeps it.
+func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
+	for i, p := range paths {
+		path, err := g.inv.ResolvePath(p)
+		if err != nil {
+			return err
+		}
+		paths[i] = path
+	}
+	files, err := sources.Find(o.from, paths, g.inv.Env)
+	if err != nil {
+		return cli.NewExitError(cli.ExitUsage, err, "")
+	}
+	files = slices.DeleteFunc(files, func(f sources.File) bool { return f.Modified.Before(o.since) })
+	r := &importReport{
+		Program: o.from, DryRun: o.dryRun, Files: len(files), Outcomes: map[transfer.Outcome]int{},
+		Imported: []importedSession{}, Problems: []importProblem{},
+	}
+	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}}
+		show := terminal.IsTerminal(g.inv.Stderr) && !g.inv.JSON
+		for i, f := range files {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if show { // one line that is written over
+				fmt.Fprintf(g.inv.Stderr, "\r\x1b[Kfile %d of %d", i+1, len(files))
+			}
+			in.importFile(ctx, f)
+		}
+		if show {
+			fmt.Fprint(g.inv.Stderr, "\r\x1b[K")
+		}
+		return nil
+	})
+	if g.inv.JSON {
+		return cmp.Or(err, g.inv.PrintJSON(r))
+	}
+	g.printReport(r)
+	return err
+}
+
+// foreignRun is an import under way.
+type foreignRun struct {
+	foreignOptions
+	client *api.Client
+	report *importReport
+	ids    map[string]session.ID // of the sessions here, by the program's id
+}
+
+// importFile imports the sessions of a file. What does not come in is in the report.
+func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
+	list, err := sources.Read(f)
+	if err != nil {
+		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: err.Error()})
+	}
+	for i := range list {
+		s := &list[i]
+		in.report.Sessions++
+		in.report.Rows += s.Rows
+		for _, p := range s.Problems {
+			in.report.Problems = append(in.report.Problems, importProblem{f.Path, s.ID, p.Row, p.Field, p.Reason})
+		}
+		row, err := in.importSession(ctx, s)
+		if err != nil {
+			row.Outcome = failed
+			in.report.Problems = append(in.report.Problems,
+				importProblem{File: f.Path, Session: s.ID, Reason: err.Error()})
+		}
+		in.report.Outcomes[row.Outcome]++
+		if row.Outcome != transfer.Same {
+			in.report.Imported = append(in.report.Imported, row)
+		}
+	}
+}
+
+// importSession imports a session into its own directory.
+func (in *foreignRun) importSession(ctx context.Context, s *foreign.Session) (row importedSession, err error) {
+	row = importedSession{
+		SourceID: s.ID, Title: terminal.FirstLine(s.Title, 200), Directory: s.Directory, Messages: len(s.Messages),
+	}
+	there := *in.client
+	if there.Directory = s.Directory; !filepath.IsAbs(s.Directory) || there.IsDirectoryMissing(ctx, s.Directory) {
+		there.Directory = in.into
+	}
+	if there.Directory == "" {
+		row.Outcome = skipped
+		return row, nil
+	}
+	run := transfer.ForeignImport{API: &there, Parent: in.ids[s.ParentID], DryRun: in.dryRun}
+	row.ID, row.Outcome, err = run.Import(ctx, s)
+	in.ids[s.ID] = row.ID
+	return row, err
+}
+
+// maxShown bounds the problems that are printed; --json has all.
+const maxShown = 20
+
+// printReport prints what an import did.
+func (g transferCommands) printReport(r *importReport) {
+	for _, s := range r.Imported {
+		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), s.Title,
+			terminal.FormatPlural(s.Messages, "message"), terminal.FirstLine(s.Directory, 200))
+	}
+	for i, p := range r.Problems {
+		if i == maxShown {
+			g.inv.Err.Printf("! %s more; --json lists them\n", terminal.FormatPlural(len(r.Problems)-i, "problem"))
+			break
+		}
+		where := strings.Join(slices.DeleteFunc([]string{p.Session, p.Row, p.Field}, func(s string) bool { return s == "" }), " ")
+		g.inv.Note(strings.TrimSpace(p.File+" "+where) + ": " + p.Reason)
+	}
+	var parts []string
+	for _, o := range slices.Sorted(maps.Keys(r.Outcomes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", r.Outcomes[o], o))
+	}
+	verb := "Read"
+	if r.DryRun {
+		verb = "Nothing was written. Read"
+	}
+	g.inv.Err.Printf("%s %s with %s of %s: %s\n", verb, terminal.FormatPlural(r.Files, "file"),
+		terminal.FormatPlural(r.Sessions, "session"), r.Program, cmp.Or(strings.Join(parts, ", "), "nothing to import"))
+	if r.Outcomes[skipped] > 0 {
+		g.inv.Err.Printf("The directories of skipped sessions do not exist; --into DIR imports these sessions into DIR.\n")
+	}
+}
+
+// parseSince reads a date, or an age such as 7d or 12h.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return t, nil
+	}
+	age := text
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		age = days + "h"
+	}
+	d, err := time.ParseDuration(age)
+	if err != nil || d < 0 {
+		return time.Time{}, cli.UsageErrorf("--since takes a date such as 2026-11-01, or an age such as 7d or 12h, got %q", text)
+	}
+	if age != text {
+		d *= 24
+	}
+	return now.Add(-d), nil
+}

@@ -1,0 +1,137 @@
+// Package sources finds and reads what other programs keep of their sessions. It only reads.
+package sources
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/claude"
+	"github.com/cairn-dev/cairn/internal/transfer/codex"
+	"github.com/cairn-dev/cairn/internal/transfer/foreign"
+	"github.com/cairn-dev/cairn/internal/transfer/gemini"
+)
+
+// source says where a program keeps its sessions and how they are read.
+type source struct {
+	variable string // names the program's directory
+	home     string // the directory without the variable, below the home directory
+	patterns []string
+	read     func(r io.Reader, name string) ([]foreign.Session, error)
+}
+
+// all are the programs whose sessions can be read. The places are those of Claude Code 2.1, Codex 0.171 and Gemini
+// CLI 0.61, and of their earlier versions.
+var all = map[string]source{
+	foreign.Claude: {
+		"CLAUDE_CONFIG_DIR", ".claude",
+		[]string{"projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"},
+		claude.Read,
+	},
+	foreign.Codex: {
+		"CODEX_HOME", ".codex",
+		[]string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"},
+		codex.Read,
+	},
+	foreign.Gemini: {
+		"", ".gemini",
+		[]string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"},
+		gemini.Read,
+	},
+}
+
+// Programs returns the names of the programs, sorted.
+func Programs() []string {
+	return []string{foreign.Claude, foreign.Codex, foreign.Gemini}
+}
+
+// File is a file with sessions.
+type File struct {
+	Program  string
+	Path     string
+	Size     int64 // bytes
+	Modified time.Time
+}
+
+// maxFiles bounds the files of one program.
+const maxFiles = 100_000
+
+// maxFile bounds one file, which is read as a whole: bytes.
+const maxFile = 512 << 20
+
+// Find returns the files of a program, those that were changed last at the end. paths are files, or directories with
+// all files below them; without them the program's own places are searched. A missing place has no files.
+func Find(program string, paths []string, env func(string) string) ([]File, error) {
+	s, ok := all[program]
+	if !ok {
+		return nil, session.Errorf(session.CodeInvalid,
+			"no program %q is known; there are %s", program, strings.Join(Programs(), ", ")).At("from")
+	}
+	if len(paths) == 0 {
+		for _, p := range s.patterns {
+			found, err := filepath.Glob(filepath.Join(s.root(env), p))
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, found...)
+		}
+	}
+	// Take the regular files, each once.
+	var out []File
+	for _, p := range paths {
+		err := filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil && path == p:
+				return err
+			case err != nil || len(out) == maxFiles || !strings.HasPrefix(filepath.Ext(path), ".json"):
+				return nil // what cannot be read below a directory is left out
+			}
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				out = append(out, File{program, path, info.Size(), info.ModTime()})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b File) int {
+		return cmp.Or(a.Modified.Compare(b.Modified), strings.Compare(a.Path, b.Path))
+	})
+	return slices.CompactFunc(out, func(a, b File) bool { return a.Path == b.Path }), nil
+}
+
+// root returns the directory of the program.
+func (s source) root(env func(string) string) string {
+	if s.variable != "" && env(s.variable) != "" {
+		return env(s.variable)
+	}
+	return filepath.Join(env("HOME"), s.home)
+}
+
+// Read returns the sessions of the file, those that started others before these.
+func Read(f File) ([]foreign.Session, error) {
+	if f.Size > maxFile {
+		return nil, fmt.Errorf("it has %d bytes, the limit is %d", f.Size, maxFile)
+	}
+	in, err := os.Open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	limited := &io.LimitedReader{R: in, N: maxFile + 1}
+	list, err := all[f.Program].read(limited, filepath.Base(f.Path))
+	if err == nil && limited.N == 0 {
+		err = errors.New("it grew beyond the limit while it was read")
+	}
+	slices.SortStableFunc(list, func(a, b foreign.Session) int { return cmp.Compare(len(a.ParentID), len(b.ParentID)) })
+	return list, err
+}
