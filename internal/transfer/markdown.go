@@ -25,19 +25,28 @@ func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Sess
 	if _, err := fmt.Fprintf(w, "# %s\n", clean(describe.SessionTitle(s))); err != nil {
 		return 0, err
 	}
+	err = e.readPages(ctx, s, func(m session.Message) error {
+		_, err := io.WriteString(w, clean(formatMarkdown(m)))
+		return err
+	})
+	return c.left, err
+}
+
+// readPages reads the messages of the session, a page at a time.
+func (e *Export) readPages(ctx context.Context, s *session.Session, give func(session.Message) error) error {
 	q := api.MessageQuery{Oldest: true, Limit: pageSize}
 	for {
 		page, err := e.API.Messages(ctx, s.ID, q)
 		if err != nil {
-			return c.left, err
+			return err
 		}
 		for _, m := range page.Data {
-			if _, err := io.WriteString(w, clean(formatMarkdown(m))); err != nil {
-				return c.left, err
+			if err := give(m); err != nil {
+				return err
 			}
 		}
 		if len(page.Data) < q.Limit || page.Cursor.Next == "" {
-			return c.left, nil
+			return nil
 		}
 		q.Cursor = page.Cursor.Next
 	}

@@ -74,9 +74,12 @@ func writeExport(ctx context.Context, e *transfer.Export, s *session.Session, pa
 		return 0, err
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
-	if strings.EqualFold(filepath.Ext(path), ".md") {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md":
 		left, err = e.WriteMarkdown(ctx, w, s)
-	} else {
+	case ".html":
+		left, err = e.WriteHTML(ctx, w, s)
+	default:
 		left, err = e.Write(ctx, w, s)
 	}
 	if err = errors.Join(err, w.Flush(), f.Close()); err != nil {

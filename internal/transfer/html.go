@@ -1,0 +1,203 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// maxHTMLOutput bounds the output of a call on the page: bytes.
+const maxHTMLOutput = 64 << 10
+
+// htmlStyle is the style of the page, in light and dark.
+const htmlStyle = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}
+body{font:16px/1.55 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}
+pre,code{font:13px/1.45 ui-monospace,monospace}pre{overflow-x:auto;padding:.6rem;background:var(--soft);border-radius:6px}
+section{margin:1.4rem 0}.prompt{border-left:4px solid #3b82f6;padding-left:1rem;white-space:pre-wrap}
+.meta,summary{color:#888;font-size:.85rem}summary{cursor:pointer}details{margin:.4rem 0}
+.bad{color:#dc2626}.add{color:#16a34a}.del{color:#dc2626}table{border-collapse:collapse}td,th{border:1px solid var(--line);padding:.2rem .5rem}
+img{max-width:100%}`
+
+// WriteHTML writes the session as one page for people, which needs no script and loads nothing: prompts, answers, calls
+// with their output and diffs, todos and costs. It reports from how many texts secrets were left out.
+func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
+	p := &htmlPage{filter: &secretFilter{export: e}, markdown: goldmark.New(goldmark.WithExtensions(extension.GFM))}
+	p.writeHead(s)
+	if err := p.flush(w); err != nil {
+		return 0, err
+	}
+	err = e.readPages(ctx, s, func(m session.Message) error {
+		p.writeMessage(m)
+		return p.flush(w)
+	})
+	if err == nil {
+		p.out.WriteString("</main></body></html>\n")
+		err = p.flush(w)
+	}
+	return p.filter.left, err
+}
+
+// htmlPage is a page that is being written.
+type htmlPage struct {
+	filter   *secretFilter
+	markdown goldmark.Markdown
+	out      bytes.Buffer
+}
+
+func (p *htmlPage) flush(w io.Writer) error {
+	_, err := w.Write(p.out.Bytes())
+	p.out.Reset()
+	return err
+}
+
+// clean returns the text without secrets.
+func (p *htmlPage) clean(text string) string {
+	if p.filter.export.Secrets {
+		return text
+	}
+	return p.filter.filterText("", text)
+}
+
+// text returns the text without secrets, as HTML.
+func (p *htmlPage) text(text string) string { return html.EscapeString(p.clean(text)) }
+
+func (p *htmlPage) writeHead(s *session.Session) {
+	title := p.text(describe.SessionTitle(s))
+	fmt.Fprintf(&p.out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
+		"<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n<style>%s</style></head>\n"+
+		"<body><header><h1>%s</h1>\n<p class=\"meta\">%s · %s · %s", title, htmlStyle, title,
+		html.EscapeString(string(s.ID)), p.text(s.Location.Directory), formatMinute(s.Time.Created))
+	if s.Model != nil {
+		fmt.Fprintf(&p.out, " · %s", html.EscapeString(s.Model.String()))
+	}
+	fmt.Fprintf(&p.out, " · %s", html.EscapeString(describe.FormatCost(s.Cost, s.Tokens)))
+	if c := s.Changes; c != nil && c.Files > 0 {
+		fmt.Fprintf(&p.out, " · %s <span class=\"add\">+%d</span> <span class=\"del\">-%d</span>",
+			terminal.FormatPlural(c.Files, "changed file"), c.Additions, c.Deletions)
+	}
+	p.out.WriteString("</p>\n")
+	if len(s.Todos) > 0 {
+		p.out.WriteString("<ul>\n")
+		for _, t := range describe.FormatTodos(s.Todos) {
+			fmt.Fprintf(&p.out, "<li>%s</li>\n", p.text(t))
+		}
+		p.out.WriteString("</ul>\n")
+	}
+	p.out.WriteString("</header>\n<main>\n")
+}
+
+// formatMinute formats milliseconds since the Unix epoch.
+func formatMinute(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }
+
+// writeMessage writes a message as a section, nothing for messages that people do not see.
+func (p *htmlPage) writeMessage(m session.Message) {
+	switch m := m.(type) {
+	case *session.User:
+		fmt.Fprintf(&p.out, "<section class=\"prompt\"><p class=\"meta\">%s</p>%s", formatMinute(m.Time.Created), p.text(m.DisplayText()))
+		for _, f := range m.Files {
+			fmt.Fprintf(&p.out, "\n<em>%s</em>", p.text(describe.FileLabel(f)))
+		}
+		p.out.WriteString("</section>\n")
+	case *session.Assistant:
+		p.writeAnswer(m)
+	case *session.Shell:
+		p.writeCall("$ "+m.Command, m.Output, false)
+	case *session.Compaction:
+		p.out.WriteString("<section><details><summary>Summary for the model</summary>")
+		p.writeMarkdown(m.Summary)
+		p.out.WriteString("</details></section>\n")
+	}
+}
+
+func (p *htmlPage) writeAnswer(m *session.Assistant) {
+	fmt.Fprintf(&p.out, "<section class=\"answer\"><p class=\"meta\">%s · %s</p>\n",
+		html.EscapeString(m.Model.String()), formatMinute(m.Time.Created))
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case *session.Text:
+			p.writeMarkdown(c.Text)
+		case *session.Reasoning:
+			if strings.TrimSpace(c.Text) != "" {
+				fmt.Fprintf(&p.out, "<details><summary>thinking</summary><pre>%s</pre></details>\n", p.text(c.Text))
+			}
+		case *session.Tool:
+			what := describe.DescribeCall(c.Name, c.State.Input) + describeOutcome(c)
+			p.writeCall(what, joinContent(c.State.Content), c.State.Error != nil)
+			p.writeDiff(c.State.Structured)
+		}
+	}
+	if m.Error != nil {
+		fmt.Fprintf(&p.out, "<p class=\"bad\">%s</p>\n", p.text(m.Error.Message))
+	}
+	p.out.WriteString("</section>\n")
+}
+
+// joinContent returns the texts of a result.
+func joinContent(all []session.ToolContent) string {
+	var texts []string
+	for _, c := range all {
+		if c.Text != "" {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// writeCall writes a line about a call, which opens its output.
+func (p *htmlPage) writeCall(what, output string, failed bool) {
+	class := ""
+	if failed {
+		class = ` class="bad"`
+	}
+	if output == "" {
+		fmt.Fprintf(&p.out, "<p class=\"meta\"><span%s>%s</span></p>\n", class, p.text(what))
+		return
+	}
+	text := session.ClipText(output, maxHTMLOutput)
+	fmt.Fprintf(&p.out, "<details><summary><span%s>%s</span></summary><pre>%s</pre></details>\n",
+		class, p.text(what), p.text(text))
+}
+
+// writeDiff writes the change that a call made to files.
+func (p *htmlPage) writeDiff(structured jsontext.Value) {
+	var r struct {
+		Diff string `json:"diff"`
+	}
+	if json.Unmarshal(structured, &r, jsontext.AllowInvalidUTF8(true)) != nil || r.Diff == "" {
+		return
+	}
+	p.out.WriteString("<details open><summary>diff</summary><pre>")
+	for line := range strings.Lines(session.ClipText(p.clean(r.Diff), maxHTMLOutput)) {
+		line = html.EscapeString(line)
+		switch {
+		case strings.HasPrefix(line, "+"):
+			line = `<span class="add">` + line + "</span>"
+		case strings.HasPrefix(line, "-"):
+			line = `<span class="del">` + line + "</span>"
+		}
+		p.out.WriteString(line)
+	}
+	p.out.WriteString("</pre></details>\n")
+}
+
+// writeMarkdown writes a text of a model. Raw HTML in it is left out, and links to scripts are.
+func (p *htmlPage) writeMarkdown(text string) {
+	at := p.out.Len()
+	if err := p.markdown.Convert([]byte(p.clean(text)), &p.out); err != nil {
+		p.out.Truncate(at)
+		fmt.Fprintf(&p.out, "<pre>%s</pre>\n", p.text(text))
+	}
+}
