@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer/claude"
-	"github.com/cairn-dev/cairn/internal/transfer/codex"
 	"github.com/cairn-dev/cairn/internal/transfer/foreign"
-	"github.com/cairn-dev/cairn/internal/transfer/gemini"
 )
 
 // source says where a program keeps its sessions and how they are read.
@@ -28,29 +27,18 @@ type source struct {
 	read     func(r io.Reader, name string) ([]foreign.Session, error)
 }
 
-// all are the programs whose sessions can be read. The places are those of Claude Code 2.1, Codex 0.171 and Gemini
-// CLI 0.61, and of their earlier versions.
+// all are the programs whose sessions can be read. The places are those of Claude Code 2.1.
 var all = map[string]source{
 	foreign.Claude: {
 		"CLAUDE_CONFIG_DIR", ".claude",
 		[]string{"projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"},
 		claude.Read,
 	},
-	foreign.Codex: {
-		"CODEX_HOME", ".codex",
-		[]string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"},
-		codex.Read,
-	},
-	foreign.Gemini: {
-		"", ".gemini",
-		[]string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl"},
-		gemini.Read,
-	},
 }
 
 // Programs returns the names of the programs, sorted.
 func Programs() []string {
-	return []string{foreign.Claude, foreign.Codex, foreign.Gemini}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // File is a file with sessions.
