@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
+	renderer "github.com/yuin/goldmark/renderer/html"
 
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -34,7 +34,9 @@ img{max-width:100%}`
 // WriteHTML writes the session as one page for people, which needs no script and loads nothing: prompts, answers, calls
 // with their output and diffs, todos and costs. It reports from how many texts secrets were left out.
 func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
-	p := &htmlPage{filter: &secretFilter{export: e}, markdown: goldmark.New(goldmark.WithExtensions(extension.GFM))}
+	p := &htmlPage{filter: &secretFilter{export: e}, markdown: goldmark.New(
+		goldmark.WithRendererOptions(renderer.WithHardWraps()), // the rows of a table stay lines
+	)}
 	p.writeHead(s)
 	if err := p.flush(w); err != nil {
 		return 0, err

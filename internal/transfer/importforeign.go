@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,12 +9,14 @@ import (
 	"fmt"
 	"hash"
 	"regexp"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/transfer/foreign"
 )
 
@@ -90,12 +93,24 @@ func describeForeign(f *foreign.Session, parent session.ID) session.Session {
 		Model: f.Model, Cost: f.Cost, Tokens: f.Tokens, Version: f.Version, Todos: f.Todos,
 		Time: session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived},
 	}
-	if s.Title == "" {
-		s.Title = "Imported session"
-	}
+	s.Title = ChooseTitle(f)
 	s.Import = &session.Import{From: f.Program, Messages: len(f.Messages)}
 	s.Import.Beside, _ = json.Marshal(map[string]string{"id": f.ID, "directory": f.Directory}, json.Deterministic(true)) // texts
 	return s
+}
+
+// maxTitle bounds a title that is made of a prompt, in characters.
+const maxTitle = 60
+
+// ChooseTitle returns the session's title, else the beginning of its first prompt.
+func ChooseTitle(f *foreign.Session) string {
+	title := f.Title
+	for _, m := range f.Messages {
+		if u, ok := m.(*session.User); ok && title == "" {
+			title = terminal.FirstLine(strings.TrimSpace(u.Text), maxTitle)
+		}
+	}
+	return cmp.Or(title, "Imported session")
 }
 
 // encode makes the messages what is sent, and the hashes by which a later import recognises them.

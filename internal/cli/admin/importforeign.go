@@ -143,7 +143,7 @@ func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
 // importSession imports a session into its own directory.
 func (in *foreignRun) importSession(ctx context.Context, s *foreign.Session) (row importedSession, err error) {
 	row = importedSession{
-		SourceID: s.ID, Title: terminal.FirstLine(s.Title, 200), Directory: s.Directory, Messages: len(s.Messages),
+		SourceID: s.ID, Title: transfer.ChooseTitle(s), Directory: s.Directory, Messages: len(s.Messages),
 	}
 	there := *in.client
 	if there.Directory = s.Directory; !filepath.IsAbs(s.Directory) || there.IsDirectoryMissing(ctx, s.Directory) {
