@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // FormatterRun is one run of a formatter on a file.
@@ -97,6 +98,10 @@ func (s *fileTools) takeFormatted(
 	st.after = now.data
 	s.noteWritten(call.SessionID, c, st, now)
 	c.describeFormatted(st, diff)
+	if workpath.IsBinary(now.data) {
+		c.message += fmt.Sprintf("\n%s made %s a binary file, which is not shown.", last.Name, st.path.Abs)
+		return nil
+	}
 	body := diffBody(diff)
 	shown := truncateLines(body, maxFormatDiff)
 	if len(shown) < len(body) {

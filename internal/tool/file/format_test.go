@@ -31,6 +31,9 @@ func TestFormatted(t *testing.T) {
 		"leaves half": {func(path string) error {
 			return errors.Join(os.WriteFile(path, []byte("o"), 0o600), errors.New("no such style"))
 		}, "one\n", "which is as you wrote it: no such style"},
+		"makes it binary": {func(path string) error {
+			return os.WriteFile(path, []byte("\x7fELF\x00secret"), 0o600)
+		}, "", "made "},
 		"removes it": {os.Remove, "", "may have left "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +46,9 @@ func TestFormatted(t *testing.T) {
 			if text := tooltest.TextOf(done); done.Error != nil || !strings.Contains(text, c.message) ||
 				(c.message == "") != (text == "Wrote file successfully.") {
 				t.Errorf("%q", text)
+			}
+			if strings.Contains(tooltest.TextOf(done), "ELF") {
+				t.Error("the result has the binary content")
 			}
 			if c.want == "" {
 				return
