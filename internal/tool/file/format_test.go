@@ -121,3 +121,31 @@ func TestFormatterTakesTooLong(t *testing.T) {
 		t.Errorf("%q %q %v", paths, text, done.Error)
 	}
 }
+
+// A formatter that makes a file executable, or not, is undone: the undo of the call would take the file for changed by
+// others.
+func TestFormatterChangesTheMode(t *testing.T) {
+	for name, c := range map[string]struct{ before, to os.FileMode }{
+		"executable": {0o600, 0o755}, "not executable": {0o700, 0o644},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := tooltest.New(t, func(cfg *tooltest.Config) {
+				cfg.File.Format = func(_ context.Context, path string) []file.FormatterRun {
+					return []file.FormatterRun{{Name: "chmod", Err: os.Chmod(path, c.to)}}
+				}
+			})
+			b.WriteFile("a.txt", "one\n")
+			if err := os.Chmod(b.Path("a.txt"), c.before); err != nil {
+				t.Fatal(err)
+			}
+			b.Call("read", tooltest.Input{"filePath": "a.txt"})
+			if done := b.Call("write", tooltest.Input{"filePath": "a.txt", "content": "two\n"}); done.Error != nil {
+				t.Fatal(done.Error)
+			}
+			info, err := os.Stat(b.Path("a.txt"))
+			if err != nil || (info.Mode()&0o111 != 0) != (c.before&0o111 != 0) {
+				t.Errorf("the mode is %v, %v", info.Mode(), err)
+			}
+		})
+	}
+}
