@@ -386,7 +386,9 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 			}
 			layers := p.agents.AgentLayers(in.Agent.ID)
 			skills := skill.Context(p.skills.Find(), layers)
-			return systemcontext.Combine(all, skills, p.servers.Context(layers), turnSources(ctx, p, in))
+			return systemcontext.Combine(
+				all, skills, p.servers.Context(layers), p.serverTools.Context(), turnSources(ctx, p, in),
+			)
 		},
 	}
 }

@@ -14,8 +14,9 @@ import (
 type Registry struct {
 	config Config
 
-	mu     sync.Mutex // guards stacks
+	mu     sync.Mutex // guards the rest
 	stacks map[string][]*entry
+	hint   func(name string) string // of SetHint
 }
 
 // Config configures a Registry.
@@ -109,6 +110,24 @@ func (g *Registration) Close() {
 		}
 	}
 	g.entries = nil
+}
+
+// SetHint sets the function that explains, to the model that called it, why a name is unknown, or returns "" if it does
+// not know.
+func (r *Registry) SetHint(hint func(name string) string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hint = hint
+}
+
+func (r *Registry) findHint(name string) string {
+	r.mu.Lock()
+	hint := r.hint
+	r.mu.Unlock()
+	if hint == nil {
+		return ""
+	}
+	return hint(name)
 }
 
 // currentEntry returns the newest registration of a name, nil if the name is not registered.

@@ -95,7 +95,9 @@ func (s *Set) describeUnknown(name string) string {
 	const most = 64
 	names := slices.Sorted(maps.Keys(s.entries))
 	text := fmt.Sprintf("unknown tool %q.", session.ClipText(name, 80))
-	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
+	if hint := s.registry.findHint(name); hint != "" {
+		text += " " + strings.TrimSuffix(hint, ".") + "."
+	} else if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(names) == 0 {

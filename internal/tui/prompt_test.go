@@ -198,3 +198,18 @@ func TestFoundModelIsOffered(t *testing.T) {
 		t.Errorf("the second time: %q", m.note)
 	}
 }
+
+// TestMissingServersAreNoted: the MCP servers that a turn lacked are named, once as long as they are the same.
+func TestMissingServersAreNoted(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	w := api.ContextRequest{Servers: []string{"this turn had no tools: down failed", "another one"}}
+	m.Update(windowMsg{"ses_1", w})
+	if m.note != "this turn had no tools: down failed (and 1 more: /mcp)" {
+		t.Errorf("the note is %q", m.note)
+	}
+	m.note = ""
+	if m.Update(windowMsg{"ses_1", w}); m.note != "" {
+		t.Errorf("the second time: %q", m.note)
+	}
+}

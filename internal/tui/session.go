@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
@@ -177,6 +179,17 @@ func readWindow(m *model) tea.Cmd {
 		}
 		return windowMsg{id, w}
 	})
+}
+
+// noteServers shows which MCP servers the newest turn lacked, once as long as they are the same.
+func noteServers(m *model, notes []string) {
+	if len(notes) == 0 || slices.Equal(notes, m.window.Servers) {
+		return
+	}
+	m.note = terminal.FirstLine(notes[0], 300)
+	if more := len(notes) - 1; more > 0 {
+		m.note += fmt.Sprintf(" (and %d more: /mcp)", more)
+	}
 }
 
 func readInbox(m *model) tea.Cmd {

@@ -146,6 +146,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.sendFirst(), offerLogin(m))
 	case windowMsg:
 		if m.session != nil && msg.id == m.session.ID {
+			noteServers(m, msg.window.Servers)
 			m.window = msg.window
 			offerModel(m)
 		}

@@ -41,6 +41,7 @@ type promptRun struct {
 type afterwork struct {
 	offer   string   // names a model in place of the guide
 	missing []string // addresses of instructions that were never fetched
+	servers []string // notes about MCP servers whose tools the work lacked
 	fill    float64  // of the model's window in percent; 0 is unknown
 }
 
@@ -181,7 +182,7 @@ func (r *promptRun) readAfterwork(ctx context.Context) {
 		return
 	}
 	if next, err := (api.Contexts{Client: r.client}).NextRequest(ctx, r.plan.id, false); err == nil {
-		r.after.fill, r.after.missing = next.Window.Fill, next.Missing
+		r.after.fill, r.after.missing, r.after.servers = next.Window.Fill, next.Missing, next.Servers
 	}
 	if r.plan.model != nil || r.progress.Model.String() != offlineGuide {
 		return

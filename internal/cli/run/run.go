@@ -204,6 +204,9 @@ func (g runCommand) noteAfterwork(ctx context.Context, r *promptRun, cfg *config
 	for _, address := range r.after.missing {
 		r.printer.ShowNote(describe.DescribeMissingPage(address))
 	}
+	for _, text := range r.after.servers {
+		r.printer.ShowNote(terminal.FirstLine(text, 400))
+	}
 	switch out.Finish {
 	case "length":
 		r.printer.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")

@@ -27,6 +27,7 @@ type ContextRequest struct {
 	Update  string              `json:"update,omitzero"`   // the message about sources that have changed
 	Waiting []string            `json:"waiting,omitempty"` // sources that cannot be read now: their last text stays
 	Missing []string            `json:"missing,omitempty"` // addresses of instructions that were never fetched
+	Servers []string            `json:"servers,omitempty"` // notes about MCP servers whose tools the newest turn lacked
 
 	Hides    ContextHiding `json:"hides,omitzero"`    // old outputs that are hidden before the request
 	Compacts bool          `json:"compacts,omitzero"` // a compaction comes before the request

@@ -48,6 +48,9 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 	for _, address := range r.Missing {
 		lines = append(lines, terminal.FirstLine(DescribeMissingPage(address), 80))
 	}
+	for _, text := range r.Servers {
+		lines = append(lines, terminal.FirstLine(text, 80))
+	}
 	return append(lines, describePrefix(r)...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -40,13 +41,19 @@ type Set struct {
 	options  Options
 	programs program.Finder
 	rows     []row
+
+	mu     sync.Mutex           // guards paused
+	paused map[string]time.Time // until when a formatter that was late is not run, by name
 }
 
-const defaultTimeout = 10 * time.Second
+const (
+	defaultTimeout = 10 * time.Second
+	latePause      = 10 * time.Minute // after a run that did not end in time
+)
 
 // New returns the formatters of a location.
 func New(o Options) *Set {
-	s := &Set{options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted)}
+	s := &Set{options: o, programs: program.NewFinder(o.Directory, o.Worktree, o.Trusted), paused: map[string]time.Time{}}
 	if o.Configured == nil {
 		return s
 	}
@@ -109,13 +116,27 @@ type Run struct {
 	Late bool  // it failed because its time was over
 }
 
-var errLate = errors.New("it did not end in time")
+var errLate = fmt.Errorf("it did not end in time, so it is not run for %d minutes", latePause/time.Minute)
+
+// isPaused reports whether a formatter was late a short time ago.
+func (s *Set) isPaused(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.paused[name])
+}
+
+func (s *Set) pause(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused[name] = time.Now().Add(latePause)
+}
 
 // Format runs the formatters for the file, one after the other, and returns the runs. They change the file in place. It
-// stops at the first that fails.
+// stops at the first that fails. One that did not end in time is left out for latePause, so that it does not delay each
+// edit.
 func (s *Set) Format(ctx context.Context, path string) (runs []Run) {
 	for _, r := range s.rows {
-		if !r.accepts(path) {
+		if !r.accepts(path) || s.isPaused(r.name) {
 			continue
 		}
 		program, ok := s.findProgram(r)
@@ -123,7 +144,11 @@ func (s *Set) Format(ctx context.Context, path string) (runs []Run) {
 			continue
 		}
 		err := s.run(ctx, r, program, path)
-		if runs = append(runs, Run{r.name, err, errors.Is(err, errLate)}); err != nil {
+		if errors.Is(err, errLate) {
+			s.pause(r.name)
+		}
+		isLate := errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded)
+		if runs = append(runs, Run{r.name, err, isLate}); err != nil {
 			break
 		}
 	}
@@ -185,8 +210,8 @@ func (s *Set) run(ctx context.Context, r row, program, path string) error {
 	case <-child.Done():
 	case <-ctx.Done():
 		child.Stop(0)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return errLate
+		if cause := context.Cause(ctx); errors.Is(cause, errLate) || errors.Is(cause, context.DeadlineExceeded) {
+			return cause // its own time, or that of the caller, was over
 		}
 		return errors.New("it was interrupted")
 	}

@@ -158,9 +158,13 @@ func TestFormat(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 	o.Timeout = time.Millisecond
-	runs = New(o).Format(t.Context(), filepath.Join(o.Directory, "f.slow"))
+	set, path := New(o), filepath.Join(o.Directory, "f.slow")
+	runs = set.Format(t.Context(), path)
 	if len(runs) != 1 || !runs[0].Late || runs[0].Err == nil {
 		t.Errorf("%+v", runs)
+	}
+	if again := set.Format(t.Context(), path); len(again) != 0 {
+		t.Errorf("a formatter that was late runs again: %+v", again)
 	}
 }
 

@@ -402,10 +402,12 @@ func TestDecodeDiagnostics(t *testing.T) {
 	list := []jsontext.Value{
 		jsontext.Value(`{"range":{"start":{"line":2,"character":1},"end":{"line":2,"character":3}},"severity":2,"code":"c","source":"s","message":"warning"}`),
 		jsontext.Value(`{"range":{"start":{"line":1,"character":0},"end":{"line":1,"character":0}},"code":{"value":1},"message":"no severity\u0007","tags":[1,2]}`),
+		jsontext.Value(`{"range":{"start":{"line":-7,"character":-1},"end":{"line":9223372036854775807,"character":5}},"message":"absurd"}`),
 		jsontext.Value(`"nonsense"`),
 		jsontext.Value(`{"range":"nonsense","message":"x"}`),
 	}
 	want := []Diagnostic{
+		{Range: Range{Position{0, 0}, Position{1<<31 - 1, 5}}, Severity: 1, Message: "absurd"},
 		{Range: Range{Position{1, 0}, Position{1, 0}}, Severity: 1, Message: "no severity\uFFFD", Tags: []int{1, 2}},
 		{
 			Range: Range{Position{2, 1}, Position{2, 3}}, Severity: 2, Code: jsontext.Value(`"c"`), Source: "s",
@@ -417,7 +419,7 @@ func TestDecodeDiagnostics(t *testing.T) {
 	}
 	const form = `{"range":{"start":{"line":2,"character":1},"end":{"line":2,"character":3}},"severity":2,"code":"c",` +
 		`"source":"s","message":"warning"}`
-	if diff := cmp.Diff(form, string(encode(want[1]))); diff != "" {
+	if diff := cmp.Diff(form, string(encode(want[2]))); diff != "" {
 		t.Error(diff)
 	}
 }

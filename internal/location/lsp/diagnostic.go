@@ -64,6 +64,7 @@ func decodeDiagnostics(list []jsontext.Value) []Diagnostic {
 		if k := d.Code.Kind(); k != '"' && k != '0' || len(d.Code) > 200 {
 			d.Code = nil
 		}
+		d.Range = Range{d.Range.Start.clamp(), d.Range.End.clamp()}
 		d.Message, d.Source = cleanText(d.Message, maxText), cleanText(d.Source, 100)
 		d.Tags = d.Tags[:min(len(d.Tags), 4)]
 		out = append(out, d)

@@ -319,7 +319,8 @@ func TestMissingServerIsReportedOnce(t *testing.T) {
 			want = ""
 			time.Sleep(time.Hour)
 		}
-		if got := w.manager.Status(); len(got) != 0 {
+		got := w.manager.Status()
+		if len(got) != 1 || got[0].ID != "fake" || got[0].Status != "error" || !strings.Contains(got[0].Reason, "get it") {
 			t.Errorf("status: %v", got)
 		}
 		// It is used once it is installed.

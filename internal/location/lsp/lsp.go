@@ -78,6 +78,7 @@ type entry struct {
 	failure      string        // why it does not run; "" if it runs or was not started
 	broken       bool          // it is not started again
 	crashes      int           // in a row
+	isMissing    bool          // its program is not installed, which is worth a warning
 	timeouts     int           // waits in a row that ended without an answer
 	began        time.Time     // the last start
 	pendingPaths []string      // files to open after the start

@@ -151,9 +151,9 @@ func (m *Manager) startEntry(e *entry) {
 	var missing *missingError
 	switch {
 	case err == nil:
-		e.client, e.failure, e.timeouts = c, "", 0
+		e.client, e.failure, e.isMissing, e.timeouts = c, "", false, 0
 	case errors.As(err, &missing):
-		e.failure = missing.text
+		e.failure, e.isMissing = missing.text, !missing.silent
 		e.backoff.Note(e.began, time.Now()) // it may be installed meanwhile
 		if !missing.silent && !m.reported[e.server.ID] {
 			m.reported[e.server.ID] = true

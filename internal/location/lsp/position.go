@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"math"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -18,6 +19,11 @@ const (
 type Position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
+}
+
+// clamp returns the position with numbers that a document can have: servers send others.
+func (p Position) clamp() Position {
+	return Position{min(max(p.Line, 0), math.MaxInt32), min(max(p.Character, 0), math.MaxInt32)}
 }
 
 // Range is a part of a document; End is after its last character.

@@ -15,8 +15,8 @@ type Status struct {
 	Reason string `json:"-"`      // of an error
 }
 
-// Status returns the servers that run and those that failed, by name and root. Servers that are not installed are not
-// among them.
+// Status returns the servers that run, those that failed, and those that a file needs and are not installed, by name and
+// root. Optional servers that are not installed are not among them.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -24,7 +24,7 @@ func (m *Manager) Status() []Status {
 	for _, e := range m.entries {
 		s := Status{ID: e.server.ID, Name: e.server.ID, Status: "connected"}
 		if e.client == nil {
-			if e.crashes == 0 || e.failure == "" || e.pending != nil {
+			if e.crashes == 0 && !e.isMissing || e.failure == "" || e.pending != nil {
 				continue
 			}
 			s.Status, s.Reason = "error", e.failure

@@ -60,7 +60,8 @@ func (s *server) callTool(
 ) (*sdk.CallToolResult, error) {
 	ctx, alive, stop := withIdleLimit(ctx, idleCall)
 	defer stop()
-	defer s.calls.add(runningCall{call, alive, ctx.Done()}, params)()
+	remove := s.calls.add(runningCall{call, alive, ctx.Done()}, params)
+	defer remove()
 	for again := true; ; again = false {
 		conn, err := s.openSession(ctx)
 		if err != nil {
@@ -76,7 +77,11 @@ func (s *server) callTool(
 		}
 		switch {
 		case err != nil && ctx.Err() != nil:
+			remove()
+			s.noteSilence(conn, ctx.Err())
 			return nil, context.Cause(ctx)
+		case err != nil && isConnectionEnd(err) && (!again || !isUnsent(err)):
+			return nil, s.explain(err, conn.child)
 		case !again || !isUnsent(err):
 			return result, err
 		}
@@ -154,6 +159,13 @@ func (c *callTable) mayHaveWork() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.isCut || len(c.calls) > 0
+}
+
+// count returns how many calls run.
+func (c *callTable) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
 }
 
 // findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if they

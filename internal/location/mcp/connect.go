@@ -67,7 +67,7 @@ func (s *server) connectLocal(ctx context.Context, client *sdk.Client) (*sdk.Cli
 		if err != nil {
 			return nil, nil, err
 		}
-		transport := &sdk.IOTransport{Reader: newMessageReader(child.Out), Writer: child.In, MaxLineLength: maxMessage}
+		transport := &sdk.IOTransport{Reader: newMessageReader(child.Out), Writer: child.In, MaxLineLength: -1}
 		opened, err := client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 		if _, refused := errors.AsType[*jsonrpc.Error](err); !refused || version == "" {
 			return opened, child, err

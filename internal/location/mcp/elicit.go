@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ type field struct {
 	isList bool
 }
 
-// readFields returns the members of a requested schema, the required ones first.
+// readFields returns the members of a requested schema, at most maxQuestions.
 func readFields(schema any) ([]field, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -119,10 +120,16 @@ func readFields(schema any) ([]field, error) {
 	if err := json.Unmarshal(text, &root); err != nil {
 		return nil, err
 	}
-	// The required ones first, each part in the order of the names: the SDK keeps no other.
+	// In the order of the schema, which noteOrder keeps; of too many the required ones first.
 	names := slices.Sorted(maps.Keys(root.Properties))
-	required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(root.Required, n) })
-	names = append(required, slices.DeleteFunc(names, func(n string) bool { return slices.Contains(required, n) })...)
+	order, _ := root.Extra[orderKey].([]any)
+	position := func(name string) int { return slices.Index(order, any(name)) }
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(position(a), position(b)) })
+	if len(names) > maxQuestions {
+		isRequired := func(n string) bool { return slices.Contains(root.Required, n) }
+		required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !isRequired(n) })
+		names = append(required, slices.DeleteFunc(names, isRequired)...)
+	}
 	var out []field
 	for _, name := range names[:min(len(names), maxQuestions)] {
 		one := root.Properties[name]

@@ -56,7 +56,7 @@ func TestElicitationOfAForm(t *testing.T) {
 			"extras":{"type":"array","items":{"type":"string","enum":["wine","bread"]}}
 		}}`)})
 	var asked []session.Question
-	answers := [][]string{{"Ada"}, {"b"}, {"wine", "bread"}, {"3"}, {"9.5"}, {"large"}, {"true"}}
+	answers := [][]string{{"Ada"}, {"3"}, {"9.5"}, {"true"}, {"large"}, {"b"}, {"wine", "bread"}}
 	got := w.text("one_ask", `{}`, answer(&asked, answers, nil))
 	want := `accept {"city":"b","extras":["wine","bread"],"guests":3,"name":"Ada","price":9.5,"size":"large","smoking":true}`
 	if got != want {
@@ -72,12 +72,12 @@ func TestElicitationOfAForm(t *testing.T) {
 	}
 	wantQuestions := []session.Question{
 		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name as on the card"},
-		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
-		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
 		{Header: "one", Question: "guests"},
 		{Header: "one", Question: "price"},
-		{Header: "one", Question: "size", Options: options("small", "large"), Custom: &no},
 		{Header: "one", Question: "smoking", Options: options("true", "false"), Custom: &no},
+		{Header: "one", Question: "size", Options: options("small", "large"), Custom: &no},
+		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
+		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
 	}
 	if diff := cmp.Diff(wantQuestions, asked); diff != "" {
 		t.Errorf("the questions (-want +got):\n%s", diff)

@@ -45,7 +45,9 @@ func newRawServer() rawServer {
 func silent(jsontext.Value) string { return "" }
 
 // run serves the standard input until it ends.
-func (s rawServer) run() int {
+func (s rawServer) run() int { return s.runWith("\n") }
+
+func (s rawServer) runWith(end string) int {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -67,7 +69,7 @@ func (s rawServer) run() int {
 			continue
 		}
 		if result != "" {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+end, m.ID, result)
 		}
 	}
 }
@@ -193,6 +195,67 @@ func runServer(mode string, args []string) int {
 		s["resources/list"] = func(jsontext.Value) string {
 			return `{"resources":[{"uri":"a:` + long + `"},{"uri":"b:\u202e"},{"uri":"c:d","mimeType":"` + long + `"}]}`
 		}
+	case "odd-lines": // prints its log as JSON on the standard output
+		s["tools/call"] = func(jsontext.Value) string {
+			fmt.Println(`{"level":"info","id":3,"msg":"calling"}` + "\n" + `{broken` + "\n" + `{"id":[]}` + "\n" + `{"jsonrpc":"2.0"}`)
+			return say("done")
+		}
+	case "bad-content":
+		s["tools/call"] = func(jsontext.Value) string {
+			return `{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"!!"},` +
+				`{"type":"hologram"},null,{"type":"text","text":"after"}]}`
+		}
+		s["prompts/get"] = func(jsontext.Value) string {
+			return `{"messages":[{"role":"user","content":{"type":"smell"}},{"role":"user","content":{"type":"text","text":"hi"}}]}`
+		}
+		s["resources/read"] = func(jsontext.Value) string {
+			return `{"contents":[{"uri":"a:b","blob":"!!"},{"uri":"a:b","text":"readable"}]}`
+		}
+	case "broken-once": // its first answer is no JSON
+		answers := []string{`{"content":[}`, `{"content":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`}
+		s["tools/call"] = func(jsontext.Value) string {
+			if len(answers) == 0 {
+				return say("done")
+			}
+			next := answers[0]
+			answers = answers[1:]
+			return next
+		}
+	case "bad-members":
+		s["initialize"] = func(jsontext.Value) string {
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		}
+		s["tools/list"] = func(jsontext.Value) string {
+			return `{"tools":[` + echoTool + `,{"name":"odd","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}},{"name":7}]}`
+		}
+		s["prompts/list"] = func(jsontext.Value) string { return `{"prompts":[{"name":"p"},{"name":"q","arguments":"all"}]}` }
+		s["resources/list"] = func(jsontext.Value) string {
+			return `{"resources":[{"uri":"a:b","name":"r"},{"uri":"c:d","size":"large"},"text"]}`
+		}
+		s["resources/templates/list"] = func(jsontext.Value) string {
+			return `{"resourceTemplates":[{"uriTemplate":"a:{b}"},{"uriTemplate":"c:{d}","title":[]}]}`
+		}
+	case "exit-call":
+		s["tools/call"] = func(jsontext.Value) string {
+			fmt.Fprintln(os.Stderr, "no disk")
+			os.Exit(3)
+			return ""
+		}
+	case "version":
+		s["initialize"] = func(jsontext.Value) string {
+			return `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		}
+	case "hang-once": // the first call, and all that comes after it
+		s["tools/call"] = func(jsontext.Value) string {
+			if exists(args[0]) {
+				return say("again")
+			}
+			note(args[0])
+			select {}
+		}
+	case "no-line": // does not end its lines
+		s["tools/call"] = func(jsontext.Value) string { return say("done") }
+		return s.runWith("")
 	case "environment":
 		s["tools/call"] = func(jsontext.Value) string { return say(strings.Join(os.Environ(), "\n")) }
 	case "children":

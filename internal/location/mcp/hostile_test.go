@@ -85,7 +85,7 @@ func TestHugeAnswer(t *testing.T) {
 	w.connect("one")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	wantText(t, w.failure("one_echo", `{}`), "exceeded the configured maximum line length")
+	wantText(t, w.failure("one_echo", `{}`), "a message of more than 33554432 bytes is too large: the limit is 32 MiB")
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 512<<20 {
 		t.Errorf("%d MiB were allocated", grown>>20)

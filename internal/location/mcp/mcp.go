@@ -272,8 +272,8 @@ func (s *Set) Remove(name string) bool {
 	return ok
 }
 
-// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed. An
-// error is a *session.Error.
+// Call calls a tool of a server for a person, by the server's name of the tool. isError reports that the tool failed. A
+// question of the server is declined, which the output says. An error is a *session.Error.
 func (s *Set) Call(
 	ctx context.Context, name, toolName string, input jsontext.Value,
 ) (out tool.Output, isError bool, err error) {
@@ -286,11 +286,26 @@ func (s *Set) Call(
 	}
 	one.start()
 	params := &sdk.CallToolParams{Name: toolName, Arguments: jsonBytes(input)}
-	result, err := one.callTool(ctx, tool.Call{}, params)
+	declined := make(chan string, 1) // the first question
+	call := tool.Call{Question: func(_ context.Context, list []session.Question) ([][]string, error) {
+		select {
+		case declined <- list[0].Question:
+		default:
+		}
+		return nil, &tool.Denial{Action: "question", ByPolicy: true}
+	}}
+	result, err := one.callTool(ctx, call, params)
 	if err != nil {
 		return out, false, session.Errorf(session.CodeUnavailable, "%s", one.describeFailure(err))
 	}
-	return convertResult(tool.Call{}, name, result), result.IsError, nil
+	out = convertResult(tool.Call{}, name, result)
+	select {
+	case question := <-declined:
+		text := "(The server asked a question, which was declined because this call cannot ask it: " + question + ")"
+		out.Content = append(out.Content, session.TextContent(text)...)
+	default:
+	}
+	return out, result.IsError, nil
 }
 
 // Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. It

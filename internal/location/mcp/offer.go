@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,10 @@ func (o *offer) readTools(all iter.Seq2[*sdk.Tool, error], server string) error 
 		if t == nil {
 			continue
 		}
+		if why := findProblem(t.Meta); why != "" {
+			o.leaveOut("tool", t.Name, errors.New(why))
+			continue
+		}
 		one, err := newRemoteTool(server, o.instructions, t)
 		if err == nil && seen[one.name] != "" {
 			err = fmt.Errorf("its name is that of %s for models", seen[one.name])
@@ -120,6 +125,10 @@ func (o *offer) readPrompts(all iter.Seq2[*sdk.Prompt, error]) {
 		if p == nil {
 			continue
 		}
+		if why := findProblem(p.Meta); why != "" {
+			o.leaveOut("prompt", p.Name, errors.New(why))
+			continue
+		}
 		one := Prompt{Name: p.Name, Description: cutText(p.Description, maxDescription)}
 		for _, a := range p.Arguments {
 			if a != nil && len(one.Arguments) < maxArguments {
@@ -141,6 +150,10 @@ func (o *offer) readResources(all iter.Seq2[*sdk.Resource, error], server string
 			return
 		}
 		if r == nil {
+			continue
+		}
+		if why := findProblem(r.Meta); why != "" {
+			o.leaveOut("resource", cmp.Or(r.URI, r.Name), errors.New(why))
 			continue
 		}
 		if isBadName(r.URI) {

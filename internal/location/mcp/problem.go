@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairn-dev/cairn/internal/location/webcache"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -53,6 +59,7 @@ var address = regexp.MustCompile(`https?://[^\s"'<>]*[^\s"'<>,.;:)]`)
 // DescribeError is describeError for an error that is not nil.
 func DescribeError(err error) string {
 	text := strings.Join(strings.Fields(terminal.ReplaceControls(err.Error())), " ")
+	text = strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "it did not answer in time")
 	return session.ClipText(address.ReplaceAllStringFunc(text, webcache.ShowAddress), maxProblem)
 }
 
@@ -67,8 +74,7 @@ func (s *server) explain(err error, child *process.Child) error {
 	if _, ok := errors.AsType[*LoginError](err); ok {
 		return err
 	}
-	isLate := errors.Is(err, context.DeadlineExceeded)
-	if isLate {
+	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not answer within %v", s.timeout())
 	}
 	if child == nil {
@@ -76,7 +82,7 @@ func (s *server) explain(err error, child *process.Child) error {
 	}
 	select {
 	case <-child.Done():
-		if code, _ := child.ExitStatus(); !isLate { // else it ended because the connection did
+		if code, _ := child.ExitStatus(); isConnectionEnd(err) { // else it ended because the connection did
 			err = fmt.Errorf("its program ended with exit code %d", code)
 		}
 	case <-time.After(exitTime):
@@ -85,6 +91,14 @@ func (s *server) explain(err error, child *process.Child) error {
 		err = fmt.Errorf("%w; it said: %s", err, said)
 	}
 	return err
+}
+
+// isConnectionEnd reports whether an error says no more than that the other end of the connection is gone.
+func isConnectionEnd(err error) bool {
+	ends := []error{
+		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed,
+	}
+	return err == nil || slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
 func lastLines(text string, n int) string {

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -160,7 +162,14 @@ func (o *offer) readTemplates(all iter.Seq2[*sdk.ResourceTemplate, error], serve
 		if err != nil {
 			return err
 		}
-		if r != nil && !isBadName(r.URITemplate) {
+		if r == nil {
+			continue
+		}
+		if why := findProblem(r.Meta); why != "" {
+			o.leaveOut("template", cmp.Or(r.URITemplate, r.Name), errors.New(why))
+			continue
+		}
+		if !isBadName(r.URITemplate) {
 			o.resources = append(o.resources, Resource{
 				Server: server, URI: r.URITemplate, Name: cutText(r.Name, maxName),
 				Description: cutText(r.Description, maxDescription), MIME: cutText(r.MIMEType, maxName),
@@ -215,6 +224,7 @@ func (s *Set) ReadResource(ctx context.Context, server, uri string) (out tool.Ou
 	}
 	r, err := conn.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
 	if err != nil {
+		one.noteSilence(conn, err)
 		return out, fmt.Errorf("read %s of the MCP server %s: %w", uri, server, err)
 	}
 	var texts []string

@@ -49,7 +49,9 @@ type server struct {
 // connection is a connection with a server.
 type connection struct {
 	*sdk.ClientSession
-	refused chan error // gets the LoginError of a call
+	child   *process.Child // the program of a local server, else nil
+	refused chan error     // gets the LoginError of a call
+	suspect chan struct{}  // has a value if a call got no answer, so that the server may hang
 }
 
 // newServer returns a server of the set, whose mu is held.
@@ -275,14 +277,14 @@ func (s *server) serve(ctx context.Context) (connected time.Time, err error) {
 	}
 	cancel()
 	// Offer it, and follow the connection.
-	conn := &connection{opened, make(chan error, 1)}
+	conn := &connection{opened, child, make(chan error, 1), make(chan struct{}, 1)}
 	defer s.dropConnection(conn)
 	s.setOffer(conn, found, false)
 	s.mu.Lock()
 	s.finishAttempt()
 	s.mu.Unlock()
 	connected = time.Now()
-	return connected, s.follow(ctx, conn, child, changed)
+	return connected, s.follow(ctx, conn, changed)
 }
 
 // How long a server has to end by itself: one that may work on a call, and one that does not.
@@ -304,15 +306,19 @@ func (s *server) endGrace(connected bool) time.Duration {
 }
 
 // follow reads the lists of a server again when it announces changes of them, at most once a second. It returns when the
-// connection, or the program of a local server, has ended, or a request needs a login.
-func (s *server) follow(
-	ctx context.Context, conn *connection, child *process.Child, changed <-chan struct{},
-) error {
+// connection, or the program of a local server, has ended, a request needs a login, or the server does not answer a ping
+// after a call without an answer.
+func (s *server) follow(ctx context.Context, conn *connection, changed <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(ctx) // ends the ping
+	var pings sync.WaitGroup
+	defer pings.Wait()
+	defer cancel()
+	suspect, pinged := conn.suspect, make(chan error, 1) // suspect is nil during a ping
 	over, last := make(chan error, 1), time.Time{}
 	go func() { over <- conn.Wait() }() // the caller closes the session
 	var exited <-chan struct{}
-	if child != nil {
-		exited = child.Done()
+	if conn.child != nil {
+		exited = conn.child.Done()
 	}
 	for {
 		select {
@@ -320,14 +326,23 @@ func (s *server) follow(
 			return err
 		case err := <-over:
 			s.dropConnection(conn)
-			return s.explain(err, child)
+			return s.explain(err, conn.child)
+		case <-suspect:
+			suspect = nil
+			pings.Go(func() { pinged <- conn.checkAlive(ctx, min(pingTime, s.timeout())) })
+		case err := <-pinged:
+			suspect = conn.suspect
+			if err != nil && ctx.Err() == nil {
+				s.dropConnection(conn)
+				return err
+			}
 		case <-exited: // the rest of its output may have answers; a process of its own may hold it open
 			select {
 			case <-over:
 			case <-time.After(exitTime):
 			}
 			s.dropConnection(conn)
-			return s.explain(nil, child)
+			return s.explain(nil, conn.child)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
@@ -340,7 +355,7 @@ func (s *server) follow(
 			found, err := readOffer(again, conn.ClientSession, s.name)
 			cancel()
 			if err != nil {
-				return s.explain(fmt.Errorf("list what it offers: %w", err), child)
+				return s.explain(fmt.Errorf("list what it offers: %w", err), conn.child)
 			}
 			last = time.Now()
 			s.setOffer(conn, found, true)

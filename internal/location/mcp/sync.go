@@ -22,6 +22,7 @@ type Tools struct {
 	resources  *tool.Registration // of the tools for resources; nil unless a server has resources
 	versions   map[*server]int    // of the offers that are registered
 	approvals  int                // Approvals.countChanges when they were registered
+	missing    []missingServer    // at the last Sync
 }
 
 type registeredTool struct {
@@ -33,6 +34,7 @@ type registeredTool struct {
 
 // NewTools returns the tools of the set for a registry, which has none of them before the first Sync.
 func NewTools(s *Set, r *tool.Registry) *Tools {
+	r.SetHint(s.describeUnknown)
 	return &Tools{set: s, registry: r, log: s.pool.options.Log, names: s.names(), registered: map[string]registeredTool{}}
 }
 
@@ -41,6 +43,7 @@ func NewTools(s *Set, r *tool.Registry) *Tools {
 func (t *Tools) Sync() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.noteMissing()
 	approvals := t.set.pool.options.Approvals.countChanges()
 	servers := slices.DeleteFunc(t.set.list(), func(s *server) bool { return !slices.Contains(t.names, s.name) })
 	if t.approvals == approvals && t.isCurrent(servers) {

@@ -3,7 +3,6 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -84,7 +83,7 @@ func (s *server) listRemote(client *http.Client) []sdk.Transport {
 }
 
 // remoteTripper sends requests to the configured server only, wherever the SDK was led by an answer: a redirect, or the
-// endpoint that a server of the older SSE names. It adds the configured headers, bounds answers, and remembers that a
+// endpoint that a server of the older SSE names. It adds the configured headers, bounds and repairs answers, and remembers that a
 // request was refused for want of a login.
 type remoteTripper struct {
 	base         http.RoundTripper
@@ -110,12 +109,7 @@ func (t *remoteTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusUnauthorized {
 		t.unauthorized.Store(true)
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // the SDK bounds each event
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxMessage), resp.Body}
-	}
+	repairBody(r, resp)
 	return resp, nil
 }
 

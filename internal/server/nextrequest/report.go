@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/location/instruction"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
@@ -93,7 +94,7 @@ func (d report) describeRequest() api.ContextRequest {
 		Messages: len(d.Built.Messages), Sources: t.list(d.Size.Bytes, d.Tokens), Prefix: *d.Record, Prompts: d.Prompts,
 		Update: maskText(d.Update), Waiting: d.Waiting, Window: d.measureWindow(),
 	}
-	out.Missing = d.listMissingPages()
+	out.Missing, out.Servers = d.listMissingPages(), d.listMissingServers()
 	d.foreseeShrinking(&out)
 	if last := d.Last; last != nil {
 		out.Last = &api.ContextTurn{MessageID: last.ID, Hash: last.Prefix.Hash}
@@ -114,6 +115,16 @@ func (d report) listMissingPages() (missing []string) {
 		}
 	}
 	return missing
+}
+
+// listMissingServers says which MCP servers the newest turn lacked, and why.
+func (d report) listMissingServers() (notes []string) {
+	for _, s := range d.Sources {
+		if s.Key == mcp.MissingKey {
+			notes = append(notes, mcp.DescribeMissing(s)...)
+		}
+	}
+	return notes
 }
 
 // foreseeShrinking says what the next turn does to the history before it sends a request.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
@@ -122,13 +123,13 @@ func addDetails(one *api.MCPServer, servers *mcp.Set, s mcp.State) {
 	}
 }
 
-// showSource returns where a server comes from: its address or program, without arguments and parameters, which may be
-// keys.
+// showSource returns where a server comes from: its address without parameters, which may be keys, or its command line
+// without what looks like a secret.
 func showSource(c config.MCP) string {
 	if c.URL != "" {
 		return webcache.ShowAddress(c.URL)
 	}
-	return strings.Join(c.Command[:min(len(c.Command), 1)], "")
+	return string(redact.MaskText([]byte(strings.Join(c.Command, " "))))
 }
 
 func (h mcpHandlers) listResources(ctx context.Context, in listIn) (out api.AtLocation[api.MCPCatalog], err error) {

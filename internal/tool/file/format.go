@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // FormatterRun is one run of a formatter on a file.
@@ -76,6 +78,9 @@ func (s *fileTools) takeFormatted(
 	if now.info == nil {
 		return tool.Failf("it is gone")
 	}
+	if now, err = restoreExecutable(st, at, now); err != nil {
+		return err
+	}
 	if bytes.Equal(now.data, st.after) {
 		s.noteWritten(call.SessionID, c, st, now)
 		return nil
@@ -97,6 +102,10 @@ func (s *fileTools) takeFormatted(
 	st.after = now.data
 	s.noteWritten(call.SessionID, c, st, now)
 	c.describeFormatted(st, diff)
+	if workpath.IsBinary(now.data) {
+		c.message += fmt.Sprintf("\n%s made %s a binary file, which is not shown.", last.Name, st.path.Abs)
+		return nil
+	}
 	body := diffBody(diff)
 	shown := truncateLines(body, maxFormatDiff)
 	if len(shown) < len(body) {
@@ -104,6 +113,27 @@ func (s *fileTools) takeFormatted(
 	}
 	c.message += fmt.Sprintf("\n%s formatted %s after the change:\n%s", last.Name, st.path.Abs, strings.TrimRight(shown, "\n"))
 	return nil
+}
+
+// restoreExecutable makes the file executable, or not, as the call wrote it: an undo takes a file of another mode for
+// changed by others.
+func restoreExecutable(st *fileStep, at workpath.Path, now fileState) (fileState, error) {
+	written := st.template
+	if st.before.info != nil {
+		written = st.before.info
+	}
+	was, is := written != nil && written.Mode()&0o111 != 0, now.info.Mode()&0o111 != 0
+	if was == is {
+		return now, nil
+	}
+	mode := now.info.Mode().Perm() &^ 0o111
+	if was {
+		mode |= written.Mode().Perm() & 0o111
+	}
+	if err := os.Chmod(at.Real, mode); err != nil {
+		return now, err
+	}
+	return readState(at)
 }
 
 // noteWritten records that the session has seen the content of the step as it is on disk.

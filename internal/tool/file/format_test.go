@@ -31,6 +31,9 @@ func TestFormatted(t *testing.T) {
 		"leaves half": {func(path string) error {
 			return errors.Join(os.WriteFile(path, []byte("o"), 0o600), errors.New("no such style"))
 		}, "one\n", "which is as you wrote it: no such style"},
+		"makes it binary": {func(path string) error {
+			return os.WriteFile(path, []byte("\x7fELF\x00secret"), 0o600)
+		}, "", "made "},
 		"removes it": {os.Remove, "", "may have left "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +46,9 @@ func TestFormatted(t *testing.T) {
 			if text := tooltest.TextOf(done); done.Error != nil || !strings.Contains(text, c.message) ||
 				(c.message == "") != (text == "Wrote file successfully.") {
 				t.Errorf("%q", text)
+			}
+			if strings.Contains(tooltest.TextOf(done), "ELF") {
+				t.Error("the result has the binary content")
 			}
 			if c.want == "" {
 				return
@@ -113,5 +119,33 @@ func TestFormatterTakesTooLong(t *testing.T) {
 	done := b.Call("apply_patch", tooltest.Input{"patchText": patch})
 	if text := tooltest.TextOf(done); len(paths) != 1 || !strings.Contains(text, "The files after it are not formatted.") {
 		t.Errorf("%q %q %v", paths, text, done.Error)
+	}
+}
+
+// A formatter that makes a file executable, or not, is undone: the undo of the call would take the file for changed by
+// others.
+func TestFormatterChangesTheMode(t *testing.T) {
+	for name, c := range map[string]struct{ before, to os.FileMode }{
+		"executable": {0o600, 0o755}, "not executable": {0o700, 0o644},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := tooltest.New(t, func(cfg *tooltest.Config) {
+				cfg.File.Format = func(_ context.Context, path string) []file.FormatterRun {
+					return []file.FormatterRun{{Name: "chmod", Err: os.Chmod(path, c.to)}}
+				}
+			})
+			b.WriteFile("a.txt", "one\n")
+			if err := os.Chmod(b.Path("a.txt"), c.before); err != nil {
+				t.Fatal(err)
+			}
+			b.Call("read", tooltest.Input{"filePath": "a.txt"})
+			if done := b.Call("write", tooltest.Input{"filePath": "a.txt", "content": "two\n"}); done.Error != nil {
+				t.Fatal(done.Error)
+			}
+			info, err := os.Stat(b.Path("a.txt"))
+			if err != nil || (info.Mode()&0o111 != 0) != (c.before&0o111 != 0) {
+				t.Errorf("the mode is %v, %v", info.Mode(), err)
+			}
+		})
 	}
 }
