@@ -66,15 +66,25 @@ func (s IDs) Message(row string, created int64) session.MessageID {
 	return session.MessageID(s.make(session.PrefixMessage, timeBits(created), row))
 }
 
-// Part returns the id of the item with the number in the message of the row. Ids of a message sort by the number,
-// which OpenCode's clients rely on, up to maxPart.
+// Part returns the id of the item with the number in the message of the row. The ids of a message sort by the number,
+// up to maxPart, which OpenCode's clients rely on.
 func (s IDs) Part(row string, n int, created int64) session.PartID {
-	bits := timeBits(created) + uint64(min(n, maxPart))
-	return session.PartID(s.make(session.PrefixPart, bits, row+"\x00"+strconv.Itoa(n)))
+	id := []byte(s.make(session.PrefixPart, timeBits(created), row+"\x00"+strconv.Itoa(n)))
+	// The number comes first in what is a digest in other ids.
+	const digits, begin = 3, len("prt_") + 12
+	n = min(n, maxPart)
+	for i := digits - 1; i >= 0; i-- {
+		id[begin+i] = base62[n%len(base62)]
+		n /= len(base62)
+	}
+	return session.PartID(id)
 }
 
 // maxPart is the greatest number of an item that an id can hold.
-const maxPart = 1<<12 - 1
+const maxPart = len(base62)*len(base62)*len(base62) - 1
+
+// base62 are the characters of ids, in the order in which they sort.
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // timeBits are the 48 bits with which an id of the time begins.
 func timeBits(ms int64) uint64 { return uint64(ms) << 12 }
@@ -84,7 +94,6 @@ func (s IDs) make(p session.Prefix, bits uint64, name string) string {
 	sum := sha256.Sum256([]byte(s.seed + "\x00" + string(p) + "\x00" + name))
 	var at [8]byte
 	binary.BigEndian.PutUint64(at[:], bits)
-	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	tail := sum[:14]
 	for i, b := range tail {
 		tail[i] = base62[int(b)%len(base62)]
