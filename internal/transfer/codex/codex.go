@@ -15,7 +15,7 @@ import (
 type item struct {
 	foreign.Object        // the payload
 	kind           string // type of the row, or "usage"
-	row            string // for ids, unique
+	row            string // its id, else its line
 	at             int64
 }
 
@@ -23,7 +23,6 @@ type item struct {
 type rollout struct {
 	builder  *foreign.Builder
 	items    []item
-	seen     map[string]bool // ids of items
 	hasMeta  bool
 	provider string
 	records  bool   // usage comes in token_usage_record
@@ -34,8 +33,8 @@ type rollout struct {
 // names the session if no row does. The error is the reader's.
 func Read(r io.Reader, name string) ([]foreign.Session, error) {
 	f := &rollout{
-		builder: foreign.NewBuilder(foreign.Session{Program: foreign.Codex, ID: sessionID(name)}),
-		seen:    map[string]bool{}, provider: "openai",
+		builder:  foreign.NewBuilder(foreign.Session{Program: foreign.Codex, ID: sessionID(name)}),
+		provider: "openai",
 	}
 	if err := foreign.ReadLines(r, f.addLine); err != nil {
 		return nil, err
@@ -100,11 +99,7 @@ func (f *rollout) addRow(line string, it item) bool {
 	case "session_meta":
 		f.addMeta(it)
 	case "response_item", "compacted":
-		it.row = it.Text("id")
-		if it.row == "" || f.seen[it.row] {
-			it.row = line
-		}
-		f.seen[it.row] = true
+		it.row = cmp.Or(it.Text("id"), line)
 		f.items = append(f.items, it)
 		if it.kind == "response_item" && !isResponse(it.Text("type")) {
 			return false

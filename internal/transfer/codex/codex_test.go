@@ -181,21 +181,26 @@ func TestRules(t *testing.T) {
 // The tokens of a request count once, whether an event, a record or both give them.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	const usage = `{"input_tokens":100,"cached_input_tokens":60,"output_tokens":30,"reasoning_output_tokens":10}`
-	count := func(total int) string {
-		return event("token_count", fmt.Sprintf(`"info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":%s}`, total, usage))
+	usage := func(input int) string {
+		return fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":60,"output_tokens":30,"reasoning_output_tokens":10}`, input)
 	}
-	record := row("token_usage_record", `"usage":`+usage)
+	count := func(total, input int) string {
+		return event("token_count", fmt.Sprintf(
+			`"info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":%s}`, total, usage(input),
+		))
+	}
+	record := func(input int) string { return row("token_usage_record", `"usage":`+usage(input)) }
+	x, y, z := said("assistant", "x"), said("user", "y"), said("assistant", "z")
 	for _, c := range []struct {
 		name string
 		rows []string
 	}{
-		{"events, one of them again", []string{said("assistant", "x"), count(1), count(1), said("user", "y"), count(1), said("assistant", "z"), count(2)}},
-		{"events, one of a summary", []string{said("assistant", "x"), count(1), count(7), said("assistant", "z"), count(8)}},
-		{"records and events", []string{said("assistant", "x"), record, count(1), said("assistant", "z"), record, count(2)}},
+		{"events, one of them again", []string{x, count(1, 100), count(1, 100), y, z, count(1, 100), count(2, 200)}},
+		{"events, one of a summary", []string{x, count(1, 100), count(7, 777), z, count(8, 200)}},
+		{"records and events", []string{x, record(100), count(1, 777), z, record(200), count(2, 777)}},
 	} {
 		s := read(t, []byte(strings.Join(append([]string{head}, c.rows...), "\n")), "x")[0]
-		if u := s.Tokens; u.Input != 80 || u.Output != 40 || u.Reasoning != 20 || u.Cache.Read != 120 {
+		if u := s.Tokens; u.Input != 180 || u.Output != 40 || u.Reasoning != 20 || u.Cache.Read != 120 {
 			t.Errorf("%s: %+v", c.name, u)
 		}
 	}
