@@ -197,6 +197,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"events, one of them again", []string{x, count(1, 100), count(1, 100), y, z, count(1, 100), count(2, 200)}},
 		{"events, one of a summary", []string{x, count(1, 100), count(7, 777), z, count(8, 200)}},
+		{"an event before the record", []string{x, record(100), z, count(1, 777), record(200)}},
 		{"records and events", []string{x, record(100), count(1, 777), z, record(200), count(2, 777)}},
 	} {
 		s := read(t, []byte(strings.Join(append([]string{head}, c.rows...), "\n")), "x")[0]
