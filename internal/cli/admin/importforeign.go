@@ -83,21 +83,13 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		Imported: []importedSession{}, Problems: []importProblem{},
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}}
-		show := terminal.IsTerminal(g.inv.Stderr) && !g.inv.JSON
-		for i, f := range files {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if show { // one line that is written over
-				fmt.Fprintf(g.inv.Stderr, "\r\x1b[Kfile %d of %d", i+1, len(files))
-			}
-			in.importFile(ctx, f)
+		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, isFirst: true}
+		if err := g.importFiles(ctx, &in, files); err != nil {
+			return err
 		}
-		if show {
-			fmt.Fprint(g.inv.Stderr, "\r\x1b[K")
-		}
-		return nil
+		// Sessions that others started come after those.
+		in.isFirst = false
+		return g.importFiles(ctx, &in, in.later)
 	})
 	if g.inv.JSON {
 		return cmp.Or(err, g.inv.PrintJSON(r))
@@ -106,17 +98,43 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	return err
 }
 
+// importFiles imports the sessions of the files and shows how far it is.
+func (g transferCommands) importFiles(ctx context.Context, in *foreignRun, files []sources.File) error {
+	show := terminal.IsTerminal(g.inv.Stderr) && !g.inv.JSON
+	for i, f := range files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if show { // one line that is written over
+			fmt.Fprintf(g.inv.Stderr, "\r\x1b[Kfile %d of %d", i+1, len(files))
+		}
+		in.importFile(ctx, f)
+	}
+	if show {
+		fmt.Fprint(g.inv.Stderr, "\r\x1b[K")
+	}
+	return nil
+}
+
 // foreignRun is an import under way.
 type foreignRun struct {
 	foreignOptions
 	client *api.Client
 	report *importReport
 	ids    map[string]session.ID // of the sessions here, by the program's id
+
+	isFirst bool           // sessions with a parent that has not been read yet wait
+	later   []sources.File // that have such sessions
 }
 
 // importFile imports the sessions of a file. What does not come in is in the report.
 func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
 	list, err := sources.Read(f)
+	waits := func(s foreign.Session) bool { return s.ParentID != "" && in.ids[s.ParentID] == "" }
+	if in.isFirst && err == nil && slices.ContainsFunc(list, waits) {
+		in.later = append(in.later, f)
+		return
+	}
 	if err != nil {
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: err.Error()})
 	}

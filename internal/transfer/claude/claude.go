@@ -23,6 +23,7 @@ type row struct {
 
 	parent   int // index of the row before it in the conversation, -1 without one
 	children int
+	root     int // index of the first row of its tree plus 1; 0 until it was looked for
 }
 
 // name returns the name of the row for problems and ids.

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,4 +137,32 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(user(1, "a", "b", "x") + "\n" + user(2, "b", "a", "<bash-input>") + "\n" + answer(3, "c", "b", "m", call("t", "x"))))
 	f.Add([]byte("\xff\xfe{\x00}\x00"))
 	f.Fuzz(func(t *testing.T, source []byte) { read(t, source, "f.jsonl") })
+}
+
+// Old versions write what an answer cost.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	row := `{"uuid":"a","sessionId":"s","type":"assistant","costUSD":%s,"message":{"model":"m","content":[{"type":"text","text":"x"}]}}`
+	for cost, want := range map[string]string{"0.25": "0.25", "-1": "0", "1e9": "0", `"1"`: "0"} {
+		if s := read(t, fmt.Appendf(nil, row, cost), "x"); s[0].Cost.String() != want {
+			t.Errorf("%s becomes %s, want %s", cost, s[0].Cost, want)
+		}
+	}
+}
+
+// A transcript with many rows, subagents and calls takes time in proportion to its size; the work would not end if
+// each row cost a walk through all others.
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	var b strings.Builder
+	for i := range n {
+		row := `{"uuid":"%d","parentUuid":"%d","sessionId":"s","isSidechain":%t,"type":"assistant","message":{"id":"m%t","model":"x",` +
+			`"content":[{"type":"tool_use","id":"t%d","name":"X","input":{}}]}}` + "\n"
+		fmt.Fprintf(&b, row, i, i-2, i%2 == 1, i%2 == 1, i)
+	}
+	got := read(t, []byte(b.String()), "x")
+	if len(got) != 2 || got[0].Rows+got[1].Rows != n || len(got[1].Messages) != 1 {
+		t.Errorf("%d sessions", len(got))
+	}
 }

@@ -136,7 +136,7 @@ func TestRules(t *testing.T) {
 		}, "session s \"Mine\"\nuser: x\n"},
 
 		{"a boundary with its summary", []string{
-			user(1, "a", "", "one"), answer(2, "b", "a", "m1", text("x")),
+			user(1, "a", "", "one"), answer(2, "b", "a", "m1", text("x")), user(2, "n", "a", "abandoned"),
 			line(3, "c", "", `"logicalParentUuid":"b","type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":5}`),
 			line(4, "d", "c", `"isCompactSummary":true,"type":"user","message":{"content":"The story so far"}`), user(5, "e", "d", "on"),
 		}, "session s\nuser: one\nassistant: x\ncompaction: manual The story so far\nuser: on\n"},

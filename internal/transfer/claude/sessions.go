@@ -83,12 +83,27 @@ func (f *file) sideOf(i int) conversation {
 	} else if strings.HasPrefix(f.name, "agent-") {
 		name = f.name
 	} else {
-		for f.rows[i].parent >= 0 {
-			i = f.rows[i].parent
-		}
-		name = f.rows[i].id
+		name = f.rows[f.rootOf(i)].id
+	}
+	if r.session == "" {
+		return conversation{id: name}
 	}
 	return conversation{id: r.session + "/" + name, parent: r.session}
+}
+
+// rootOf returns the first row of the tree, and remembers it in all rows on the way.
+func (f *file) rootOf(i int) int {
+	root := i
+	for f.rows[root].parent >= 0 && f.rows[root].root == 0 {
+		root = f.rows[root].parent
+	}
+	if known := f.rows[root].root; known > 0 {
+		root = known - 1
+	}
+	for at := i; at >= 0 && f.rows[at].root == 0; at = f.rows[at].parent {
+		f.rows[at].root = root + 1
+	}
+	return root
 }
 
 // addLeaf adds a leaf of a session. The newest leaf counts.

@@ -47,6 +47,11 @@ func NewBuilder(s Session) *Builder {
 // Session returns the session that is being made, for its fields other than the messages.
 func (b *Builder) Session() *Session { return &b.session }
 
+// SetID changes the id of the session, before its first message.
+func (b *Builder) SetID(id string) {
+	b.session.ID, b.ids = id, NewIDs(b.session.Program, id)
+}
+
 // Problem records that a row, or a field of it, was left out.
 func (b *Builder) Problem(row, field, reason string) {
 	b.session.Problems = addProblem(b.session.Problems, &b.problems, Problem{cleanText(row), field, reason})
@@ -162,7 +167,7 @@ func (b *Builder) Turn(row string, at int64, model session.ModelRef) *Turn {
 	}
 	a.StartID, a.EndID = b.ids.Part(row, 0, a.Time.Created), b.ids.Part(row, maxPart, a.Time.Created)
 	a.Time.Completed = a.Time.Created
-	t := &Turn{builder: b, row: row, answer: a}
+	t := &Turn{builder: b, row: row, answer: a, calls: map[string]bool{}}
 	b.turns = append(b.turns, t)
 	b.add(a)
 	return t
@@ -246,7 +251,8 @@ type Turn struct {
 	row     string
 	answer  *session.Assistant
 	items   int
-	finish  string // as the source gives it, in our words
+	calls   map[string]bool // by id
+	finish  string          // as the source gives it, in our words
 	tokens  session.Tokens
 }
 
@@ -281,9 +287,10 @@ func (t *Turn) Reasoning(at int64, text string) {
 func (t *Turn) Call(at int64, id, name string, input Object) {
 	generated, part := t.next("call", at)
 	id = cleanText(id)
-	if id == "" || slices.ContainsFunc(t.answer.Tools(), func(o *session.Tool) bool { return o.ID == id }) {
+	if id == "" || t.calls[id] {
 		id = generated
 	}
+	t.calls[id] = true
 	if name = cleanText(name); name == "" {
 		name = "unknown"
 	}
@@ -313,7 +320,8 @@ func (t *Turn) Usage(u session.Tokens) { t.tokens = u }
 
 // Cost sets what the turn cost, in US dollars as the source writes them; the last one counts.
 func (t *Turn) Cost(dollars string) {
-	if usd, err := session.ParseUSD(dollars); err == nil && usd >= 0 {
+	const most = 1000 * 1_000_000_000_000 // a turn that cost more is a mistake of the source
+	if usd, err := session.ParseUSD(dollars); err == nil && usd >= 0 && usd <= most {
 		t.answer.Cost = &usd
 	}
 }

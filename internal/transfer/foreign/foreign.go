@@ -66,22 +66,36 @@ func (s IDs) Message(row string, created int64) session.MessageID {
 	return session.MessageID(s.make(session.PrefixMessage, timeBits(created), row))
 }
 
-// Part returns the id of the item with the number in the message of the row. Ids of a message sort by the number,
-// which OpenCode's clients rely on, up to maxPart.
+// Part returns the id of the item with the number in the message of the row. The ids of a message sort by the number,
+// up to maxPart, which OpenCode's clients rely on.
 func (s IDs) Part(row string, n int, created int64) session.PartID {
-	bits := timeBits(created) + uint64(min(n, maxPart))
-	return session.PartID(s.make(session.PrefixPart, bits, row+"\x00"+strconv.Itoa(n)))
+	id := []byte(s.make(session.PrefixPart, timeBits(created), row+"\x00"+strconv.Itoa(n)))
+	// The number comes first in what is a digest in other ids.
+	n = min(n, maxPart)
+	for i := numberEnd - 1; i >= timeEnd; i-- {
+		id[i] = base62[n%len(base62)]
+		n /= len(base62)
+	}
+	return session.PartID(id)
 }
 
-// Rename returns another id of the same kind and time for one of this session's ids, so that the session can be stored
+// Rename returns another id of the same kind, time and number for one of this session's ids, so that the session can be stored
 // beside an earlier reading of it. salt says which one.
 func Rename(id, salt string) string {
-	head := min(len(id), len("msg_")+12)
-	return id[:head] + digest(salt+"\x00"+id)
+	return id[:numberEnd] + digest(salt + "\x00" + id)[:len(id)-numberEnd]
 }
 
+// Where the time of an id ends, and the number of an item.
+const (
+	timeEnd   = len("prt_") + 12
+	numberEnd = timeEnd + 3
+)
+
 // maxPart is the greatest number of an item that an id can hold.
-const maxPart = 1<<12 - 1
+const maxPart = len(base62)*len(base62)*len(base62) - 1
+
+// base62 are the characters of ids, in the order in which they sort.
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // timeBits are the 48 bits with which an id of the time begins.
 func timeBits(ms int64) uint64 { return uint64(ms) << 12 }
@@ -95,7 +109,6 @@ func (s IDs) make(p session.Prefix, bits uint64, name string) string {
 
 // digest returns 14 characters of base 62.
 func digest(text string) string {
-	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(text))
 	tail := sum[:14]
 	for i, b := range tail {

@@ -19,7 +19,6 @@ type Line struct {
 	Number  int // from 1
 	Text    []byte
 	Problem string // why Text is missing or repaired; "" if it is as it was written
-	Cut     bool   // the source ends without a newline
 }
 
 // Name returns the name of the line for a Problem.
@@ -37,7 +36,7 @@ func readLines(r io.Reader, limit int, give func(Line)) error {
 			return err
 		}
 		atEnd := err != nil
-		l := Line{Number: n, Text: bytes.TrimRight(text, "\r"), Cut: atEnd}
+		l := Line{Number: n, Text: bytes.TrimRight(text, "\r")}
 		switch {
 		case long:
 			l.Text, l.Problem = nil, fmt.Sprintf("the line is longer than %d bytes", limit)
@@ -67,19 +66,6 @@ func readLine(br *bufio.Reader, limit int) (text []byte, long bool, err error) {
 			return bytes.TrimSuffix(text, []byte("\n")), long, err
 		}
 	}
-}
-
-// ReadText returns the text of a source that is one document, with at most limit bytes as UTF-8, and whether it was
-// repaired or is longer. Its error is the reader's.
-func ReadText(r io.Reader, limit int64) (text []byte, repaired, long bool, err error) {
-	text, err = io.ReadAll(io.LimitReader(decodeText(r), limit+1))
-	if long = int64(len(text)) > limit; long {
-		text = text[:limit]
-	}
-	if !utf8.Valid(text) {
-		text, repaired = bytes.ToValidUTF8(text, []byte("\uFFFD")), true
-	}
-	return text, repaired, long, err
 }
 
 // decodeText removes a byte order mark, and decodes UTF-16 if the mark says so.

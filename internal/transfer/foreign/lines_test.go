@@ -30,13 +30,13 @@ func TestReadLines(t *testing.T) {
 	}{
 		{"empty", "", nil},
 		{"blank lines", "\n a\r\n\n", []Line{{Number: 2, Text: []byte(" a")}}},
-		{"a cut end", "a\nb", []Line{{Number: 1, Text: []byte("a")}, {Number: 2, Text: []byte("b"), Cut: true}}},
+		{"a cut end", "a\nb", []Line{{Number: 1, Text: []byte("a")}, {Number: 2, Text: []byte("b")}}},
 		{"a byte order mark", "\xEF\xBB\xBFa\n", []Line{{Number: 1, Text: []byte("a")}}},
 		{"UTF-16, little", utf16Text(binary.LittleEndian, "aé😀\nb\n"), []Line{
 			{Number: 1, Text: []byte("aé😀")}, {Number: 2, Text: []byte("b")},
 		}},
 		{"UTF-16, big", utf16Text(binary.BigEndian, "a\n"), []Line{{Number: 1, Text: []byte("a")}}},
-		{"half a pair, and half a unit", "\xFE\xFF\xD8\x3D\x00a\xD8\x3D\x00", []Line{{Number: 1, Text: []byte("�a��"), Cut: true}}},
+		{"half a pair, and half a unit", "\xFE\xFF\xD8\x3D\x00a\xD8\x3D\x00", []Line{{Number: 1, Text: []byte("�a��")}}},
 		{"not UTF-8", "a\xFFb\n", []Line{{Number: 1, Text: []byte("a�b"), Problem: "the line is not valid UTF-8; it was repaired"}}},
 		{"too long", long + "\nb\n", []Line{
 			{Number: 1, Problem: "the line is longer than 70000 bytes"}, {Number: 2, Text: []byte("b")},

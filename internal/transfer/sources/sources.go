@@ -16,7 +16,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer/claude"
+	"github.com/cairn-dev/cairn/internal/transfer/codex"
 	"github.com/cairn-dev/cairn/internal/transfer/foreign"
+	"github.com/cairn-dev/cairn/internal/transfer/gemini"
 )
 
 // source says where a program keeps its sessions and how they are read.
@@ -27,12 +29,23 @@ type source struct {
 	read     func(r io.Reader, name string) ([]foreign.Session, error)
 }
 
-// all are the programs whose sessions can be read. The places are those of Claude Code 2.1.
+// all are the programs whose sessions can be read. The places are those of Claude Code 2.1, Codex 0.171 and Gemini
+// CLI 0.61.
 var all = map[string]source{
 	foreign.Claude: {
 		"CLAUDE_CONFIG_DIR", ".claude",
 		[]string{"projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"},
 		claude.Read,
+	},
+	foreign.Codex: {
+		"CODEX_HOME", ".codex",
+		[]string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"},
+		codex.Read,
+	},
+	foreign.Gemini: {
+		"", ".gemini",
+		[]string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl", "tmp/*/chats/*/*.jsonl"},
+		gemini.Read,
 	},
 }
 
@@ -116,7 +129,7 @@ func Read(f File) ([]foreign.Session, error) {
 	}
 	defer in.Close()
 	limited := &io.LimitedReader{R: in, N: maxFile + 1}
-	list, err := all[f.Program].read(limited, filepath.Base(f.Path))
+	list, err := all[f.Program].read(limited, f.Path)
 	if err == nil && limited.N == 0 {
 		err = errors.New("it grew beyond the limit while it was read")
 	}
