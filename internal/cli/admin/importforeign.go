@@ -100,19 +100,19 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 
 // importFiles imports the sessions of the files and shows how far it is.
 func (g transferCommands) importFiles(ctx context.Context, in *foreignRun, files []sources.File) error {
-	show := terminal.IsTerminal(g.inv.Stderr) && !g.inv.JSON
+	show := func(text string) { // over the line that was shown before
+		if terminal.IsTerminal(g.inv.Stderr) && !g.inv.JSON {
+			_, _ = fmt.Fprintf(g.inv.Stderr, "\r\x1b[K%s", text) // a terminal that is gone shows nothing
+		}
+	}
 	for i, f := range files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if show { // one line that is written over
-			fmt.Fprintf(g.inv.Stderr, "\r\x1b[Kfile %d of %d", i+1, len(files))
-		}
+		show(fmt.Sprintf("file %d of %d", i+1, len(files)))
 		in.importFile(ctx, f)
 	}
-	if show {
-		fmt.Fprint(g.inv.Stderr, "\r\x1b[K")
-	}
+	show("")
 	return nil
 }
 
