@@ -88,8 +88,12 @@ type foreignImport struct {
 
 // describeForeign returns the session without its messages.
 func describeForeign(f *foreign.Session, parent session.ID) session.Session {
+	id := foreign.NewIDs(f.Program, f.ID).Session(f.Created)
+	if session.CheckID("id", session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
+		id = session.ID(f.ID)
+	}
 	s := session.Session{
-		ID: foreign.NewIDs(f.Program, f.ID).Session(f.Created), ParentID: parent, Title: f.Title, Agent: f.Agent,
+		ID: id, ParentID: parent, Title: f.Title, Agent: f.Agent,
 		Model: f.Model, Cost: f.Cost, Tokens: f.Tokens, Version: f.Version, Todos: f.Todos,
 		Time: session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived},
 	}

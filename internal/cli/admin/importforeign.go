@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -83,7 +84,7 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		Imported: []importedSession{}, Problems: []importProblem{},
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, isFirst: true}
+		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
 		}
@@ -123,38 +124,55 @@ type foreignRun struct {
 	report *importReport
 	ids    map[string]session.ID // of the sessions here, by the program's id
 
-	isFirst bool           // sessions with a parent that has not been read yet wait
-	later   []sources.File // that have such sessions
+	done    map[string]bool // what was reported, by file and id
+	isFirst bool            // sessions with a parent that has not been read yet wait
+	later   []sources.File  // that have such sessions
 }
+
+// errWaits ends the reading of a file whose sessions wait for others.
+var errWaits = errors.New("it waits for sessions of other files")
 
 // importFile imports the sessions of a file. What does not come in is in the report.
 func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
-	list, err := sources.Read(f)
-	waits := func(s foreign.Session) bool { return s.ParentID != "" && in.ids[s.ParentID] == "" }
-	if in.isFirst && err == nil && slices.ContainsFunc(list, waits) {
+	rows, err := sources.Read(ctx, f, func(s foreign.Session) error {
+		if in.isFirst && s.ParentID != "" && in.ids[s.ParentID] == "" {
+			return errWaits
+		}
+		in.reportSession(ctx, f, &s)
+		return context.Cause(ctx)
+	})
+	if errors.Is(err, errWaits) {
 		in.later = append(in.later, f)
 		return
+	}
+	for _, p := range rows {
+		in.report.Problems = append(in.report.Problems, importProblem{f.Path, "", p.Row, p.Field, p.Reason})
 	}
 	if err != nil {
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: err.Error()})
 	}
-	for i := range list {
-		s := &list[i]
-		in.report.Sessions++
-		in.report.Rows += s.Rows
-		for _, p := range s.Problems {
-			in.report.Problems = append(in.report.Problems, importProblem{f.Path, s.ID, p.Row, p.Field, p.Reason})
-		}
-		row, err := in.importSession(ctx, s)
-		if err != nil {
-			row.Outcome = failed
-			in.report.Problems = append(in.report.Problems,
-				importProblem{File: f.Path, Session: s.ID, Reason: err.Error()})
-		}
-		in.report.Outcomes[row.Outcome]++
-		if row.Outcome != transfer.Same {
-			in.report.Imported = append(in.report.Imported, row)
-		}
+}
+
+// reportSession imports a session, unless that was done before its file had to wait, and reports what came of it.
+func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *foreign.Session) {
+	name := f.Path + "\x00" + s.ID
+	if in.done[name] {
+		return
+	}
+	in.done[name] = true
+	in.report.Sessions++
+	in.report.Rows += s.Rows
+	for _, p := range s.Problems {
+		in.report.Problems = append(in.report.Problems, importProblem{f.Path, s.ID, p.Row, p.Field, p.Reason})
+	}
+	row, err := in.importSession(ctx, s)
+	if err != nil {
+		row.Outcome = failed
+		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Session: s.ID, Reason: err.Error()})
+	}
+	in.report.Outcomes[row.Outcome]++
+	if row.Outcome != transfer.Same {
+		in.report.Imported = append(in.report.Imported, row)
 	}
 }
 

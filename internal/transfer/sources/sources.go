@@ -3,6 +3,7 @@ package sources
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,25 +28,26 @@ type source struct {
 	home     string // the directory without the variable, below the home directory
 	patterns []string
 	read     func(r io.Reader, name string) ([]foreign.Session, error)
+
+	// readStore reads a directory or a database with many sessions instead.
+	readStore func(ctx context.Context, path string, give func(foreign.Session) error) ([]foreign.Problem, error)
 }
 
 // all are the programs whose sessions can be read. The places are those of Claude Code 2.1, Codex 0.171 and Gemini
 // CLI 0.61.
 var all = map[string]source{
 	foreign.Claude: {
-		"CLAUDE_CONFIG_DIR", ".claude",
-		[]string{"projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"},
-		claude.Read,
+		variable: "CLAUDE_CONFIG_DIR", home: ".claude",
+		patterns: []string{"projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"}, read: claude.Read,
 	},
 	foreign.Codex: {
-		"CODEX_HOME", ".codex",
-		[]string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"},
-		codex.Read,
+		variable: "CODEX_HOME", home: ".codex",
+		patterns: []string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"}, read: codex.Read,
 	},
 	foreign.Gemini: {
-		"", ".gemini",
-		[]string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl", "tmp/*/chats/*/*.jsonl"},
-		gemini.Read,
+		home:     ".gemini",
+		patterns: []string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl", "tmp/*/chats/*/*.jsonl"},
+		read:     gemini.Read,
 	},
 }
 
@@ -118,8 +120,13 @@ func (s source) root(env func(string) string) string {
 	return filepath.Join(env("HOME"), s.home)
 }
 
-// Read returns the sessions of the file, those that started others before these.
-func Read(f File) ([]foreign.Session, error) {
+// Read reads the sessions of the file and gives each away, those that started others before these. It returns the rows
+// that belong to no session and cannot be read. An error is of the file, or of give.
+func Read(ctx context.Context, f File, give func(foreign.Session) error) ([]foreign.Problem, error) {
+	s := all[f.Program]
+	if s.readStore != nil {
+		return s.readStore(ctx, f.Path, give)
+	}
 	if f.Size > maxFile {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", f.Size, maxFile)
 	}
@@ -129,10 +136,13 @@ func Read(f File) ([]foreign.Session, error) {
 	}
 	defer in.Close()
 	limited := &io.LimitedReader{R: in, N: maxFile + 1}
-	list, err := all[f.Program].read(limited, f.Path)
+	list, err := s.read(limited, f.Path)
 	if err == nil && limited.N == 0 {
 		err = errors.New("it grew beyond the limit while it was read")
 	}
 	slices.SortStableFunc(list, func(a, b foreign.Session) int { return cmp.Compare(len(a.ParentID), len(b.ParentID)) })
-	return list, err
+	for i := 0; i < len(list) && err == nil; i++ {
+		err = give(list[i])
+	}
+	return nil, err
 }
