@@ -66,10 +66,15 @@ func (s IDs) Message(row string, created int64) session.MessageID {
 	return session.MessageID(s.make(session.PrefixMessage, timeBits(created), row))
 }
 
-// Part returns the id of the item with the number in the message of the row.
+// Part returns the id of the item with the number in the message of the row. Ids of a message sort by the number,
+// which OpenCode's clients rely on, up to maxPart.
 func (s IDs) Part(row string, n int, created int64) session.PartID {
-	return session.PartID(s.make(session.PrefixPart, timeBits(created), row+"\x00"+strconv.Itoa(n)))
+	bits := timeBits(created) + uint64(min(n, maxPart))
+	return session.PartID(s.make(session.PrefixPart, bits, row+"\x00"+strconv.Itoa(n)))
 }
+
+// maxPart is the greatest number of an item that an id can hold.
+const maxPart = 1<<12 - 1
 
 // timeBits are the 48 bits with which an id of the time begins.
 func timeBits(ms int64) uint64 { return uint64(ms) << 12 }

@@ -32,4 +32,9 @@ func TestIDs(t *testing.T) {
 	if ids.Session(created) < ids.Session(created+1) || ids.Message("a", created) > ids.Message("a", created+1) {
 		t.Error("the ids are not in the order of time")
 	}
+	for n := range 20 {
+		if ids.Part("a", n, created) >= ids.Part("a", n+1, created) {
+			t.Errorf("item %d does not sort before the next one", n)
+		}
+	}
 }
