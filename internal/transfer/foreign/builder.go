@@ -47,6 +47,11 @@ func NewBuilder(s Session) *Builder {
 // Session returns the session that is being made, for its fields other than the messages.
 func (b *Builder) Session() *Session { return &b.session }
 
+// SetID changes the id of the session, before its first message.
+func (b *Builder) SetID(id string) {
+	b.session.ID, b.ids = id, NewIDs(b.session.Program, id)
+}
+
 // Problem records that a row, or a field of it, was left out.
 func (b *Builder) Problem(row, field, reason string) {
 	b.session.Problems = addProblem(b.session.Problems, &b.problems, Problem{cleanText(row), field, reason})
