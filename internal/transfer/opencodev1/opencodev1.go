@@ -183,6 +183,12 @@ func (b *Builder) Done() foreign.Session {
 	return *s
 }
 
+// Append adds a message that has the native form already.
+func (b *Builder) Append(m session.Message) {
+	b.session.Rows++
+	b.take([]session.Message{m})
+}
+
 // take appends messages that are complete.
 func (b *Builder) take(ms []session.Message) {
 	for _, m := range ms {
