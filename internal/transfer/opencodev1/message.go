@@ -1,8 +1,10 @@
 package opencodev1
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -65,10 +67,11 @@ func (b *Builder) Add(m Message) {
 
 // addReadable adds the message, and reports whether all of it can be read and it fits.
 func (b *Builder) addReadable(info foreign.Object, parts []part) bool {
-	if checkSize(info, parts) != nil {
+	raw := encodeMessage(info, parts)
+	if checkSize(raw) != nil {
 		return false
 	}
-	ms, err := b.messages.Add(encodeMessage(info, parts))
+	ms, err := b.messages.Add(raw)
 	b.take(ms)
 	return err == nil
 }
@@ -163,8 +166,7 @@ func convertMessage(info foreign.Object, parts []part) error {
 
 // checkSize returns an error if the message is too large to be imported. It is stored with its original form, so that
 // it may need twice its size.
-func checkSize(info foreign.Object, parts []part) error {
-	raw := encodeMessage(info, parts)
+func checkSize(raw jsontext.Value) error {
 	if len(raw) < maxMessage/3 {
 		return nil
 	}
@@ -181,11 +183,11 @@ func checkSize(info foreign.Object, parts []part) error {
 
 // fit leaves out what is largest until the message fits: the texts of changed files, then parts.
 func (b *Builder) fit(row string, info foreign.Object, parts []part) (foreign.Object, []part) {
-	for checkSize(info, parts) != nil {
+	for checkSize(encodeMessage(info, parts)) != nil {
 		if summary := info.Object("summary"); summary.Has("diffs") {
 			b.Problem(row, "summary.diffs", "the message is larger than 11 MiB with it")
 			info = info.With("summary", jsontext.Value(`{"diffs":[]}`))
-			if checkSize(info, parts) == nil {
+			if checkSize(encodeMessage(info, parts)) == nil {
 				break
 			}
 			info = info.With("summary", jsontext.Value("null"))
@@ -209,11 +211,36 @@ func (b *Builder) fit(row string, info foreign.Object, parts []part) (foreign.Ob
 
 // encodeMessage returns the message as an export has it.
 func encodeMessage(info foreign.Object, parts []part) jsontext.Value {
-	values := make([]jsontext.Value, len(parts))
-	for i, p := range parts {
-		values[i] = p.value.Value()
+	// Nearly all sources are strictly valid: one look at the whole message then replaces one at each value.
+	if fast := joinMessage(info, parts, appendObject); fast.IsValid() {
+		if bytes.IndexByte(fast, '\n') >= 0 { // a file is indented
+			_ = fast.Compact() // it is valid
+		}
+		return fast
 	}
-	out := append(jsontext.Value(`{"info":`), info.Value()...)
-	out = append(append(out, `,"parts":`...), foreign.ListOf(values)...)
-	return append(out, '}')
+	return joinMessage(info, parts, func(b []byte, o foreign.Object) []byte { return append(b, o.Value()...) })
+}
+
+func joinMessage(info foreign.Object, parts []part, add func([]byte, foreign.Object) []byte) jsontext.Value {
+	out := append(add([]byte(`{"info":`), info), `,"parts":[`...)
+	for i, p := range parts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = add(out, p.value)
+	}
+	return append(out, "]}"...)
+}
+
+// appendObject appends the members as they are, which need not be valid.
+func appendObject(b []byte, o foreign.Object) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(o)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, foreign.Quote(name)...), ':')
+		b = append(b, o[name]...)
+	}
+	return append(b, '}')
 }
