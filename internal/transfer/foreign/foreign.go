@@ -40,7 +40,7 @@ type Session struct {
 	Todos     []session.Todo
 
 	// Original holds what OpenCode says of a session beyond these fields, such as its slug, its rules and a staged
-	// revert; nil for other programs.
+	// revert. It is nil for other programs only.
 	Original *session.Session
 
 	Rows     int       // rows of the source that belong to the session, those without a message included

@@ -251,6 +251,9 @@ func TestRules(t *testing.T) {
 	} {
 		sessions, problems := read(t, tree(base(), c.files))
 		foreigntest.Check(t, sessions)
+		if o := sessions[0].Original; o == nil || o.ID != "ses_1" || o.Time.Created != sessions[0].Created {
+			t.Errorf("%s: original %+v", c.name, o)
+		}
 		got := ""
 		for _, p := range problems {
 			got += fmt.Sprintf("! %s: %s\n", p.Row, p.Reason)

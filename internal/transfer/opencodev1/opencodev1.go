@@ -76,12 +76,8 @@ func (b *Builder) Info(row Row) {
 	in["id"] = foreign.Quote(b.session.ID)
 	in = reduceSummary(in)
 	b.info = in
-	defaults := foreign.Object{
-		"id": in["id"], "title": foreign.Quote(""), "version": foreign.Quote(""),
-		"time": jsontext.Value(`{"created":0,"updated":0}`),
-	}
 	// A member of another type is left out by itself, all others stay.
-	valid, refused := keepValid(in, defaults, func(o foreign.Object) error {
+	valid, refused := keepValid(in, defaultInfo(b.session.ID), func(o foreign.Object) error {
 		_, err := opencode.FromOpenCode(o.Value())
 		return err
 	})
@@ -90,6 +86,14 @@ func (b *Builder) Info(row Row) {
 	}
 	if s, err := opencode.FromOpenCode(valid.Value()); err == nil {
 		b.setSession(s, valid)
+	}
+}
+
+// defaultInfo has the members that a session must have.
+func defaultInfo(id string) foreign.Object {
+	return foreign.Object{
+		"id": foreign.Quote(id), "title": foreign.Quote(""), "version": foreign.Quote(""),
+		"time": jsontext.Value(`{"created":0,"updated":0}`),
 	}
 }
 
@@ -176,6 +180,10 @@ func (b *Builder) Done() foreign.Session {
 		s.Updated = max(s.Updated, at.Created, at.Completed)
 	}
 	s.Updated = max(s.Updated, s.Created)
+	// A session whose own row cannot be read has what is known of it otherwise.
+	if s.Original == nil {
+		s.Original, _ = opencode.FromOpenCode(defaultInfo(s.ID).Value()) // it is valid
+	}
 	if o := s.Original; o != nil {
 		o.Cost, o.Tokens, o.Agent, o.Model = s.Cost, s.Tokens, cmp.Or(o.Agent, s.Agent), cmp.Or(o.Model, s.Model)
 		o.Time.Created, o.Time.Updated = s.Created, s.Updated
