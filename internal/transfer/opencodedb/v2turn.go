@@ -64,7 +64,9 @@ func reasonOf(kind string) session.Reason {
 	return session.ReasonInternal
 }
 
-func isAbort(kind string) bool { return strings.Contains(kind, "abort") || strings.Contains(kind, "interrupt") }
+func isAbort(kind string) bool {
+	return strings.Contains(kind, "abort") || strings.Contains(kind, "interrupt")
+}
 
 // setUsage sets tokens and cost.
 func setUsage(a *session.Assistant, m foreign.Object) {
