@@ -39,6 +39,10 @@ type Session struct {
 	Messages  []session.Message // oldest first
 	Todos     []session.Todo
 
+	// Original holds what OpenCode says of a session beyond these fields, such as its slug, its rules and a staged
+	// revert. It is nil for other programs only.
+	Original *session.Session
+
 	Rows     int       // rows of the source that belong to the session, those without a message included
 	Problems []Problem // rows that were left out, oldest first
 }
