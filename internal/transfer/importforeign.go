@@ -92,14 +92,21 @@ func describeForeign(f *foreign.Session, parent session.ID) session.Session {
 	if session.CheckID("id", session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
 		id = session.ID(f.ID)
 	}
-	s := session.Session{
-		ID: id, ParentID: parent, Title: f.Title, Agent: f.Agent,
-		Model: f.Model, Cost: f.Cost, Tokens: f.Tokens, Version: f.Version, Todos: f.Todos,
-		Time: session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived},
+	var s session.Session
+	if f.Original != nil {
+		s = *f.Original
 	}
+	s.ID, s.ParentID, s.Agent, s.Model, s.Cost, s.Tokens = id, parent, f.Agent, f.Model, f.Cost, f.Tokens
+	s.Version, s.Todos = f.Version, f.Todos
+	s.Time = session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived}
 	s.Title = ChooseTitle(f)
-	s.Import = &session.Import{From: f.Program, Messages: len(f.Messages)}
-	s.Import.Beside, _ = json.Marshal(map[string]string{"id": f.ID, "directory": f.Directory}, json.Deterministic(true)) // texts
+	source := session.Import{}
+	if s.Import != nil {
+		source = *s.Import
+	}
+	source.From, source.Messages = f.Program, len(f.Messages)
+	source.Beside, _ = json.Marshal(map[string]string{"id": f.ID, "directory": f.Directory}, json.Deterministic(true)) // texts
+	s.Import = &source
 	return s
 }
 

@@ -74,6 +74,13 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		}
 		paths[i] = path
 	}
+	if len(paths) == 0 && o.from == foreign.Crush { // which keeps its sessions in the project
+		here, err := g.inv.ResolvePath(".")
+		if err != nil {
+			return err
+		}
+		paths = []string{here}
+	}
 	files, err := sources.Find(o.from, paths, g.inv.Env)
 	if err != nil {
 		return cli.NewExitError(cli.ExitUsage, err, "")

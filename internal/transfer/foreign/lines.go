@@ -68,6 +68,19 @@ func readLine(br *bufio.Reader, limit int) (text []byte, long bool, err error) {
 	}
 }
 
+// ReadText returns the text of a source that is one document, with at most limit bytes as UTF-8, and whether it was
+// repaired or is longer. Its error is the reader's.
+func ReadText(r io.Reader, limit int64) (text []byte, repaired, long bool, err error) {
+	text, err = io.ReadAll(io.LimitReader(decodeText(r), limit+1))
+	if long = int64(len(text)) > limit; long {
+		text = text[:limit]
+	}
+	if !utf8.Valid(text) {
+		text, repaired = bytes.ToValidUTF8(text, []byte("\uFFFD")), true
+	}
+	return text, repaired, long, err
+}
+
 // decodeText removes a byte order mark, and decodes UTF-16 if the mark says so.
 func decodeText(r io.Reader) io.Reader {
 	br := bufio.NewReaderSize(r, 64<<10)

@@ -18,18 +18,23 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer/claude"
 	"github.com/cairn-dev/cairn/internal/transfer/codex"
+	"github.com/cairn-dev/cairn/internal/transfer/crush"
 	"github.com/cairn-dev/cairn/internal/transfer/foreign"
 	"github.com/cairn-dev/cairn/internal/transfer/gemini"
+	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
+	"github.com/cairn-dev/cairn/internal/transfer/opencodedb"
 )
 
 // source says where a program keeps its sessions and how they are read.
 type source struct {
 	variable string // names the program's directory
-	home     string // the directory without the variable, below the home directory
+	below    string // of the variable's directory
+	home     string // the directory without the variable, below the home directory; "" is the working directory
 	patterns []string
 	read     func(r io.Reader, name string) ([]foreign.Session, error)
 
-	// readStore reads a directory or a database with many sessions instead.
+	// A store has many sessions: stores are the names of what may be one below a directory, and readStore reads one.
+	stores    []string
 	readStore func(ctx context.Context, path string, give func(foreign.Session) error) ([]foreign.Problem, error)
 }
 
@@ -44,6 +49,11 @@ var all = map[string]source{
 		variable: "CODEX_HOME", home: ".codex",
 		patterns: []string{"sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"}, read: codex.Read,
 	},
+	foreign.OpenCode: {
+		variable: "XDG_DATA_HOME", below: "opencode", home: ".local/share/opencode",
+		stores: []string{"opencode.db", "opencode-*.db", "storage", "project"}, readStore: readOpenCode,
+	},
+	foreign.Crush: {stores: []string{".crush/crush.db"}, readStore: crush.Read},
 	foreign.Gemini: {
 		home:     ".gemini",
 		patterns: []string{"tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl", "tmp/*/chats/*/*.jsonl"},
@@ -77,6 +87,9 @@ func Find(program string, paths []string, env func(string) string) ([]File, erro
 	if !ok {
 		return nil, session.Errorf(session.CodeInvalid,
 			"no program %q is known; there are %s", program, strings.Join(Programs(), ", ")).At("from")
+	}
+	if s.readStore != nil {
+		return s.findStores(program, paths, env)
 	}
 	if len(paths) == 0 {
 		for _, p := range s.patterns {
@@ -112,10 +125,52 @@ func Find(program string, paths []string, env func(string) string) ([]File, erro
 	return slices.CompactFunc(out, func(a, b File) bool { return a.Path == b.Path }), nil
 }
 
+// findStores returns the stores among the paths, and those in the paths that are directories.
+func (s source) findStores(program string, paths []string, env func(string) string) (out []File, err error) {
+	if len(paths) == 0 {
+		paths = []string{s.root(env)}
+	}
+	for _, p := range paths {
+		found := []string{p}
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			found = nil
+			for _, name := range s.stores {
+				more, err := filepath.Glob(filepath.Join(p, name))
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, more...)
+			}
+		}
+		for _, path := range found {
+			info, err := os.Stat(path)
+			if err != nil {
+				return nil, err
+			}
+			if info.IsDir() { // one store with those beside it
+				path = filepath.Dir(path)
+			}
+			out = append(out, File{program, path, info.Size(), info.ModTime()})
+		}
+	}
+	return slices.CompactFunc(out, func(a, b File) bool { return a.Path == b.Path }), nil
+}
+
+// readOpenCode reads a database, or the files in a directory of OpenCode's data.
+func readOpenCode(ctx context.Context, path string, give func(foreign.Session) error) ([]foreign.Problem, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return opencodedb.Read(ctx, path, give)
+	}
+	return jsontree.Read(ctx, os.DirFS(path), give)
+}
+
 // root returns the directory of the program.
 func (s source) root(env func(string) string) string {
 	if s.variable != "" && env(s.variable) != "" {
-		return env(s.variable)
+		return filepath.Join(env(s.variable), s.below)
+	}
+	if s.home == "" {
+		return "."
 	}
 	return filepath.Join(env("HOME"), s.home)
 }
