@@ -76,11 +76,8 @@ func askSize(a session.PendingAsk) string {
 	return ""
 }
 
-// AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
+// AskDetails are the lines below what is asked for: those of AskCommand, and its preview.
 func AskDetails(a session.PendingAsk) []string {
-	if c, ok := readServerCall(a.Metadata); ok {
-		return append(c.listArguments(), askPreview(a.Metadata)...)
-	}
 	return append(AskCommand(a), askPreview(a.Metadata)...)
 }
 
@@ -89,8 +86,12 @@ func indentRest(text string) string {
 	return strings.ReplaceAll(terminal.ReplaceControls(text), "\n", "\n    ")
 }
 
-// AskCommand are the lines of the command that what is asked for stands in, nil if it is the command itself.
+// AskCommand are the lines of the command that what is asked for stands in, nil if it is the command itself, or the
+// arguments of a tool of an MCP server.
 func AskCommand(a session.PendingAsk) []string {
+	if c, ok := readServerCall(a.Metadata); ok {
+		return c.listArguments()
+	}
 	m, _ := CommandOf(a)
 	if m.Line == "" || len(a.Resources) == 1 && a.Resources[0] == m.Line {
 		return nil

@@ -54,3 +54,12 @@ func TestServerCall(t *testing.T) {
 		t.Errorf("%d lines of arguments", len(got))
 	}
 }
+
+// Beside the diff of a changed description stand the arguments of the call.
+func TestArgumentsBesideDiff(t *testing.T) {
+	a := session.PendingAsk{Metadata: jsontext.Value(
+		`{"server":"fs","tool":"w","input":{"path":"a"},"diff":"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new"}`)}
+	if d := cmp.Diff([]string{"path: a"}, AskCommand(a)); d != "" {
+		t.Error(d)
+	}
+}

@@ -12,14 +12,14 @@ import (
 // ReconnectTimeout bounds the time that a client tries to restore a lost connection.
 const ReconnectTimeout = time.Minute
 
-// IsConnectionLost reports whether another connection may help. It does not help if the owner answers that its data is
-// damaged.
+// IsConnectionLost reports whether another connection may help. It does not help if the owner says what of it is
+// unavailable, such as its damaged data or an MCP server.
 func IsConnectionLost(err error) bool {
 	if _, ok := errors.AsType[*api.TransportError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*session.Error](err)
-	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
+	return ok && e.Code == session.CodeUnavailable && e.Kind == ""
 }
 
 // IsDamaged reports whether a request was refused because the session's stored data is damaged.

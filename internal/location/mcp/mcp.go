@@ -296,7 +296,9 @@ func (s *Set) Call(
 	}}
 	result, err := one.callTool(ctx, call, params)
 	if err != nil {
-		return out, false, session.Errorf(session.CodeUnavailable, "%s", one.describeFailure(err))
+		failed := session.Errorf(session.CodeUnavailable, "%s", one.describeFailure(err))
+		failed.Kind = "mcp" // no other cairn would do better: the call must not be sent again
+		return out, false, failed
 	}
 	out = convertResult(tool.Call{}, name, result)
 	select {

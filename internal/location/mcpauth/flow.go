@@ -206,7 +206,9 @@ func failLogin(name string, err error) error {
 		return nil
 	}
 	text := mcp.DescribeError(err)
-	return session.Errorf(session.CodeUnavailable, "log in at the MCP server %s: %s", name, text).Because(err)
+	failed := session.Errorf(session.CodeUnavailable, "log in at the MCP server %s: %s", name, text).Because(err)
+	failed.Kind = "mcp" // no other cairn would do better
+	return failed
 }
 
 // removeFlow removes the flow of a server and returns it; nil without one.

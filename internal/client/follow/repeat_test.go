@@ -1,0 +1,38 @@
+package follow_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+)
+
+// A call that failed for good is sent once; one that an ending owner did not take is sent again.
+func TestRefusedCalls(t *testing.T) {
+	for service, want := range map[string]int{`,"service":"mcp"`: 1, `,"service":"store"`: 1, ``: 2} {
+		sent := 0
+		server := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			sent++
+			w.Header().Set("Content-Type", "application/json")
+			if sent > 1 {
+				fmt.Fprint(w, `{"data":{}}`)
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintf(w, `{"_tag":"ServiceUnavailableError","message":"its program ended"%s}`, service)
+		})
+		open := func(context.Context) (*client.Connection, error) {
+			c := &api.Client{HTTP: &http.Client{Transport: api.Local(server)}, Base: "http://localhost"}
+			return &client.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+		}
+		c := &api.Client{HTTP: &http.Client{Transport: follow.NewReconnectTransport(open)}, Base: "http://localhost"}
+		_, err := c.CallMCP(t.Context(), "x", api.MCPCall{Tool: "pay"})
+		if sent != want || (err != nil) != (want == 1) {
+			t.Errorf("%q: sent %d times, want %d: %v", service, sent, want, err)
+		}
+	}
+}
