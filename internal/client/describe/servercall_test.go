@@ -58,7 +58,8 @@ func TestServerCall(t *testing.T) {
 // Beside the diff of a changed description stand the arguments of the call.
 func TestArgumentsBesideDiff(t *testing.T) {
 	a := session.PendingAsk{Metadata: jsontext.Value(
-		`{"server":"fs","tool":"w","input":{"path":"a"},"diff":"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new"}`)}
+		`{"server":"fs","tool":"w","input":{"path":"a"},"diff":"--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new"}`,
+	)}
 	if d := cmp.Diff([]string{"path: a"}, AskCommand(a)); d != "" {
 		t.Error(d)
 	}
