@@ -11,10 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/yuin/goldmark"
-	renderer "github.com/yuin/goldmark/renderer/html"
 
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -34,9 +33,7 @@ img{max-width:100%}`
 // WriteHTML writes the session as one page for people, which needs no script and loads nothing: prompts, answers, calls
 // with their output and diffs, todos and costs. It reports from how many texts secrets were left out.
 func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
-	p := &htmlPage{filter: &secretFilter{export: e}, markdown: goldmark.New(
-		goldmark.WithRendererOptions(renderer.WithHardWraps()), // the rows of a table stay lines
-	)}
+	p := &htmlPage{filter: &secretFilter{export: e}}
 	p.writeHead(s)
 	if err := p.flush(w); err != nil {
 		return 0, err
@@ -54,9 +51,8 @@ func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session)
 
 // htmlPage is a page that is being written.
 type htmlPage struct {
-	filter   *secretFilter
-	markdown goldmark.Markdown
-	out      bytes.Buffer
+	filter *secretFilter
+	out    bytes.Buffer
 }
 
 func (p *htmlPage) flush(w io.Writer) error {
@@ -195,11 +191,5 @@ func (p *htmlPage) writeDiff(structured jsontext.Value) {
 	p.out.WriteString("</pre></details>\n")
 }
 
-// writeMarkdown writes a text of a model. Raw HTML in it is left out, and links to scripts are.
-func (p *htmlPage) writeMarkdown(text string) {
-	at := p.out.Len()
-	if err := p.markdown.Convert([]byte(p.clean(text)), &p.out); err != nil {
-		p.out.Truncate(at)
-		fmt.Fprintf(&p.out, "<pre>%s</pre>\n", p.text(text))
-	}
-}
+// writeMarkdown writes a text of a model.
+func (p *htmlPage) writeMarkdown(text string) { p.out.WriteString(markdown.RenderHTML(p.clean(text))) }

@@ -12,77 +12,102 @@ const (
 	maxSpan  = 1000
 )
 
+// painter writes the spans of a line.
+type painter interface {
+	plain(text string) string
+	code(text string) string
+	emphasis(mark, inner string) string // of the mark *, _, **, __ or ~~; inner is painted
+	link(label, target string) string
+}
+
 // styleInline styles emphasis, code and links within a line. Marks without an end stay as they are.
-func styleInline(th style.Theme, text string) string { return inline{th, 0}.styleText(text) }
+func styleInline(th style.Theme, text string) string {
+	return inline{themePainter{th}, 0}.styleText(text)
+}
 
 // inline styles text at a depth of emphasis.
 type inline struct {
-	theme style.Theme
+	painter
 	depth int
 }
 
 func (p inline) styleText(text string) string {
 	if p.depth >= maxDepth || !strings.ContainsAny(text, "*_`[\\~") {
-		return text
+		return p.plain(text)
 	}
 	var b strings.Builder
+	begin := 0 // of the plain text before i
 	for i := 0; i < len(text); {
 		styled, n := p.styleSpan(text, i)
 		if n == 0 {
-			b.WriteByte(text[i])
 			i++
 			continue
 		}
-		b.WriteString(styled)
+		b.WriteString(p.plain(text[begin:i]) + styled)
 		i += n
+		begin = i
 	}
-	return b.String()
+	return b.String() + p.plain(text[begin:])
+}
+
+// themePainter paints for a terminal.
+type themePainter struct{ theme style.Theme }
+
+func (p themePainter) plain(text string) string { return text }
+func (p themePainter) code(text string) string  { return p.theme.Code.Render(text) }
+
+func (p themePainter) emphasis(mark, inner string) string {
+	switch {
+	case mark == "~~":
+		return p.theme.Text.Strikethrough(true).Render(inner)
+	case len(mark) == 2:
+		return p.theme.Text.Bold(true).Render(inner)
+	default:
+		return p.theme.Text.Italic(true).Render(inner)
+	}
+}
+
+// link shows the target as well, unless it is the label.
+func (p themePainter) link(label, target string) string {
+	if label == target {
+		return p.theme.Accent.Render(label)
+	}
+	return p.theme.Accent.Render(label) + p.theme.Muted.Render(" ("+target+")")
 }
 
 // styleSpan styles the span that begins at i. n is how many bytes it has, 0 if none begins there.
 func (p inline) styleSpan(text string, i int) (styled string, n int) {
-	th, rest := p.theme, text[i:]
+	rest := text[i:]
 	// By the first byte: an escape, code, emphasis, strikethrough, a link.
 	switch rest[0] {
 	case '\\':
 		if len(rest) > 1 && strings.IndexByte("\\`*_[]()#+-.!~|<>", rest[1]) >= 0 {
-			return rest[1:2], 2
+			return p.plain(rest[1:2]), 2
 		}
 	case '`':
 		ticks := len(rest) - len(strings.TrimLeft(rest, "`"))
 		if end := strings.Index(rest[ticks:min(len(rest), ticks+maxSpan)], rest[:ticks]); end > 0 {
-			return th.Code.Render(rest[ticks : ticks+end]), end + 2*ticks
+			return p.code(rest[ticks : ticks+end]), end + 2*ticks
 		}
-		return rest[:ticks], ticks
+		return p.plain(rest[:ticks]), ticks
 	case '*', '_':
 		if rest[0] == '_' && i > 0 && isWord(text[i-1]) { // snake_case
 			return "", 0
 		}
 		// Bold before italic, because the mark of italic begins that of bold, too.
 		for _, mark := range []string{rest[:1] + rest[:1], rest[:1]} {
-			inner, ok := cutEmphasis(rest, mark)
-			if !ok {
-				continue
+			if inner, ok := cutEmphasis(rest, mark); ok {
+				return p.emphasis(mark, inline{p.painter, p.depth + 1}.styleText(inner)), len(inner) + 2*len(mark)
 			}
-			st := th.Text.Italic(true)
-			if len(mark) == 2 {
-				st = th.Text.Bold(true)
-			}
-			return st.Render(inline{th, p.depth + 1}.styleText(inner)), len(inner) + 2*len(mark)
 		}
 	case '~':
 		if inner, ok := cutEmphasis(rest, "~~"); ok {
-			return th.Text.Strikethrough(true).Render(inner), len(inner) + 4
+			return p.emphasis("~~", p.plain(inner)), len(inner) + 4
 		}
 	case '[':
 		label, after, ok := strings.Cut(rest[1:min(len(rest), maxSpan)], "](")
 		if target, _, closed := strings.Cut(after, ")"); ok && closed && !strings.ContainsAny(label, "[]") {
-			// Show the target as well, unless it is the label.
-			n = 1 + len(label) + 2 + len(target) + 1
-			if label == target {
-				return th.Accent.Render(label), n
-			}
-			return th.Accent.Render(label) + th.Muted.Render(" ("+target+")"), n
+			return p.link(label, target), 1 + len(label) + 2 + len(target) + 1
 		}
 	}
 	return "", 0

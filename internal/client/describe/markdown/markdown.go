@@ -89,6 +89,12 @@ var (
 // maxColumns bounds the columns of a table. A line with more is text.
 const maxColumns = 40
 
+// isRow reports whether a line is a row of a table.
+func isRow(trimmed string) bool {
+	n := strings.Count(trimmed, "|")
+	return strings.HasPrefix(trimmed, "|") && n > 1 && n <= maxColumns
+}
+
 // fenceOf returns the mark with which a line opens a code block, "" for other lines.
 func fenceOf(line string) string {
 	for _, c := range []string{"`", "~"} {
@@ -114,7 +120,7 @@ func (r *renderer) addLine(line string) {
 		r.addCode(line)
 		return
 	}
-	if n := strings.Count(trimmed, "|"); strings.HasPrefix(trimmed, "|") && n > 1 && n <= maxColumns {
+	if isRow(trimmed) {
 		r.addRow(trimmed)
 		return
 	}
@@ -197,8 +203,10 @@ func wrap(text string, width int) (lines []string) {
 }
 
 // addRow adds a row of a table, which is rendered when it is complete.
-func (r *renderer) addRow(line string) {
-	var cells []string
+func (r *renderer) addRow(line string) { r.table = append(r.table, splitRow(line)) }
+
+// splitRow returns the cells of a row of a table.
+func splitRow(line string) (cells []string) {
 	cell := ""
 	for i, part := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|") {
 		if before, ok := strings.CutSuffix(cell, "\\"); ok { // \| is text
@@ -210,7 +218,7 @@ func (r *renderer) addRow(line string) {
 		}
 		cell = part
 	}
-	r.table = append(r.table, append(cells, strings.TrimSpace(cell)))
+	return append(cells, strings.TrimSpace(cell))
 }
 
 // flushTable renders the table, if there is one, with columns of equal width.
