@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/describe"
@@ -171,14 +170,12 @@ func (p *htmlPage) writeCall(what, output string, failed bool) {
 
 // writeDiff writes the change that a call made to files.
 func (p *htmlPage) writeDiff(structured jsontext.Value) {
-	var r struct {
-		Diff string `json:"diff"`
-	}
-	if json.Unmarshal(structured, &r, jsontext.AllowInvalidUTF8(true)) != nil || r.Diff == "" {
+	diff := describe.ReadDiff(structured)
+	if diff == "" {
 		return
 	}
 	p.out.WriteString("<details open><summary>diff</summary><pre>")
-	for line := range strings.Lines(session.ClipText(p.clean(r.Diff), maxHTMLOutput)) {
+	for line := range strings.Lines(session.ClipText(p.clean(diff), maxHTMLOutput)) {
 		line = html.EscapeString(line)
 		switch {
 		case strings.HasPrefix(line, "+"):

@@ -178,7 +178,7 @@ func (s *importBatch) flush(ctx context.Context) (err error) {
 		return nil
 	}
 	if s.got, err = s.api.Import(ctx, s.ImportRequest); err != nil {
-		return &sendError{err}
+		return err
 	}
 	s.After, s.Messages, s.bytes = s.got.Messages, nil, 0
 	return nil
@@ -191,15 +191,18 @@ func (d *document) send(ctx context.Context, s *importBatch) error {
 		if skip--; skip >= 0 {
 			return nil
 		}
-		return s.add(ctx, b)
+		if err := s.add(ctx, b); err != nil {
+			return &sendError{err}
+		}
+		return nil
 	}, io.Discard)
-	if err == nil {
-		err = s.flush(ctx)
-	}
 	if u, ok := errors.AsType[*sendError](err); ok {
 		return u.err
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.flush(ctx)
 }
 
 // sendError is a failure of the server, not of the document.

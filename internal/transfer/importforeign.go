@@ -165,17 +165,11 @@ func (in *foreignImport) send(ctx context.Context, extends string) error {
 	request.After = got.Messages
 	batch := importBatch{api: in.API, ImportRequest: request}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
-		if err = batch.add(ctx, m); err != nil {
-			break
+		if err := batch.add(ctx, m); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = batch.flush(ctx)
-	}
-	if u, ok := errors.AsType[*sendError](err); ok {
-		return u.err
-	}
-	return err
+	return batch.flush(ctx)
 }
 
 // ownID matches the ids that foreign.IDs makes for messages and their items.

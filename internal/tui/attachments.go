@@ -245,7 +245,7 @@ func (m *model) inspectFiles(paths map[string]string, then func(problems map[str
 // explainUnattached says why a file that the person named does not go with the prompt, from the problems of files by
 // name; "" if it does, or if it is no file of this machine.
 func (m *model) explainUnattached(name string, problems map[string]error) string {
-	// Lines that are none are found in the name.
+	// What follows the # looks like lines and is not: it is in the name.
 	file, lines := attach.CutLines(name)
 	before, after, hasMark := strings.Cut(name, "#")
 	if lines.First == 0 && hasMark && after != "" && strings.Trim(after, "L0123456789-") == "" {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -241,10 +240,6 @@ func (t *Text) measureCall(part session.PartID, settled, waited int64) time.Dura
 
 // showResult shows the end of a call with a result, how long it took, and what it changed in files.
 func (t *Text) showResult(part session.PartID, took time.Duration, structured jsontext.Value) {
-	var result struct {
-		Diff string `json:"diff"`
-	}
-	_ = json.Unmarshal(structured, &result, jsontext.AllowInvalidUTF8(true)) // other tools have other members
 	c, ok := t.started[part]
 	if !ok {
 		return
@@ -253,8 +248,8 @@ func (t *Text) showResult(part session.PartID, took time.Duration, structured js
 	c.what += done.Counts
 	t.started[part] = c
 	t.showSettled(part, took, done.Failure)
-	if result.Diff != "" && t.isRich() {
-		t.showDiff(terminal.ReplaceControls(result.Diff))
+	if diff := describe.ReadDiff(structured); diff != "" && t.isRich() {
+		t.showDiff(diff)
 	}
 	for _, l := range done.Lines {
 		t.err.Printf("%s\n", t.err.PaintText(terminal.Dim, "    "+l))

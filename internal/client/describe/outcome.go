@@ -53,6 +53,15 @@ func DescribeOutcome(tool string, input, structured jsontext.Value) (o Outcome) 
 	return o
 }
 
+// ReadDiff returns the patch of what a call changed in files, without control characters; "" without one.
+func ReadDiff(structured jsontext.Value) string {
+	var r struct {
+		Diff string `json:"diff"`
+	}
+	parse(structured, &r) // other tools have other members
+	return terminal.ReplaceControls(r.Diff)
+}
+
 // parse reads a structured result, and reports whether it has the form.
 func parse(structured jsontext.Value, into any) bool {
 	return len(structured) > 0 && json.Unmarshal(structured, into, jsontext.AllowInvalidUTF8(true)) == nil

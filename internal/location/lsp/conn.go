@@ -75,7 +75,7 @@ func (c *conn) notify(method string, params any) error {
 }
 
 // call sends a request and waits for its answer. When ctx ends it tells the server and returns the cause. A server that
-// answers none of the most open requests until a deadline hangs; its connection is ended.
+// leaves the most open requests unanswered until a deadline hangs; its connection is ended.
 func (c *conn) call(ctx context.Context, method string, params any) (jsontext.Value, error) {
 	// Reserve a slot.
 	select {

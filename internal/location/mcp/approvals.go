@@ -57,7 +57,7 @@ func approvalKey(directory, name string) string { return directory + "\x00" + na
 // guidanceName is the name of the entry for the instructions of a server. No tool has it.
 func guidanceName(server string) string { return "instructions of " + server }
 
-// find returns how a tool of a directory was described when it was allowed. A nil a knows none.
+// find returns how a tool of a directory was described when it was allowed. A nil a finds nothing.
 func (a *Approvals) find(directory, name string) (Definition, bool) {
 	if a == nil {
 		return Definition{}, false
@@ -74,7 +74,7 @@ func (a *Approvals) find(directory, name string) (Definition, bool) {
 	return d, ok
 }
 
-// read returns the content of the file. A missing or damaged one has none: then nothing has been allowed.
+// read returns the content of the file. A missing or damaged file is empty: nothing has been allowed.
 func (a *Approvals) read() (map[string]Definition, error) {
 	out := map[string]Definition{}
 	text, err := statefile.Read(a.path, maxApprovalFile)

@@ -78,7 +78,7 @@ func readAnswer(r *http.Request, size int64, from io.Reader) ([]byte, error) {
 	return text, io.EOF
 }
 
-// answerRequest returns an answer that fails the call of a request; nil if it makes none.
+// answerRequest returns an answer that fails the call of a request; nil for a request without a call.
 func answerRequest(r *http.Request, why error) []byte {
 	if r.GetBody == nil {
 		return nil

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,12 +71,10 @@ func (r *messageReader) readMessage() (line []byte, err error) {
 			return nil, err
 		}
 		part, _ := r.from.Peek(r.from.Buffered())
-		isEnd := false
-		for i, c := range part {
-			if c == '\n' {
-				part, isEnd = part[:i+1], true
-				break
-			}
+		i := bytes.IndexByte(part, '\n')
+		isEnd := i >= 0
+		if isEnd {
+			part = part[:i+1]
 		}
 		line = append(line, part...)
 		_, _ = r.from.Discard(len(part)) // they are buffered

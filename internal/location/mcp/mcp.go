@@ -63,7 +63,7 @@ type Options struct {
 	// OnChange is called when the state or the offer of a server of the directory has changed, with listed because the
 	// server announced that a list did. It must not block.
 	OnChange func(directory, server string, listed bool)
-	// Approvals remembers the descriptions of tools that were allowed; nil remembers none.
+	// Approvals remembers the descriptions of tools that were allowed; nil remembers nothing.
 	Approvals *Approvals
 }
 

@@ -63,7 +63,7 @@ func repairMessage(raw []byte) []byte {
 	return text
 }
 
-// refuseMessage returns an error for the call that an invalid message answers, nil if it answers none.
+// refuseMessage returns an error for the call that an invalid message answers, nil if it answers no call.
 func refuseMessage(raw []byte, why error) []byte {
 	d := jsontext.NewDecoder(bytes.NewReader(raw), asSent())
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -164,7 +164,7 @@ func repairResult(result jsontext.Value) jsontext.Value {
 	return out
 }
 
-// repairList returns the list with stand-ins for members that check refuses; nil if it refuses none.
+// repairList returns the list with stand-ins for members that check refuses; nil if all members are good.
 func repairList(
 	list jsontext.Value, isNull bool, check func(jsontext.Value) error, stand func(map[string]any, string) any,
 ) jsontext.Value {

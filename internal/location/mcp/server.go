@@ -239,10 +239,9 @@ func (s *server) noteStamp() {
 // retryLogin makes a server that waits for a login connect again if the stored logins have changed since its last
 // attempt: another process may have logged in.
 func (s *server) retryLogin() {
-	stamp := s.set.pool.options.LoginStamp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if (s.status == NeedsAuth || s.status == NeedsClientRegistration) && s.stamp != stamp {
+	if (s.status == NeedsAuth || s.status == NeedsClientRegistration) && s.stamp != s.set.pool.options.LoginStamp() {
 		s.status, s.problem = Connecting, ""
 		s.requestAttempt()
 	}

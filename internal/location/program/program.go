@@ -52,8 +52,8 @@ func (f Finder) Ascend(from string) iter.Seq[string] {
 	}
 }
 
-// FindUp returns the path of the nearest file or directory with one of the names, relative paths or patterns, "" if
-// there is none.
+// FindUp returns the path of the nearest file or directory with one of the names, relative paths or patterns, ""
+// without one.
 func (f Finder) FindUp(from string, names ...string) string {
 	for dir := range f.Ascend(from) {
 		var entries []fs.DirEntry // of dir, read for the first pattern

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Make creates a named pipe. A test is skipped where there are none.
+// Make creates a named pipe. It skips the test on a system without them.
 func Make(t testing.TB, path string) {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/transfer/foreign"
 )
 
-// result is the result of a call, where it stands.
+// result is the result of a call, with the row that has it.
 type result struct {
 	row   *row
 	block foreign.Object

@@ -49,7 +49,7 @@ type Session struct {
 
 // Problem is a row of a source that cannot be read, and is left out.
 type Problem struct {
-	Row    string // its id, else where it stands, such as "line 12"
+	Row    string // its id, or its position, such as "line 12"
 	Field  string // "" if the row as a whole is meant
 	Reason string // one sentence for the user, without the row's text
 }

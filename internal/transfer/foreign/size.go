@@ -66,7 +66,7 @@ func quotedByte(c byte) int {
 // cleanText returns the text as valid UTF-8.
 func cleanText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// DataFile returns a file with its content in a data: URI. The reason says why there is none; it is "" otherwise.
+// DataFile returns a file with its content in a data: URI. An unusable file has a reason instead.
 func DataFile(mime, name, base64Text string) (f session.File, reason string) {
 	switch {
 	case base64Text == "":

@@ -21,7 +21,7 @@ const maxFile = 512 << 20
 // message is a message of the chat.
 type message struct {
 	foreign.Object
-	row string // its id, else where it stands
+	row string // its id, or its position in the file
 	at  int64
 }
 

@@ -168,7 +168,7 @@ func (r Row) Text(col int) string {
 // Int returns a value as an integer, 0 for NULL.
 func (r Row) Int(col int) int64 { return r.s.ColumnInt64(col) }
 
-// Bytes returns a copy of a text or blob. The reason says why there is none; it is "" otherwise.
+// Bytes returns a copy of a text or blob. An unusable value has a reason instead.
 func (r Row) Bytes(col int) (data []byte, reason string) {
 	n := r.s.ColumnLen(col)
 	if n > MaxValue {
