@@ -83,6 +83,10 @@ func (c *Choice) TakeBack() (typed string) {
 // RenderLines implements Dialog.
 func (c *Choice) RenderLines(th style.Theme, width, height int) []string {
 	options := optionLines(th, c.Options, c.At, width)
+	if c.Type != nil && height > len(options)+1 { // a key alone takes none of them
+		hint := "enter: " + c.Options[c.At].Label + "  esc: " + c.Options[len(c.Options)-1].Label
+		options = append(options, th.Muted.Render(Clip(hint, width)))
+	}
 	lines := []string{titleLine(th, c.Title, width)}
 	var text []string
 	for _, l := range c.Text {
