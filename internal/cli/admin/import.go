@@ -23,7 +23,7 @@ func (g transferCommands) importCommand() *cobra.Command {
 	var o foreignOptions
 	var since string
 	cmd := &cobra.Command{
-		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported, or those of another program",
+		Use: "import FILE|URL|--from PROGRAM [PATH...]", Short: "Import a session that cairn or OpenCode exported, or those of another program",
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +

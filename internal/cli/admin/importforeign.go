@@ -67,6 +67,13 @@ const (
 
 // importForeign imports what a program keeps: in the paths, or where it keeps it.
 func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
+	if o.into != "" {
+		into, err := g.inv.ResolvePath(o.into)
+		if err != nil {
+			return err
+		}
+		o.into = into
+	}
 	for i, p := range paths {
 		path, err := g.inv.ResolvePath(p)
 		if err != nil {
@@ -99,6 +106,9 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		in.isFirst = false
 		return g.importFiles(ctx, &in, in.later)
 	})
+	if n := r.Outcomes[failed]; err == nil && n > 0 {
+		err = errors.New(terminal.FormatPlural(n, "session") + " could not be imported; the same command tries again")
+	}
 	if g.inv.JSON {
 		return cmp.Or(err, g.inv.PrintJSON(r))
 	}

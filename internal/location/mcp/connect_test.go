@@ -98,7 +98,7 @@ func TestCallOfADeadServer(t *testing.T) {
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("die", t.TempDir()+"/died")})
 	w.connect("one")
 	wantText(t, w.failure("one_echo", `{}`), "The MCP server one failed")
-	wantText(t, w.failure("one_echo", `{}`), "the MCP server one is not connected (failed)", "exit code 6")
+	wantText(t, w.failure("one_echo", `{}`), "the MCP server one is not connected (failed: ", "exit code 6")
 }
 
 func TestReconnectAndDisconnect(t *testing.T) {

@@ -408,7 +408,7 @@ func (s *server) openSession(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn == nil {
-		return nil, fmt.Errorf("the MCP server %s is %w (%s) %s", s.name, errNotConnected, s.status, s.problem)
+		return nil, fmt.Errorf("the MCP server %s is %w (%s)", s.name, errNotConnected, strings.Trim(string(s.status)+": "+s.problem, ": "))
 	}
 	return s.conn, nil
 }

@@ -128,6 +128,9 @@ func Find(program string, paths []string, env func(string) string) ([]File, erro
 // findStores returns the stores among the paths, and those in the paths that are directories.
 func (s source) findStores(program string, paths []string, env func(string) string) (out []File, err error) {
 	if len(paths) == 0 {
+		if _, err := os.Stat(s.root(env)); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
 		paths = []string{s.root(env)}
 	}
 	for _, p := range paths {

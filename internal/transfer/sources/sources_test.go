@@ -72,6 +72,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: found %s, want %s", name, got, c.want)
 		}
 	}
+	nowhere := func(string) string { return filepath.Join(root, "missing") }
+	for _, p := range Programs() {
+		if files, err := Find(p, nil, nowhere); len(files) > 0 || err != nil {
+			t.Errorf("%s keeps nothing here: %v, %v", p, files, err)
+		}
+	}
 	if _, err := Find("claude", []string{filepath.Join(root, "missing")}, os.Getenv); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing path: %v", err)
 	}
