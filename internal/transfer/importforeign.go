@@ -30,6 +30,8 @@ const (
 	Same     Outcome = "unchanged" // it was imported before
 	// Copied: the source has changed in what was imported, or the session was used here, so that a second one was made.
 	Copied Outcome = "copied"
+	// Deleted: the session was deleted here after an earlier import, and stays deleted.
+	Deleted Outcome = "deleted"
 )
 
 // maxCopies bounds the sessions that one session of another program makes here.
@@ -56,7 +58,15 @@ func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id sessi
 		}
 		before, err := f.API.Session(ctx, in.session.ID)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			return in.session.ID, map[bool]Outcome{true: Imported, false: Copied}[n == 0], in.send(ctx, "")
+			err := in.send(ctx, "")
+			switch {
+			case errors.Is(err, &session.Error{Code: session.CodeConflict, Kind: "session"}):
+				return in.session.ID, Deleted, nil // its id is spent
+			case n > 0:
+				return in.session.ID, Copied, err
+			default:
+				return in.session.ID, Imported, err
+			}
 		}
 		if err != nil {
 			return "", "", err

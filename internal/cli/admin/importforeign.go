@@ -36,7 +36,7 @@ type importReport struct {
 	Rows     int                      `json:"rows"`     // read
 	Sessions int                      `json:"sessions"` // read
 	Outcomes map[transfer.Outcome]int `json:"outcomes"`
-	Imported []importedSession        `json:"imported"` // but those that are unchanged
+	Imported []importedSession        `json:"imported"` // but those that are unchanged or deleted
 	Problems []importProblem          `json:"problems"`
 }
 
@@ -188,7 +188,7 @@ func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *fore
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Session: s.ID, Reason: err.Error()})
 	}
 	in.report.Outcomes[row.Outcome]++
-	if row.Outcome != transfer.Same {
+	if row.Outcome != transfer.Same && row.Outcome != transfer.Deleted {
 		in.report.Imported = append(in.report.Imported, row)
 	}
 }
