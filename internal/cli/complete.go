@@ -80,7 +80,7 @@ func FixedCompletions(values ...string) cobra.CompletionFunc {
 func (a *Invocation) CompleteFirst(cmd *cobra.Command) cobra.CompletionFunc {
 	_, arguments, _ := strings.Cut(cmd.Use, " ")
 	switch arguments {
-	case "FILE", "FILE|URL":
+	case "FILE":
 		return FirstOnly(completeFiles)
 	case "KEY", "[KEY]", "KEY VALUE": // of the configuration
 		return FirstOnly(FixedCompletions(config.ListKeys()...))

@@ -23,7 +23,8 @@ func (g transferCommands) importCommand() *cobra.Command {
 	var o foreignOptions
 	var since string
 	cmd := &cobra.Command{
-		Use: "import FILE|URL|--from PROGRAM [PATH...]", Short: "Import a session that cairn or OpenCode exported, or those of another program",
+		Use:   "import FILE|URL|--from PROGRAM [PATH...]",
+		Short: "Import a session that cairn or OpenCode exported, or those of another program",
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
@@ -56,6 +57,13 @@ func (g transferCommands) importCommand() *cobra.Command {
 	cmd.Flags().StringVar(&since, "since", "", "with --from: only files changed since this `DATE`, or in this time, such as 7d")
 	cmd.Flags().StringVar(&o.into, "into", "", "with --from: import sessions whose directory does not exist into `DIR`")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --from: say what would be imported, and write nothing")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if o.from == "" && len(args) > 0 { // one file at a time
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	_ = cmd.RegisterFlagCompletionFunc("from", cli.FixedCompletions(sources.Programs()...)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
 }
 
