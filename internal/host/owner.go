@@ -149,6 +149,7 @@ func (w *owner) newLocations(
 		mcp: mcp.NewPool(mcp.Options{
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
+			Offers:    mcp.NewOfferCache(filepath.Join(w.dirs.Data, "mcp-offers")),
 			Login:     logins.Handler, LoginStamp: logins.Stamp,
 			OnChange: func(directory, server string, listed bool) {
 				w.log.Notify(v2.NewServerNotice(directory, server))

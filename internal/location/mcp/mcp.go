@@ -65,6 +65,8 @@ type Options struct {
 	OnChange func(directory, server string, listed bool)
 	// Approvals remembers the descriptions of tools that were allowed; nil remembers nothing.
 	Approvals *Approvals
+	// Offers remembers what servers offered; nil remembers nothing.
+	Offers *OfferCache
 }
 
 // Pool holds the servers of the locations of a process. Safe for concurrent use.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +16,8 @@ type missingServer struct {
 	Server string `json:"server"`
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitzero"`
+	// isRecalled reports that the state is the last one of the process before: this one has not ended its first attempt.
+	isRecalled bool
 }
 
 // maxReason bounds the reason of a missing server in the system context, in bytes.
@@ -31,7 +32,7 @@ func (m missingServer) String() string {
 	case Failed:
 		return name + " failed: " + m.Reason
 	case NeedsAuth, NeedsClientRegistration:
-		return name + " needs a login: " + m.Reason
+		return name + " is not connected: " + m.Reason
 	case Untrusted:
 		return name + " is not trusted: " + m.Reason
 	case Disabled:
@@ -58,7 +59,8 @@ func (s *Set) describeUnknown(name string) string {
 	if found.Status == Connected && !hasTool {
 		return ""
 	}
-	return missingServer{found.Name, found.Status, session.ClipText(found.Error, maxReason)}.String()
+	one := missingServer{Server: found.Name, Status: found.Status, Reason: session.ClipText(found.Error, maxReason)}
+	return one.String()
 }
 
 // noteMissing records which enabled servers are not connected. The reason of a server stays as it was noted first while
@@ -67,13 +69,18 @@ func (t *Tools) noteMissing() {
 	var now []missingServer
 	for _, s := range t.set.list() {
 		s.mu.Lock()
-		one := missingServer{s.name, s.status, session.ClipText(s.problem, maxReason)}
-		isThere := s.status == Connected || s.status == Disabled || len(s.offer.tools) > 0 // a call connects it again
+		one := missingServer{Server: s.name, Status: s.status, Reason: session.ClipText(s.problem, maxReason)}
+		if s.status == Connecting && s.cached.Status != "" { // it failed in the process before
+			one.Status, one.Reason, one.isRecalled = s.cached.Status, s.cached.Problem, true
+		}
+		isThere := s.status == Connected || s.status == Disabled || s.isExpected
 		s.mu.Unlock()
 		if isThere || !slices.Contains(t.names, s.name) {
 			continue
 		}
-		isSame := func(m missingServer) bool { return m.Server == one.Server && m.Status == one.Status }
+		isSame := func(m missingServer) bool {
+			return m.Server == one.Server && m.Status == one.Status && (one.isRecalled || !m.isRecalled)
+		}
 		if i := slices.IndexFunc(t.missing, isSame); i >= 0 {
 			one = t.missing[i]
 		}
@@ -104,19 +111,32 @@ func (t *Tools) Context() systemcontext.Context {
 	})}
 }
 
-// listMissing returns the parts of the text: one for each server.
-func listMissing(list []missingServer) []systemcontext.SourcePart {
-	parts := []systemcontext.SourcePart{{Text: "The tools of these MCP servers are not available now:"}}
+// listMissing returns the parts of the text: one for all servers that are connecting, and one for each other one.
+func listMissing(list []missingServer) (parts []systemcontext.SourcePart) {
+	var connecting []string
 	for _, m := range list {
+		if m.Status == Connecting {
+			connecting = append(connecting, m.Server)
+			continue
+		}
 		parts = append(parts, systemcontext.SourcePart{Name: m.Server, Text: m.String()})
+	}
+	switch names := strings.Join(connecting, ", "); len(connecting) {
+	case 0:
+		return parts
+	case 1:
+		parts = append(parts, systemcontext.SourcePart{Name: names, Text: missingServer{Server: names, Status: Connecting}.String()})
+	default:
+		text := "The MCP servers " + names + " are still connecting. Their tools join at the next turn."
+		parts = append(parts, systemcontext.SourcePart{Name: names, Text: text})
 	}
 	return parts
 }
 
 func joinMissing(list []missingServer) string {
 	var lines []string
-	for _, m := range list {
-		lines = append(lines, m.String())
+	for _, p := range listMissing(list) {
+		lines = append(lines, p.Text)
 	}
 	return strings.Join(lines, "\n\n")
 }
@@ -124,12 +144,10 @@ func joinMissing(list []missingServer) string {
 // DescribeMissing returns what a person reads about the servers that a turn lacked, of the source of MissingKey.
 func DescribeMissing(d systemcontext.SourceDescription) (notes []string) {
 	if d.State == systemcontext.StateRemoved {
-		return []string{"MCP servers were still connecting when this turn began; their tools join at the next turn"}
+		return []string{"MCP servers have connected since this turn began; their tools join at the next turn"}
 	}
 	for _, p := range d.Parts {
-		if p.Name != "" {
-			notes = append(notes, fmt.Sprintf("this turn had no tools of an MCP server: %s", p.Text))
-		}
+		notes = append(notes, "this turn lacks tools: "+p.Text)
 	}
 	return notes
 }

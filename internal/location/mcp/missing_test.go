@@ -67,7 +67,7 @@ func TestContextNamesMissingServers(t *testing.T) {
 		t.Fatalf("%+v, %v", described, err)
 	}
 	wantText(t, strings.Join(mcp.DescribeMissing(described[0]), "\n"),
-		"this turn had no tools of an MCP server: The MCP server down failed: its program ended with exit code 3")
+		"this turn lacks tools: The MCP server down failed: its program ended with exit code 3")
 	described, _ = systemcontext.Describe(t.Context(), nil, g.Snapshot)
 	wantText(t, strings.Join(mcp.DescribeMissing(described[0]), "\n"), "their tools join at the next turn")
 }

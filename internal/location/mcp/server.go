@@ -31,19 +31,23 @@ type server struct {
 
 	lifecycle sync.Mutex // held while the goroutine is started or ended, so that there is one at most
 
-	mu       sync.Mutex // guards the rest
-	status   Status
-	problem  string
-	conn     *connection // nil unless connected
-	offer    offer
-	version  int                // counts changes of the offer
-	attempt  chan struct{}      // closed after the first attempt since start, reconnect or requestAttempt
-	wake     chan struct{}      // has a value if the goroutine must not pause any longer
-	cancel   context.CancelFunc // ends the goroutine; nil unless it runs
-	ended    chan struct{}      // closed when the goroutine has ended
-	choice   *bool              // whether a person connected or disconnected it; nil: the configuration decides
-	stamp    string             // Options.LoginStamp at the last attempt
-	isClosed bool
+	mu      sync.Mutex // guards the rest
+	status  Status
+	problem string
+	conn    *connection // nil unless connected
+	offer   offer
+	version int // counts changes of the offer
+	// isExpected reports that the tools are offered and no attempt to connect has failed since the server was there: a
+	// call of them connects it.
+	isExpected bool
+	cached     cachedOffer        // how the last attempt ended, also one of the process before
+	attempt    chan struct{}      // closed after the first attempt since start, reconnect or requestAttempt
+	wake       chan struct{}      // has a value if the goroutine must not pause any longer
+	cancel     context.CancelFunc // ends the goroutine; nil unless it runs
+	ended      chan struct{}      // closed when the goroutine has ended
+	choice     *bool              // whether a person connected or disconnected it; nil: the configuration decides
+	stamp      string             // Options.LoginStamp at the last attempt
+	isClosed   bool
 }
 
 // connection is a connection with a server.
@@ -94,6 +98,7 @@ func (s *server) startRun() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.ended, s.status, s.problem = cancel, make(chan struct{}), Connecting, ""
+	s.recallOffer()
 	go s.run(ctx, s.ended)
 }
 
@@ -178,7 +183,7 @@ func (s *server) stopRun() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cancel, s.offer, s.version = nil, offer{}, s.version+1
+	s.cancel, s.offer, s.version, s.isExpected = nil, offer{}, s.version+1, false
 	s.finishAttempt() // calls that wait for it fail now
 }
 
@@ -195,14 +200,19 @@ func (s *server) setState(status Status, problem string) {
 func (s *server) run(ctx context.Context, ended chan<- struct{}) {
 	defer close(ended)
 	var pause process.Backoff
+	wasConnected := false
 	for ctx.Err() == nil {
 		s.noteStamp()
 		connected, err := s.serve(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		// Announce the state. The offer stays while the server is tried again, so that requests stay the same.
 		status := classify(err)
+		wasConnected = wasConnected || !connected.IsZero()
+		if connected.IsZero() {
+			s.noteFailure(status, describeError(err), wasConnected)
+		}
+		// Announce the state.
 		s.setState(status, describeError(err))
 		s.set.pool.options.Log.Info("an MCP server is not connected", "server", s.name, "status", string(status),
 			"error", describeError(err))
@@ -226,6 +236,18 @@ func (s *server) run(ctx context.Context, ended chan<- struct{}) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// noteFailure notes that an attempt to connect failed. The offer of a server that was connected in this process stays, so
+// that requests stay the same; that of another one, which is of a process before, goes.
+func (s *server) noteFailure(status Status, problem string, wasConnected bool) {
+	s.mu.Lock()
+	s.isExpected = false
+	if !wasConnected {
+		s.offer, s.version = offer{}, s.version+1
+	}
+	s.mu.Unlock()
+	s.cacheOutcome(newCachedFailure(s.config, status, problem))
 }
 
 // noteStamp notes the state of the stored logins before an attempt.
@@ -370,8 +392,9 @@ func (s *server) setOffer(conn *connection, found offer, listed bool) {
 	if isChanged {
 		s.offer, s.version = found, s.version+1
 	}
-	s.conn, s.status, s.problem = conn, Connected, strings.Join(found.problems, "; ")
+	s.conn, s.status, s.problem, s.isExpected = conn, Connected, strings.Join(found.problems, "; "), true
 	s.mu.Unlock()
+	s.cacheOutcome(newCachedOffer(s.config, found))
 	if isChanged || !listed {
 		s.set.pool.options.OnChange(s.set.directory, s.name, listed)
 	}

@@ -35,7 +35,13 @@ type world struct {
 // newWorld opens a location with the servers and starts them. Fields of o that are not set get usual values.
 func newWorld(t testing.TB, o mcp.Options, servers map[string]config.MCP) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), registry: tool.NewRegistry(tool.Config{}), changed: make(chan struct{}, 1)}
+	return newWorldAt(t, t.TempDir(), o, servers)
+}
+
+// newWorldAt is newWorld for a directory.
+func newWorldAt(t testing.TB, dir string, o mcp.Options, servers map[string]config.MCP) *world {
+	t.Helper()
+	w := &world{t: t, dir: dir, registry: tool.NewRegistry(tool.Config{}), changed: make(chan struct{}, 1)}
 	o.Version, o.Supervisor = "test", process.SupervisorCommand()
 	o.OnChange = func(string, string, bool) {
 		select {
