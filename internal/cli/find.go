@@ -102,8 +102,8 @@ func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) erro
 		return nil
 	}
 	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
-	return NewExitError(ExitUsage, err, fmt.Sprintf("make it again, such as with git worktree add, or start a new "+
-		"session; cairn session show %s shows this one", s.ID))
+	return NewExitError(ExitUsage, err, fmt.Sprintf("cairn session move %s DIR makes it go on in another directory; "+
+		"make the old one again, such as with git worktree add, or start a new session", s.ID))
 }
 
 // readNewest returns the newest session of the query. The error without a session names the place.

@@ -106,6 +106,11 @@ func (s scheduler) RunIdle(ctx context.Context, id session.ID, f func(context.Co
 	return s.engine.coordinator.runIdle(ctx, id, f)
 }
 
+// RunAtBoundary implements admit.Scheduler.
+func (s scheduler) RunAtBoundary(ctx context.Context, id session.ID, f func(context.Context) error) error {
+	return s.engine.coordinator.runAtBoundary(ctx, id, f)
+}
+
 // ShowBusy implements admit.Scheduler.
 func (s scheduler) ShowBusy(id session.ID) { s.engine.statuses.Set(id, Status{Type: StatusBusy}) }
 

@@ -47,6 +47,7 @@ type entry struct {
 	woken     bool
 	next      drainMode // of the drain that a wake calls for: the strongest one
 	stopping  bool
+	boundary  []*boundaryWork
 	firstDone chan struct{} // closed when the first work is over and the session is idle or drains; nil without waiter
 }
 
@@ -161,8 +162,14 @@ func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(contex
 func (c *coordinator) runEntry(ctx context.Context, id session.ID, e *entry, do func(context.Context) error) {
 	for {
 		err := c.runGuarded(ctx, id, do)
+		c.serveBoundary(id)
 		// Under the lock, decide what follows: a wake that came during the work must not be lost.
 		c.mu.Lock()
+		for len(e.boundary) > 0 { // it came since
+			c.mu.Unlock()
+			c.serveBoundary(id)
+			c.mu.Lock()
+		}
 		again := err == nil && !e.stopping && e.woken
 		if again {
 			e.woken, do, e.next = false, c.drainFunc(id, e.next), drainPending

@@ -95,6 +95,7 @@ func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
+		d.engine.coordinator.serveBoundary(d.id)
 		more, err := d.takeTurn(ctx, next)
 		if errors.Is(err, errSelectionChanged) {
 			continue

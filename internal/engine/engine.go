@@ -54,7 +54,8 @@ type Config struct {
 	Log       *eventlog.Log
 	IDs       *session.IDs
 	Locations scope.Scopes
-	Outputs   Outputs // nil keeps no output of tools
+	Outputs   Outputs         // nil keeps no output of tools
+	Checkouts admit.Checkouts // nil: sessions move without changes
 	Limits    Limits
 	Logger    *slog.Logger
 	Version   string           // of cairn, stored with each session
@@ -95,7 +96,8 @@ func New(c Config) *Engine {
 	})
 	e.Commands = admit.NewCommands(admit.Config{
 		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
-		Changes: e.changes,
+		Checkouts: c.Checkouts,
+		Changes:   e.changes,
 		Limits: admit.Limits{
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,

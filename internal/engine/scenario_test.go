@@ -339,6 +339,8 @@ func (p *player) command(f []string) {
 				r.Model = modelRef(v)
 			case "open":
 				r.Open = true
+			case "dir":
+				r.Location.Directory = v
 			case "parent":
 				r.ParentID = session.ID("ses_" + v)
 			case "usd", "tokens", "wall", "turns":
@@ -388,6 +390,13 @@ func (p *player) command(f []string) {
 		p.report(err)
 	case "background": // resume | wait | interrupt: leave it running, report when it ends
 		p.background(f[1], id)
+	case "move": // DIRECTORY [other]: reports when it ends, like background
+		r := admit.MoveRequest{SessionID: id, Directory: args[0], OtherProject: len(args) > 1}
+		p.runBeside("move", func() error { return e.Commands.MoveSession(ctx, r) })
+	case "where":
+		s, err := e.journal.ReadSession(ctx, id)
+		p.report(err)
+		fmt.Fprintf(&p.out, "  in %s of %s\n", s.Location.Directory, s.ProjectID)
 	case "interrupt":
 		p.report(e.Interrupt(ctx, id))
 	case "resume":
@@ -630,17 +639,22 @@ func (p *player) background(what string, id session.ID) {
 		run := map[string]func(context.Context, session.ID) error{
 			"resume": p.w.engine.Resume, "wait": p.w.engine.Wait, "interrupt": p.w.engine.Interrupt,
 		}[what]
-		done := make(chan error, 1)
-		go func() { done <- run(context.Background(), id) }()
-		p.pending = append(p.pending, func() {
-			select {
-			case err := <-done:
-				fmt.Fprintf(&p.out, "  %s ended: %v\n", what, err)
-			default:
-				fmt.Fprintf(&p.out, "  %s still runs\n", what)
-			}
-		})
+		p.runBeside(what, func() error { return run(context.Background(), id) })
 	}
+}
+
+// runBeside leaves run running, and reports when it has ended.
+func (p *player) runBeside(what string, run func() error) {
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	p.pending = append(p.pending, func() {
+		select {
+		case err := <-done:
+			fmt.Fprintf(&p.out, "  %s ended: %v\n", what, err)
+		default:
+			fmt.Fprintf(&p.out, "  %s still runs\n", what)
+		}
+	})
 }
 
 // shell runs a shell command of the user. An invalid one is reported at once; the outcome is an event.

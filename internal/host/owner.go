@@ -116,8 +116,9 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.removeUnusedCaches(time.Now())
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
-		Outputs: sessionFiles{w.locations.outputs, w.locations.snapshots.blobs},
-		Limits:  engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
+		Outputs:   sessionFiles{w.locations.outputs, w.locations.snapshots.blobs},
+		Checkouts: checkouts{w.locations.projects},
+		Limits:    engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{

@@ -100,7 +100,7 @@ func (s *Session) applySetting(d EventData) bool {
 	case *ModelSwitched:
 		s.selectModel(e.Model)
 	case *Moved:
-		s.Location, s.Subpath = e.Location, e.Subdirectory
+		s.Location, s.Subpath, s.ProjectID = e.Location, e.Subdirectory, cmp.Or(e.ProjectID, s.ProjectID)
 	default:
 		return false
 	}

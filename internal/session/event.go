@@ -221,8 +221,9 @@ type (
 	// Moved gives the session another Location and ends its context epoch.
 	Moved struct {
 		Fact
-		Location     Location `json:"location"`
-		Subdirectory string   `json:"subdirectory,omitzero"`
+		Location     Location  `json:"location"`
+		Subdirectory string    `json:"subdirectory,omitzero"`
+		ProjectID    ProjectID `json:"projectID,omitzero"` // "": as before
 	}
 )
 

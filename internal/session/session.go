@@ -132,6 +132,9 @@ func (s *Session) ResolveFile(name string) string {
 // isOutside reports whether the id is the project of directories outside of a repository.
 func (p ProjectID) isOutside() bool { return p == "" || p == "global" }
 
+// IsSame reports whether two ids are of one project. Directories outside of repositories belong to none.
+func (p ProjectID) IsSame(other ProjectID) bool { return p == other && !p.isOutside() }
+
 // Tombstone returns the fields that are kept of a deleted session: its identity and location, no content.
 func (s *Session) Tombstone() Session {
 	return Session{

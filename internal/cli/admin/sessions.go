@@ -26,13 +26,13 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 	archive, rename, remove := g.sessionArchive(), g.sessionRename(), g.sessionDelete()
 	g.inv.TakeOnlyHere(archive, rename, remove)
 	return cli.GroupCommand(&cobra.Command{
-		Use: "session", Short: "List, show, rename, archive, compact, fork and delete sessions", Args: cobra.NoArgs,
+		Use: "session", Short: "List, show, rename, archive, compact, fork, move and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this\n" +
 			"repository, and for delete, archive and rename of exactly this directory.",
 	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), rename,
 		summaryCommands(g).sessionSummary(), archive, remove,
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
-		forks.sessionFork(), forks.sessionTree())
+		forks.sessionFork(), forks.sessionTree(), g.sessionMove())
 }
 
 // sessionList returns the command that lists sessions, without subagents. Called as OpenCode, it has OpenCode's limits

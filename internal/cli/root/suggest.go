@@ -15,7 +15,7 @@ var renamedCommands = map[string]string{
 	"exec": "run", "resume": "tui --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
 	"usage": "stats", "cost": "stats", "costs": "stats", "list": "session list", "search": "session list --search TEXT",
 	"show": "session show", "rename": "session rename", "delete": "session delete", "compact": "session compact",
-	"archive": "session archive", "fork": "session fork", "settings": "config", "provider": "doctor provider, or models",
+	"archive": "session archive", "fork": "session fork", "move": "session move", "settings": "config", "provider": "doctor provider, or models",
 	"theme": "config set terminal.theme NAME",
 }
 

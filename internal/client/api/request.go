@@ -86,6 +86,15 @@ type ForkRequest struct {
 	MessageID session.MessageID `json:"messageID,omitzero"`
 }
 
+// MoveRequest asks for a session to go on in another directory. Changes and OtherProject are additive to OpenCode 2.0.
+type MoveRequest struct {
+	Directory string `json:"directory"` // absolute
+	// Delivery is OpenCode's and has no effect: a session moves at the next boundary between two turns.
+	Delivery     session.Delivery `json:"delivery,omitzero"`
+	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along
+	OtherProject bool             `json:"otherProject,omitzero"` // allow a directory of another project; needs the scope approve
+}
+
 // AgentRequest selects an agent.
 type AgentRequest struct {
 	Agent string `json:"agent"`

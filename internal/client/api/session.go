@@ -250,6 +250,11 @@ func (g InboxClient) Reorder(ctx context.Context, id session.ID, ms []session.Me
 	return g.client.change(ctx, http.MethodPut, apiPath("session", string(id), "inbox"), InboxOrder{ms})
 }
 
+// MoveSession makes a session go on in another directory. It waits for the end of the turn that runs.
+func (c *Client) MoveSession(ctx context.Context, id session.ID, r MoveRequest) error {
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "move"), r)
+}
+
 // Forks copies sessions.
 type Forks struct{ Client *Client }
 

@@ -20,6 +20,9 @@ type Scheduler interface {
 	// RunIdle runs f as the session's work and returns its error. It returns false if the session is not idle. If ctx
 	// ends, only the wait for f does.
 	RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (idle bool, err error)
+	// RunAtBoundary runs f while no turn of the session runs: at once if it is idle, else between two turns or after the
+	// last one, which go on afterwards. It returns the error of f. If ctx ends before f has begun, f does not run.
+	RunAtBoundary(ctx context.Context, id session.ID, f func(context.Context) error) error
 	// ShowBusy shows the session as busy, until the function that RunIdle runs for it has returned.
 	ShowBusy(id session.ID)
 	// IsIdle reports whether the session has no work in this process.
@@ -42,6 +45,21 @@ type OutputRemover interface {
 	Remove(id session.ID, paths []string) error
 }
 
+// Checkouts changes the working trees of version control.
+type Checkouts interface {
+	// CopyChanges copies the uncommitted changes of the working tree around one directory to that around another: all of
+	// them, or none with an error. It changes nothing if both are in one working tree.
+	CopyChanges(ctx context.Context, from, to string) (ChangesCopy, error)
+}
+
+// ChangesCopy are uncommitted changes that are in two working trees.
+type ChangesCopy interface {
+	// Remove removes them from the first one, unless its files have changed since.
+	Remove(ctx context.Context) error
+	// TakeBack removes them from the second one.
+	TakeBack(ctx context.Context) error
+}
+
 // Limits bounds what callers may send. Every limit is required.
 type Limits struct {
 	Pending     int // admitted prompts per session
@@ -51,12 +69,13 @@ type Limits struct {
 	AnswerBytes int // text that replaces an item of a turn
 }
 
-// Config of a Commands. All fields but Outputs are required.
+// Config of a Commands. All fields but Outputs and Checkouts are required.
 type Config struct {
 	Journal   *turnlog.Journal
 	Locations scope.Scopes
 	Scheduler Scheduler
 	Outputs   OutputRemover
+	Checkouts Checkouts // nil: sessions move without changes
 	Changes   *undo.ChangeRecorder
 	Limits    Limits
 	Tools     *semaphore.Weighted // one unit per tool call of the process
@@ -71,6 +90,7 @@ type Commands struct {
 	locations scope.Scopes
 	scheduler Scheduler
 	outputs   OutputRemover // may be nil
+	checkouts Checkouts     // may be nil
 	changes   *undo.ChangeRecorder
 	limits    Limits
 	tools     *semaphore.Weighted
@@ -82,7 +102,7 @@ type Commands struct {
 // NewCommands returns the commands for the sessions of the journal.
 func NewCommands(c Config) *Commands {
 	return &Commands{
-		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, limits: c.Limits,
+		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, checkouts: c.Checkouts, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
 	}
 }

@@ -94,6 +94,8 @@ type invocation struct {
 	env   []string // in addition to the fixed environment
 	stdin string
 	most  int // maximum bytes of output to keep
+	// stderr keeps what git says of its errors with the output.
+	stderr bool
 }
 
 // call returns git's output. Nothing that a repository can configure is run: no hooks, monitors, pagers, or remote
@@ -121,6 +123,9 @@ func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (strin
 	}
 	out := &limitedBuffer{rest: i.most}
 	cmd.Stdout = out
+	if i.stderr {
+		cmd.Stderr = out
+	}
 	err := cmd.Run()
 	return out.String(), err
 }

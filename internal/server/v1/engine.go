@@ -15,6 +15,7 @@ import (
 type SessionCommands interface {
 	CreateSession(ctx context.Context, r admit.CreateRequest) (*session.Session, error)
 	ChangeSession(ctx context.Context, id session.ID, c admit.SessionChange) error
+	MoveSession(ctx context.Context, r admit.MoveRequest) error
 	DeleteSession(ctx context.Context, id session.ID) error
 	AdmitPrompt(ctx context.Context, r admit.PromptRequest) (*session.Input, error)
 	AdmitCompaction(ctx context.Context, a admit.CompactionAdmission) (*session.Input, error)

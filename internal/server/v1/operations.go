@@ -69,6 +69,8 @@ func (d *dependencies) listSessionOperations() []operation.Operation {
 		operation.New("prompt PATCH /session/{sessionID} Change a session", "session.update", sessions.update),
 		operation.New("prompt DELETE /session/{sessionID} Delete a session and its children",
 			"session.delete", sessions.delete),
+		operation.New("prompt POST /experimental/control-plane/move-session Move a session to another directory",
+			"experimental.controlPlane.moveSession", sessions.move),
 		operation.New("read GET /session/{sessionID}/children List the children of a session",
 			"session.children", sessions.listChildren),
 		operation.New("read GET /session/{sessionID}/todo List the todos of a session", "session.todo", sessions.listTodos),

@@ -19,6 +19,7 @@ type SessionCommands interface {
 	CreateSession(ctx context.Context, r admit.CreateRequest) (*session.Session, error)
 	ImportSession(ctx context.Context, r admit.ImportRequest) (*admit.ImportProgress, error)
 	ChangeSession(ctx context.Context, id session.ID, c admit.SessionChange) error
+	MoveSession(ctx context.Context, r admit.MoveRequest) error
 	DeleteSession(ctx context.Context, id session.ID) error
 	AdmitPrompt(ctx context.Context, r admit.PromptRequest) (*session.Input, error)
 	SwitchAgent(ctx context.Context, id session.ID, agent string) error

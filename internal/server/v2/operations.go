@@ -61,6 +61,8 @@ func (d *dependencies) listOpenCodeOperations() []operation.Operation {
 			"v2.session.create", sessions.create).WithStatuses(http.StatusConflict),
 		operation.New("read GET /api/session/active List the working sessions", "v2.session.active", sessions.listActive),
 		operation.New("read GET "+sessionPath+" Return a session", "v2.session.get", sessions.get),
+		operation.New("prompt POST "+sessionPath+"/move Move a session to another directory",
+			"v2.session.move", sessions.move).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST "+sessionPath+"/agent Select the agent of a session",
 			"v2.session.switchAgent", sessions.switchAgent),
 		operation.New("prompt POST "+sessionPath+"/model Select the model of a session",

@@ -146,6 +146,16 @@ func (h sessionHandlers) updateSummary(ctx context.Context, in sessionIn) (api.D
 	return newData(s), err
 }
 
+// move makes the session go on in another directory, at the next boundary between two turns.
+func (h sessionHandlers) move(ctx context.Context, in bodyOf[api.MoveRequest]) (none operation.None, err error) {
+	if in.Body.Directory == "" {
+		return none, httpio.NewInvalid("body", "directory", "directory is missing: it must name a directory")
+	}
+	return none, httpio.WithPart("body", h.Commands.MoveSession(ctx, admit.MoveRequest{
+		SessionID: in.SessionID, Directory: in.Body.Directory, Changes: in.Body.Changes, OtherProject: in.Body.OtherProject,
+	}))
+}
+
 func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (operation.None, error) {
 	if err := h.Commands.DeleteSession(ctx, in.SessionID); err != nil {
 		return operation.None{}, err

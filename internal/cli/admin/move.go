@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// sessionMove returns the command that moves a session to another directory.
+func (g sessionCommands) sessionMove() *cobra.Command {
+	var r api.MoveRequest
+	cmd := &cobra.Command{
+		Use: "move SESSION DIR", Short: "Make a session go on in another directory",
+		Long: "Make a session, with its subagents, go on in another directory of its project, such as another worktree or\n" +
+			"the new place of a directory that was renamed. A turn that runs ends first; work that is left goes on there.\n" +
+			"The model is told the new place and its instructions. If the session cannot move, it stays where it was.\n\n" +
+			"With --with-changes, all uncommitted changes of the working tree go along, new files too. They must fit there;\n" +
+			"ignored files stay. Without it, the changes stay, and cairn undo finds none of them in the new directory.",
+		Args:    cobra.ExactArgs(2),
+		Example: "  cairn session move last ../feature --with-changes\n  cairn session move ses_… ~/src/renamed",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
+			if r.Directory, err = g.inv.ResolvePath(args[1]); err != nil {
+				return err
+			}
+			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
+				err := c.MoveSession(ctx, s.ID, r)
+				if e, ok := errors.AsType[*session.Error](err); ok && e.Field == "otherProject" {
+					return cli.NewExitError(cli.CodeOf(err), err, "--to-other-project moves it all the same")
+				}
+				if err != nil {
+					return err
+				}
+				moved, err := c.Session(ctx, s.ID)
+				if err != nil {
+					return err
+				}
+				if g.inv.JSON {
+					return g.inv.PrintJSON(moved)
+				}
+				if moved.Location.Directory == s.Location.Directory {
+					g.inv.Note("the session is in " + s.Location.Directory + " already")
+					return nil
+				}
+				g.inv.Out.Printf("%s  %s\n", moved.ID, moved.Location.Directory)
+				return nil
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&r.Changes, "with-changes", false, "take the uncommitted changes of the working tree along")
+	cmd.Flags().BoolVar(&r.OtherProject, "to-other-project", false, "move it also to a directory of another project")
+	session := cli.FirstOnly(g.inv.Complete(g.inv.SessionCompletions))
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return session(cmd, args, typed)
+	}
+	return g.inv.AddJSONFlag(cmd)
+}

@@ -1,0 +1,160 @@
+package admit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// MoveRequest asks for a session to go on in another directory.
+type MoveRequest struct {
+	SessionID session.ID
+	Directory string // absolute
+	// Changes takes the uncommitted changes of the session's working tree along.
+	Changes bool
+	// OtherProject allows a directory of another project.
+	OtherProject bool
+}
+
+// moveWait bounds the wait for the end of the turn that runs.
+const moveWait = time.Minute
+
+// MoveSession moves a session, with its subagents, to another directory (MV-1 to MV-3). It waits until no turn of it runs;
+// work that is left goes on at the destination, whose system context is new. With an error the session stays where it
+// was, but for changes that cannot be removed from the source after it moved: the error says so. A move to the session's
+// own directory does nothing.
+func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	if r.OtherProject {
+		if err := caller.Require(ctx, caller.Approve, "a move of a session to another project"); err != nil {
+			return err
+		}
+	}
+	// Check what needs no wait, so that a wrong request fails at once.
+	if _, isThere, err := c.checkMove(ctx, r); err != nil || isThere {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	err := c.scheduler.RunAtBoundary(wait, r.SessionID, func(context.Context) error {
+		return c.moveNow(context.WithoutCancel(ctx), r) // with the rights of the caller
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return session.Errorf(session.CodeConflict,
+			"the session %s still works on its turn after %v; interrupt it, or move it when it is idle", r.SessionID, moveWait)
+	}
+	return err
+}
+
+// checkMove returns the destination of a move, or why it is impossible. isThere reports that the session is there already.
+func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scope, isThere bool, err error) {
+	s, err := c.journal.ReadSession(ctx, r.SessionID)
+	if err != nil {
+		return nil, false, err
+	}
+	to, release, err := c.locations.Scope(ctx, session.Location{Directory: r.Directory})
+	if err != nil {
+		return nil, false, err
+	}
+	release() // what is read of it below never changes
+	conflict := func(format string, args ...any) *session.Error {
+		return session.Errorf(session.CodeConflict, format, args...)
+	}
+	switch {
+	case s.ParentID != "":
+		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
+	case s.Location.Directory == to.Location.Directory:
+		return to, true, nil
+	case s.Revert != nil:
+		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
+	case !s.ProjectID.IsSame(to.ProjectID) && !r.OtherProject:
+		return nil, false, conflict("%s belongs to another project than the session",
+			to.Location.Directory).At("otherProject")
+	}
+	if err := to.CheckSelection(s.Agent, s.Model); err != nil {
+		return nil, false, err
+	}
+	tree, err := c.listSubagents(ctx, s)
+	for _, child := range tree {
+		if err == nil && !c.scheduler.IsIdle(child.ID) {
+			err = conflict("its subagent %s works in the background; wait for it or cancel it (cairn jobs)", child.ID)
+		}
+	}
+	return to, false, err
+}
+
+// listSubagents returns the sessions below a session that work in its directory.
+func (c *Commands) listSubagents(ctx context.Context, s *session.Session) (found []*session.Session, err error) {
+	err = c.journal.Store.View(ctx, func(r store.Reader) error {
+		found = nil
+		for level := []*session.Session{s}; len(level) > 0; {
+			var below []*session.Session
+			for _, parent := range level {
+				children, err := store.ReadSessions(r, store.SessionQuery{ParentID: &parent.ID, Archived: true})
+				if err != nil {
+					return err
+				}
+				below = append(below, children...)
+			}
+			found, level = append(found, below...), below
+		}
+		return nil
+	})
+	isElsewhere := func(child *session.Session) bool { return child.Location.Directory != s.Location.Directory }
+	return slices.DeleteFunc(found, isElsewhere), err
+}
+
+// moveNow moves a session of which no turn runs.
+func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
+	// The session, the destination and the subagents may have changed during the wait.
+	to, isThere, err := c.checkMove(ctx, r)
+	if err != nil || isThere {
+		return err
+	}
+	s, err := c.journal.ReadSession(ctx, r.SessionID)
+	if err != nil {
+		return err
+	}
+	tree, err := c.listSubagents(ctx, s)
+	if err != nil {
+		return err
+	}
+	// Copy the changes before the session moves, and remove them from the source afterwards: at every moment they are
+	// somewhere.
+	var copied ChangesCopy
+	if r.Changes && c.checkouts != nil {
+		if copied, err = c.checkouts.CopyChanges(ctx, s.Location.Directory, to.Location.Directory); err != nil {
+			return err
+		}
+	}
+	moved := func() *session.Moved {
+		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID}
+	}
+	if err := c.journal.AppendFacts(ctx, s.ID, moved()); err != nil {
+		if copied != nil {
+			err = errors.Join(err, copied.TakeBack(ctx))
+		}
+		return err
+	}
+	var left error
+	for _, child := range tree { // one that stays behind can be moved with its parent again
+		left = errors.Join(left, c.journal.AppendFacts(ctx, child.ID, moved()))
+	}
+	if copied == nil {
+		return left
+	}
+	if err := copied.Remove(ctx); err != nil {
+		why := session.Errorf(session.CodeConflict, "the session has moved, but its changes are still in %s too: %v",
+			s.Location.Directory, err)
+		left = errors.Join(left, why.Because(err))
+	}
+	return left
+}
