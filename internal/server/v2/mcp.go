@@ -118,7 +118,7 @@ func addDetails(one *api.MCPServer, servers *mcp.Set, s mcp.State) {
 		}
 	}
 	one.Resources = len(s.Resources)
-	if c, ok := servers.Config(s.Name); ok {
+	if c, err := servers.Config(s.Name); err == nil {
 		one.Source = showSource(c)
 	}
 }
@@ -200,16 +200,16 @@ func (h mcpHandlers) remove(ctx context.Context, in mcpIn) (operation.None, erro
 
 func (h mcpHandlers) connect(ctx context.Context, in mcpIn) (operation.None, error) {
 	servers, err := h.Locations.Servers(ctx, in.Location.Location)
-	if err == nil && !servers.Connect(ctx, in.Server) {
-		err = session.NotFound("mcp", in.Server)
+	if err == nil {
+		err = servers.Connect(ctx, in.Server)
 	}
 	return operation.None{}, err
 }
 
 func (h mcpHandlers) disconnect(ctx context.Context, in mcpIn) (operation.None, error) {
 	servers, err := h.Locations.Servers(ctx, in.Location.Location)
-	if err == nil && !servers.Disconnect(in.Server) {
-		err = session.NotFound("mcp", in.Server)
+	if err == nil {
+		err = servers.Disconnect(in.Server)
 	}
 	return operation.None{}, err
 }
