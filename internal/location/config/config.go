@@ -60,6 +60,8 @@ type Config struct {
 	Dirs           Directories
 
 	agentRules map[string][]RuleList
+	// untrustedFiles are the files that configure an MCP server of UntrustedServers, lowest layer first.
+	untrustedFiles map[string][]string
 	references []referenceValue
 	root       *document.Node
 	stamps     []stamp
