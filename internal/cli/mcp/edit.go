@@ -229,11 +229,12 @@ func (g serverCommands) removeCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// explainOtherFile returns the error for a server that the file of the command does not have, with the step that removes
-// it from the first of the files that do.
+// explainOtherFile returns the error for a server that the file of the command does not have, with the step that
+// removes it from the first of the files that do.
 func explainOtherFile(c *config.Config, name, file string, files []string) error {
 	if len(files) == 0 {
-		return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is no MCP server %q in the configuration", name), "")
+		err := fmt.Errorf("there is no MCP server %q in the configuration", name)
+		return cli.NewExitError(cli.ExitUsage, err, "")
 	}
 	hint := "To remove it, delete " + document.JoinKey("mcp", name) + " there."
 	switch files[0] {

@@ -56,11 +56,15 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Description: "Gives a task to a session and waits until it is done. Without a session a new one begins.",
 	}, s.prompt)
 	sdk.AddTool(server, &sdk.Tool{
-		Name: "session_wait", Description: "Waits until a session that works has done so, or asks.",
+		Name: "session_wait",
+		Description: "Waits until a session that works has done so, or asks. Says also how work ended that is over: done, " +
+			"failed or interrupted, and why.",
 	}, s.wait)
 	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true}
 	sdk.AddTool(server, &sdk.Tool{
-		Name: "session_list", Description: "Lists the newest sessions of the directory.", Annotations: readOnly,
+		Name: "session_list", Annotations: readOnly,
+		Description: "Lists the newest sessions of the directory: whether they are idle, working or asking, their titles, " +
+			"and when they changed. session_wait says how the work of an idle one ended.",
 	}, s.list)
 	sdk.AddTool(server, &sdk.Tool{
 		Name: "session_read", Description: "Returns the newest messages of a session.", Annotations: readOnly,

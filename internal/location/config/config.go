@@ -62,9 +62,9 @@ type Config struct {
 	agentRules map[string][]RuleList
 	// untrustedFiles are the files that configure an MCP server of UntrustedServers, lowest layer first.
 	untrustedFiles map[string][]string
-	references []referenceValue
-	root       *document.Node
-	stamps     []stamp
+	references     []referenceValue
+	root           *document.Node
+	stamps         []stamp
 }
 
 // ResolveBareModels replaces the names of models without a provider that agents and commands have by those that find
