@@ -121,8 +121,13 @@ type callTable struct {
 	mu    sync.Mutex // guards the rest
 	last  int64
 	calls map[string]runningCall // by the token of their progress
-	isCut bool                   // a call ended before its answer: the server may still work on it
+	// The newest call that ended before its answer, and when; 0 is none. The server may still work on it.
+	cut   int64
+	cutAt time.Time
 }
+
+// cutTime is how long a server is taken to work on a call that ended before its answer.
+const cutTime = time.Minute
 
 // runningCall is a call that a server works on.
 type runningCall struct {
@@ -136,7 +141,8 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	token := strconv.FormatInt(c.last, 10)
+	number := c.last
+	token := strconv.FormatInt(number, 10)
 	if c.calls == nil {
 		c.calls = map[string]runningCall{}
 	}
@@ -145,11 +151,17 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if _, ok := c.calls[token]; !ok {
+			return
+		}
 		delete(c.calls, token)
 		select {
 		case <-running.done:
-			c.isCut = true
-		default:
+			c.cut, c.cutAt = number, time.Now()
+		default: // most servers work on one call after the other: an answer says that earlier ones are over
+			if number > c.cut {
+				c.cut = 0
+			}
 		}
 	}
 }
@@ -158,7 +170,7 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 func (c *callTable) mayHaveWork() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.isCut || len(c.calls) > 0
+	return len(c.calls) > 0 || c.cut > 0 && time.Since(c.cutAt) < cutTime
 }
 
 // count returns how many calls run.

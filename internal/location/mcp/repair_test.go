@@ -84,7 +84,8 @@ func TestReasonsOfDeadServers(t *testing.T) {
 	wantText(t, w.failure("one_echo", `{}`), "The MCP server one failed: its program ended with exit code 3; it said: no disk")
 }
 
-// A server that does not answer any more after a call was ended is started again.
+// A server that does not answer any more after a call was ended is started again. A call that was sent to it meanwhile
+// fails because it hangs, not because of the signal that ends it.
 func TestHangingServerIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	c := withTimeout(local("hang-once", t.TempDir()+"/called"), 3*time.Second)
@@ -98,6 +99,7 @@ func TestHangingServerIsStartedAgain(t *testing.T) {
 	}
 	cancel()
 	<-ended
+	wantText(t, w.failure("one_echo", `{}`), "The MCP server one failed: it hangs: after a call without an answer")
 	wantText(t, w.awaitStatus("one", mcp.Failed).Error, "it hangs: after a call without an answer it did not answer a ping")
 	if got := w.text("one_echo", `{}`); got != "again" {
 		t.Errorf("the next call said %q", got)
