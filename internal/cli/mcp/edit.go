@@ -37,6 +37,12 @@ type editFlags struct {
 	replace bool
 }
 
+// isTaken reports whether there is a server of the name where the command adds one.
+func (f *editFlags) isTaken(c *config.Config, name string) bool {
+	_, ok := c.MCP[name]
+	return ok || f.project && slices.Contains(c.UntrustedServers, name)
+}
+
 const projectUsage = "change the project's cairn.json instead of your own configuration"
 
 func (f *editFlags) addTo(cmd *cobra.Command) {
@@ -157,9 +163,7 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 	}
 	names := slices.Sorted(maps.Keys(servers))
 	for _, name := range names {
-		_, taken := c.MCP[name]
-		taken = taken || edit.project && slices.Contains(c.UntrustedServers, name)
-		if taken && !edit.replace {
+		if !edit.replace && edit.isTaken(c, name) {
 			return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is an MCP server %s already", name),
 				"Nothing was changed. --replace replaces it.")
 		}
