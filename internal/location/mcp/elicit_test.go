@@ -46,9 +46,9 @@ func answer(asked *[]session.Question, answers [][]string, err error) func(*tool
 func TestElicitationOfAForm(t *testing.T) {
 	t.Parallel()
 	w := elicitWorld(t, &sdk.ElicitParams{Message: "Book \x1b[2Ja table", RequestedSchema: jsontext.Value(`{
-		"type":"object","required":["name"],"properties":{
+		"type":"object","required":["name","size"],"properties":{
 			"name":{"type":"string","title":"Your name","description":"as on the card"},
-			"guests":{"type":"integer"},
+			"guests":{"type":"integer","description":"how many"},
 			"price":{"type":"number"},
 			"smoking":{"type":"boolean"},
 			"size":{"type":"string","enum":["small","large"]},
@@ -71,11 +71,11 @@ func TestElicitationOfAForm(t *testing.T) {
 		return out
 	}
 	wantQuestions := []session.Question{
-		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name as on the card"},
-		{Header: "one", Question: "guests"},
+		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name (required): as on the card"},
+		{Header: "one", Question: "guests: how many"},
 		{Header: "one", Question: "price"},
 		{Header: "one", Question: "smoking", Options: options("true", "false"), Custom: &no},
-		{Header: "one", Question: "size", Options: options("small", "large"), Custom: &no},
+		{Header: "one", Question: "size (required)", Options: options("small", "large"), Custom: &no},
 		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
 		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
 	}
