@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // MCPServer is an MCP server of a location. Tools and the members after it are cairn's own, for clients that ask for
@@ -62,17 +64,11 @@ type MCPTemplate struct {
 
 // MCPConfig is the configuration of an MCP server, in the spellings of OpenCode's second contract.
 type MCPConfig struct {
-	Type        string            `json:"type" enum:"local,remote"`
-	Command     []string          `json:"command,omitzero"`
-	Cwd         string            `json:"cwd,omitzero"`
-	Environment map[string]string `json:"environment,omitzero"`
-	URL         string            `json:"url,omitzero"`
-	Headers     map[string]string `json:"headers,omitzero"`
-	OAuth       jsontext.Value    `json:"oauth,omitzero"`
-	Disabled    bool              `json:"disabled,omitzero"`
-	Codemode    bool              `json:"codemode,omitzero"` // accepted and ignored
-	Timeout     MCPTimeout        `json:"timeout,omitzero"`
-	Protocol    string            `json:"protocol,omitzero"` // accepted and ignored: the newest that both know is spoken
+	config.MCPSource
+	Disabled bool       `json:"disabled,omitzero"`
+	Codemode bool       `json:"codemode,omitzero"` // accepted and ignored
+	Timeout  MCPTimeout `json:"timeout,omitzero"`
+	Protocol string     `json:"protocol,omitzero"` // accepted and ignored: the newest that both know is spoken
 }
 
 // MCPTimeout bounds the phases of an MCP server, in milliseconds; 0 is the default.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,6 +21,26 @@ type MCP struct {
 	Enabled     *bool             `json:"enabled"`
 	Timeout     Duration          `json:"timeout" doc:"of connecting and of each list of what it offers"`
 	Wait        bool              `json:"wait" doc:"a turn waits for the first attempt to connect"`
+}
+
+// MCPSource says in a request which server is meant, in the spellings of OpenCode's contracts.
+type MCPSource struct {
+	Type        string            `json:"type" enum:"local,remote"`
+	Command     []string          `json:"command,omitzero"`
+	Cwd         string            `json:"cwd,omitzero"`
+	Environment map[string]string `json:"environment,omitzero"`
+	URL         string            `json:"url,omitzero"`
+	Headers     map[string]string `json:"headers,omitzero"`
+	OAuth       jsontext.Value    `json:"oauth,omitzero"`
+}
+
+// NewServer returns the configuration of the server with a timeout in milliseconds; 0 is a default. Without enabled it is
+// enabled.
+func (s MCPSource) NewServer(enabled *bool, timeout int64) MCP {
+	return MCP{
+		Type: s.Type, Command: s.Command, Cwd: s.Cwd, Environment: s.Environment, URL: s.URL, Headers: s.Headers,
+		OAuth: s.OAuth, Enabled: enabled, Timeout: Duration(time.Duration(timeout) * time.Millisecond),
+	}
 }
 
 // noteUntrustedServers notes the servers of a project's file that need trust.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
@@ -134,10 +133,7 @@ func (h mcpHandlers) addMCP(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
-	if err := servers.Add(in.Body.Name, config.MCP{
-		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
-		OAuth: c.OAuth, Enabled: c.Enabled, Timeout: config.Duration(time.Duration(c.Timeout) * time.Millisecond),
-	}); err != nil {
+	if err := servers.Add(in.Body.Name, c.NewServer(c.Enabled, c.Timeout)); err != nil {
 		return nil, err
 	}
 	// The location opened again has permission rules for the server, before its tools are there.

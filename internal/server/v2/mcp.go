@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
@@ -171,10 +170,7 @@ func (h mcpHandlers) add(ctx context.Context, in struct {
 		return operation.None{}, err
 	}
 	enabled := !c.Disabled
-	if err := servers.Add(in.Server, config.MCP{
-		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
-		OAuth: c.OAuth, Enabled: &enabled, Timeout: config.Duration(time.Duration(c.Timeout.Startup) * time.Millisecond),
-	}); err != nil {
+	if err := servers.Add(in.Server, c.NewServer(&enabled, c.Timeout.Startup)); err != nil {
 		return operation.None{}, err
 	}
 	// The location opened again has permission rules for the server, before its tools are there.
