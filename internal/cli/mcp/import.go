@@ -275,6 +275,7 @@ func (f *foreignServer) takeTimeout() (ms int64) {
 
 // takeLogin returns the settings of the login that cairn has too.
 func (f *foreignServer) takeLogin(kind string) jsontext.Value {
+	// Only remote servers have a login, as an object or false.
 	v := f.members["oauth"]
 	if kind != "remote" || v == nil {
 		return nil
@@ -287,6 +288,7 @@ func (f *foreignServer) takeLogin(kind string) jsontext.Value {
 	if v.Kind() != '{' || json.Unmarshal(v, &members) != nil {
 		return nil
 	}
+	// Take over the members that cairn has, and name the others.
 	delete(f.members, "oauth")
 	login := foreignServer{members: members}
 	out := map[string]any{}

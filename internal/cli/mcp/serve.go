@@ -51,6 +51,7 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Instructions: "Sessions of the coding agent cairn in one directory. session_prompt works until the task is done; " +
 			"it returns early, in the state asking, if a permission or an answer is needed.",
 	})
+	// The tools that work.
 	sdk.AddTool(server, &sdk.Tool{
 		Name:        "session_prompt",
 		Description: "Gives a task to a session and waits until it is done. Without a session a new one begins.",
@@ -60,6 +61,7 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Description: "Waits until a session that works has done so, or asks. Says also how work ended that is over: done, " +
 			"failed or interrupted, and why.",
 	}, s.wait)
+	// The tools that read, and the one that stops.
 	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true}
 	sdk.AddTool(server, &sdk.Tool{
 		Name: "session_list", Annotations: readOnly,
@@ -73,6 +75,7 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Name: "session_diff", Description: "Returns what a session changed in files.", Annotations: readOnly,
 	}, s.diff)
 	sdk.AddTool(server, &sdk.Tool{Name: "session_interrupt", Description: "Stops the work of a session."}, s.interrupt)
+	// The tool that decides for the user, if the user lets it.
 	if answers {
 		sdk.AddTool(server, &sdk.Tool{
 			Name: "session_answer",

@@ -149,6 +149,7 @@ func (s *sessionServer) await(
 		if len(asks) > 0 {
 			return outcome{Session: id, State: stateAsking, Text: strings.Join(p.Said, "\n\n"), Asks: asks}, nil
 		}
+		// Take the next update.
 		select {
 		case <-ctx.Done():
 			return outcome{}, context.Cause(ctx)
@@ -163,6 +164,7 @@ func (s *sessionServer) await(
 					noteProgress(ctx, r, steps, describe.DescribeCall(called.Tool, called.Input))
 				}
 			}
+			// It may have brought a request, or be the end of the work.
 			if mayAsk(u) {
 				asks, err = s.openAsks(ctx, id)
 			}

@@ -58,6 +58,7 @@ func (s *server) describeFailure(err error) string {
 func (s *server) callTool(
 	ctx context.Context, call tool.Call, params *sdk.CallToolParams,
 ) (*sdk.CallToolResult, error) {
+	// The server may ask and report progress while the call is in the table.
 	ctx, alive, stop := withIdleLimit(ctx, idleCall)
 	defer stop()
 	remove := s.calls.add(runningCall{call, alive, ctx.Done()}, params)
@@ -68,6 +69,7 @@ func (s *server) callTool(
 			return nil, err
 		}
 		result, err := conn.CallTool(ctx, params)
+		// A refusal for want of a login ends the connection.
 		if login, ok := errors.AsType[*LoginError](err); ok {
 			select {
 			case conn.refused <- login:
@@ -75,6 +77,7 @@ func (s *server) callTool(
 			}
 			return nil, fmt.Errorf("the MCP server %s is %w: %w", s.name, errNotConnected, login)
 		}
+		// Return the outcome, unless the call was never sent.
 		switch {
 		case err != nil && ctx.Err() != nil:
 			remove()
@@ -180,8 +183,8 @@ func (c *callTable) count() int {
 	return len(c.calls)
 }
 
-// findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if they
-// belong to several sessions.
+// findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if
+// they belong to several sessions.
 func (c *callTable) findOnlySession() (found runningCall, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -253,7 +253,8 @@ func (w *world) guidance() string {
 	return g.Baseline
 }
 
-// Instructions of a server stay as they were, like descriptions, until a call is allowed again. They cannot end their tag.
+// Instructions of a server stay as they were, like descriptions, until a call is allowed again. They cannot end their
+// tag.
 func TestChangedInstructionsAreAskedForAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

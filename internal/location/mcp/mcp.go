@@ -2,8 +2,8 @@
 // stdio, streamable HTTP and SSE.
 //
 // A Pool holds the servers of all locations. The servers of a location start beside its first turn and are shared by
-// its sessions. Their tools join and leave at the boundaries of turns (Tools.Sync), so that a request never changes while
-// it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
+// its sessions. Their tools join and leave at the boundaries of turns (Tools.Sync), so that a request never changes
+// while it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
 package mcp
 
 import (
@@ -209,7 +209,8 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 // attemptTime bounds the wait of a client for servers that are being connected.
 const attemptTime = 10 * time.Second
 
-// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at most.
+// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at
+// most.
 func (s *Set) AwaitAll(ctx context.Context) {
 	s.Start()
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
@@ -239,8 +240,8 @@ func (s *Set) Config(name string) (config.MCP, error) {
 // maxAdded bounds the servers that people add to one location.
 const maxAdded = 100
 
-// Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when the
-// location is opened again, whose permission rules then know the server.
+// Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when
+// the location is opened again, whose permission rules then know the server.
 func (s *Set) Add(name string, c config.MCP) error {
 	switch {
 	case c.Type != "local" && c.Type != "remote":
@@ -311,8 +312,8 @@ func (s *Set) Call(
 	return out, result.IsError, nil
 }
 
-// Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. Its error
-// is that of lookUp; the server's state says how the attempt ended.
+// Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. Its
+// error is that of lookUp; the server's state says how the attempt ended.
 func (s *Set) Connect(ctx context.Context, name string) error {
 	one, err := s.lookUp(name)
 	if err != nil {
