@@ -6,8 +6,6 @@ import (
 	"net/url"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/location/config"
 )
 
 // MCPServer is an MCP server of a location. Tools and the members after it are cairn's own, for clients that ask for
@@ -64,11 +62,22 @@ type MCPTemplate struct {
 
 // MCPConfig is the configuration of an MCP server, in the spellings of OpenCode's second contract.
 type MCPConfig struct {
-	config.MCPSource
+	MCPSource
 	Disabled bool       `json:"disabled,omitzero"`
 	Codemode bool       `json:"codemode,omitzero"` // accepted and ignored
 	Timeout  MCPTimeout `json:"timeout,omitzero"`
 	Protocol string     `json:"protocol,omitzero"` // accepted and ignored: the newest that both know is spoken
+}
+
+// MCPSource says which server is meant. It has the fields of the source that cairn configures.
+type MCPSource struct {
+	Type        string            `json:"type" enum:"local,remote"`
+	Command     []string          `json:"command,omitzero"`
+	Cwd         string            `json:"cwd,omitzero"`
+	Environment map[string]string `json:"environment,omitzero"`
+	URL         string            `json:"url,omitzero"`
+	Headers     map[string]string `json:"headers,omitzero"`
+	OAuth       jsontext.Value    `json:"oauth,omitzero"`
 }
 
 // MCPTimeout bounds the phases of an MCP server, in milliseconds; 0 is the default.

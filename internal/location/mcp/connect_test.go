@@ -24,8 +24,9 @@ func TestConnectOverEachTransport(t *testing.T) {
 	t.Parallel()
 	s := newGoodServer()
 	sse := sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	jsonOnly := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: true})
-	stateless := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	get := func(*http.Request) *sdk.Server { return s }
+	jsonOnly := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{JSONResponse: true})
+	stateless := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true})
 	for name, c := range map[string]config.MCP{
 		"stdio": local("good"), "http": serveHTTP(t, s), "sse": serveHandler(t, sse), "json": serveHandler(t, jsonOnly),
 		"stateless": serveHandler(t, stateless), "greeting": local("greeting"), "strict": local("strict"),
@@ -316,7 +317,10 @@ func TestNamesOfTools(t *testing.T) {
 		"Long_" + long: {[]string{"a", long}, nil},
 		"1-" + long:    {[]string{long}, nil},
 		"ünï":          {[]string{"é"}, []string{"mcp_n___"}},
-		"long":         {[]string{long, long + "y"}, []string{"long_" + long[:50] + "_0d9cdc58", "long_" + long[:50] + "_58a53014"}},
+		"long": {
+			[]string{long, long + "y"},
+			[]string{"long_" + long[:50] + "_0d9cdc58", "long_" + long[:50] + "_58a53014"},
+		},
 	} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()

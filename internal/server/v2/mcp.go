@@ -170,7 +170,7 @@ func (h mcpHandlers) add(ctx context.Context, in struct {
 		return operation.None{}, err
 	}
 	enabled := !c.Disabled
-	if err := servers.Add(in.Server, c.NewServer(&enabled, c.Timeout.Startup)); err != nil {
+	if err := servers.Add(in.Server, config.MCPSource(c.MCPSource).NewServer(&enabled, c.Timeout.Startup)); err != nil {
 		return operation.None{}, err
 	}
 	// The location opened again has permission rules for the server, before its tools are there.
