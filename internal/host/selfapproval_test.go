@@ -135,16 +135,7 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 	for _, name := range []string{"child", "daemon", "wiped"} {
 		var out []byte
 		awaitCondition(t, func() bool { out, err = os.ReadFile(filepath.Join(dir, name)); return err == nil })
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		if len(lines) != 70 {
-			t.Errorf("%s tried %d times", name, len(lines))
-		}
-		for _, line := range lines {
-			if !strings.Contains(line, ": HTTP/1.1 403") && !strings.Contains(line, ": HTTP/1.1 401") &&
-				!strings.Contains(line, ": HTTP/1.1 429") {
-				t.Errorf("%s, %s", name, line)
-			}
-		}
+		wantRefusals(t, name, string(out))
 	}
 	if asks, err := c.Asks(t.Context(), info.ID); err != nil || len(asks) != 1 || asks[0].ID != second.ID {
 		t.Errorf("the ask is gone: %v, %v", asks, err)
@@ -153,6 +144,70 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 		t.Error("the second command ran")
 	}
 	if err := c.Reply(t.Context(), info.ID, second.ID, api.ReplyRequest{Reply: session.ReplyReject}); err != nil {
+		t.Error(err)
+	}
+}
+
+// wantRefusals fails the test unless attack was refused with everything that it tried.
+func wantRefusals(t *testing.T, name, out string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 70 {
+		t.Errorf("%s tried %d times", name, len(lines))
+	}
+	for _, line := range lines {
+		if !strings.Contains(line, ": HTTP/1.1 403") && !strings.Contains(line, ": HTTP/1.1 401") &&
+			!strings.Contains(line, ": HTTP/1.1 429") {
+			t.Errorf("%s, %s", name, line)
+		}
+	}
+}
+
+// An MCP server, which runs outside of the sandbox and serves calls that a person allowed, cannot answer an ask, open a
+// terminal or change the configuration either.
+func TestAnMCPServerCannotApprove(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the server which process calls")
+	}
+	home, dir := t.TempDir(), t.TempDir()
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(
+		`{"mcp": {"evil": {"type": "local", "command": [%q, %q, %q, "server"], "enabled": false}}}`, bin, attackWord, dir,
+	))
+	write(t, filepath.Join(home, "project", "README.md"), "x")
+	write(t, filepath.Join(dir, "script.json"), fmt.Sprintf(`{"turns": [
+		{"steps": [{"call": {"id": "c1", "name": "bash", "arguments": {"command": "touch %s/second"}}}]},
+		{"repeat": true, "steps": [{"text": "Done."}]}]}`, dir))
+	o := optionsOf(home)
+	o.Embedded = script.Embed(filepath.Join(dir, "script.json"))
+	s := serve(t, o)
+	defer func() { s.end(); <-s.ended }()
+	token := leaveCredentials(t, dir, filepath.Join(home, "data"), s)
+	c := &api.Client{Auth: api.Auth{Secret: token}, Base: s.URL, Directory: o.Dir}
+
+	// While a command waits for its permission, the server of that location starts and tries.
+	info, err := c.Create(t.Context(), api.CreateSession{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Prompt(t.Context(), info.ID, say("go")); err != nil {
+		t.Fatal(err)
+	}
+	ask := replyUntil(t, c, info.ID, "second")
+	write(t, filepath.Join(dir, "ask"), "/api/session/"+string(info.ID)+"/permission/"+string(ask.ID))
+	if err := c.ConnectMCP(t.Context(), "evil", true); err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	awaitCondition(t, func() bool { out, err = os.ReadFile(filepath.Join(dir, "server")); return err == nil })
+	wantRefusals(t, "the server", string(out))
+	if asks, err := c.Asks(t.Context(), info.ID); err != nil || len(asks) != 1 || asks[0].ID != ask.ID {
+		t.Errorf("the ask is gone: %v, %v", asks, err)
+	}
+	if err := c.Reply(t.Context(), info.ID, ask.ID, api.ReplyRequest{Reply: session.ReplyReject}); err != nil {
 		t.Error(err)
 	}
 }

@@ -74,10 +74,12 @@ type File struct {
 	Mode uint32
 }
 
-// FormatGit returns the difference in git's form; of binary contents that they differ.
+// FormatGit returns the difference in git's form; of binary contents that they differ. An absolute path loses its first
+// slash, as git writes it.
 func (d Diff) FormatGit(path string, before, after File) string {
 	var b strings.Builder
 	// The header says what happened to the file; an unchanged mode is shown in the index line.
+	path = strings.TrimPrefix(path, "/")
 	from, to := quoteName("a/"+path), quoteName("b/"+path)
 	fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
 	mode := ""

@@ -80,6 +80,7 @@ func TestBinary(t *testing.T) {
 func TestNames(t *testing.T) {
 	const between = "\nnew file mode 100644\nindex 0000000..ce01362\n--- /dev/null\n+++ "
 	for name, want := range map[string]string{
+		"/tmp/file":  "diff --git a/tmp/file b/tmp/file" + between + "b/tmp/file\n",
 		"plain":      "diff --git a/plain b/plain" + between + "b/plain\n",
 		"sp ace":     "diff --git a/sp ace b/sp ace" + between + "b/sp ace\t\n",
 		"nl\n\t\"\\": `diff --git "a/nl\n\t\"\\" "b/nl\n\t\"\\"` + between + `"b/nl\n\t\"\\"` + "\n",

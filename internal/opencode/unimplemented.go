@@ -1,8 +1,7 @@
 package opencode
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -13,15 +12,9 @@ type (
 		Config MCPConfig `json:"config"`
 	}
 	MCPConfig struct {
-		Type        string            `json:"type" enum:"local,remote"`
-		Command     []string          `json:"command,omitzero"`
-		Cwd         string            `json:"cwd,omitzero"`
-		Environment map[string]string `json:"environment,omitzero"`
-		URL         string            `json:"url,omitzero"`
-		Headers     map[string]string `json:"headers,omitzero"`
-		OAuth       jsontext.Value    `json:"oauth,omitzero"`
-		Enabled     *bool             `json:"enabled,omitzero"`
-		Timeout     int64             `json:"timeout,omitzero"` // milliseconds
+		config.MCPSource
+		Enabled *bool `json:"enabled,omitzero"`
+		Timeout int64 `json:"timeout,omitzero"` // milliseconds
 	}
 	WorkspaceType struct {
 		Type string `json:"type"`

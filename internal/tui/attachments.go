@@ -179,9 +179,12 @@ func (m *model) listTyped(text string) (names []string) {
 // checkMentions looks at the files that the person named with a typed @PATH, and then sends the text. If one cannot be
 // attached, the text stays: the note says why, and Enter again sends the same text without the file.
 func checkMentions(m *model, text string, send func() tea.Cmd) tea.Cmd {
-	// Choose the files of this machine. Without one there is nothing to wait for.
+	// Choose the files of this machine. Without one there is nothing to wait for. Resources may be typed whole.
 	names, paths := m.listTyped(text), map[string]string{}
 	for _, name := range names {
+		if mention.IsResource(name) && mention.ExplainResource(m.resources, name) == "" {
+			m.offeredPaths[name] = true
+		}
 		file, _ := attach.CutLines(name)
 		if path := localPath(m, file); path != "" && !m.offeredPaths[file] {
 			paths[file] = path
@@ -255,6 +258,9 @@ func (m *model) explainUnattached(name string, problems map[string]error) string
 	}
 	if err := problems[file]; err != nil {
 		return err.Error()
+	}
+	if mention.IsResource(name) && !m.offeredPaths[name] {
+		return mention.ExplainResource(m.resources, name)
 	}
 	return ""
 }

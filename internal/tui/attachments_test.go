@@ -322,3 +322,33 @@ func TestMentionedResource(t *testing.T) {
 		t.Errorf("commands: %+v", items)
 	}
 }
+
+// TestUnknownResource: a typed name of a resource that no MCP server has is explained before the text is sent alone; one
+// that a server has goes with the prompt, also if it was never offered.
+func TestUnknownResource(t *testing.T) {
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	for name, c := range map[string]struct{ text, note string }{
+		"unknown server":   {"see @mcp:nope:a:b please", `@mcp:nope:a:b is not attached: no connected MCP server "nope" has resources`},
+		"unknown resource": {"see @mcp:notes:a:c.", `@mcp:notes:a:c is not attached: the MCP server "notes" has no resource a:c`},
+		"no URI":           {"see @mcp:notes now", `@mcp:notes is not attached: a resource is named @mcp:SERVER:URI`},
+		"known":            {"see @mcp:notes:a:b, please", ""},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		typeText(m, c.text)
+		m.Update(resourcesMsg{{Server: "notes", URI: "a:b", Name: "page"}})
+		clear(m.offeredPaths)
+		pressKeys(m, enter)
+		if c.note == "" {
+			if len(m.unsentPrompts) != 1 || len(m.unsentPrompts[0].Prompt.Files) != 1 {
+				t.Errorf("%s: %+v, the note is %q", name, m.unsentPrompts, m.note)
+			}
+			continue
+		}
+		if len(m.unsentPrompts) > 0 || !strings.HasPrefix(m.note, c.note) {
+			t.Errorf("%s: %d prompts are sent, the note is %q", name, len(m.unsentPrompts), m.note)
+		}
+		if pressKeys(m, enter); len(m.unsentPrompts) != 1 {
+			t.Errorf("%s: a second Enter does not send the text", name)
+		}
+	}
+}

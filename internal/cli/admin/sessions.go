@@ -75,11 +75,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				case g.inv.IsOpenCode():
 					g.printOpenCodeSessionTable(list)
 				default:
-					states, err := describeStates(ctx, c, list)
+					activities, err := follow.ReadActivities(ctx, c, list)
 					if err != nil {
 						return err
 					}
-					g.listSessions(list, readFacts(ctx, c, list, states), all)
+					g.listSessions(list, readFacts(ctx, c, list, activities), all)
 				}
 				return nil
 			})
@@ -121,47 +121,43 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 				g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
 				return nil
 			}
-			states, err := describeStates(ctx, c, list)
+			activities, err := follow.ReadActivities(ctx, c, list)
 			if err != nil {
 				return err
 			}
-			g.listSessions(list, readFacts(ctx, c, list, states), false)
+			g.listSessions(list, readFacts(ctx, c, list, activities), false)
 			return nil
 		}),
 	})
 }
 
-// describeStates returns the states of the sessions that are not idle.
-func describeStates(ctx context.Context, c *api.Client, list []*session.Session) (map[session.ID]string, error) {
-	active, err := c.Active(ctx)
-	states := map[session.ID]string{}
-	for _, s := range list {
-		switch active[s.ID].Type {
-		case api.TypeUnfinished:
-			states[s.ID] = "cut off"
-		case api.TypeRunning:
-			states[s.ID] = "at work"
-			status, err := c.Status(ctx, s.ID)
-			if err == nil && strings.HasPrefix(status.Type, "awaiting-") { // else the session ended meanwhile
-				states[s.ID] = "needs an answer"
-			}
-		}
+// describeActivity returns the word for what a session does.
+func describeActivity(a follow.Activity) string {
+	switch a {
+	case follow.Working:
+		return "at work"
+	case follow.Asking:
+		return "needs an answer"
+	case follow.Unfinished:
+		return "cut off"
+	default:
+		return "idle"
 	}
-	return states, err
 }
 
-// sessionFacts are what a list shows of sessions beside their own fields: the states of those that are not idle, the
-// models of those without a choice, and the directories that do not exist any more.
+// sessionFacts are what a list shows of sessions beside their own fields: what they do, the models of those without a
+// choice, and the directories that do not exist any more.
 type sessionFacts struct {
-	states, defaults map[session.ID]string
-	missing          map[string]bool
+	activities map[session.ID]follow.Activity
+	defaults   map[session.ID]string
+	missing    map[string]bool
 }
 
-// readFacts returns the facts of sessions with the states.
+// readFacts returns the facts of sessions with the activities.
 func readFacts(
-	ctx context.Context, c *api.Client, list []*session.Session, states map[session.ID]string,
+	ctx context.Context, c *api.Client, list []*session.Session, activities map[session.ID]follow.Activity,
 ) sessionFacts {
-	return sessionFacts{states, readDefaultModels(ctx, c, list), c.FindMissingDirectories(ctx, list)}
+	return sessionFacts{activities, readDefaultModels(ctx, c, list), c.FindMissingDirectories(ctx, list)}
 }
 
 // maxDefaultPlaces bounds the directories that are asked for their default models.
@@ -224,7 +220,7 @@ func (g sessionCommands) listSessions(list []*session.Session, facts sessionFact
 		row := []string{
 			string(s.ID),
 			terminal.FormatAge(s.Time.Updated),
-			cmp.Or(facts.states[s.ID], "idle"),
+			describeActivity(facts.activities[s.ID]),
 			terminal.FirstLine(model, 60),
 			describe.FormatCost(s.Cost, s.Tokens),
 			describe.SessionMark(s),

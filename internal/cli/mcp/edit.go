@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/config/document"
 )
 
 // storedServer is a server as it is written to a configuration.
@@ -34,6 +35,12 @@ type storedServer struct {
 type editFlags struct {
 	project bool
 	replace bool
+}
+
+// isTaken reports whether there is a server of the name where the command adds one.
+func (f *editFlags) isTaken(c *config.Config, name string) bool {
+	_, ok := c.MCP[name]
+	return ok || f.project && slices.Contains(c.UntrustedServers, name)
 }
 
 const projectUsage = "change the project's cairn.json instead of your own configuration"
@@ -156,9 +163,7 @@ func (g serverCommands) store(ctx context.Context, servers map[string]storedServ
 	}
 	names := slices.Sorted(maps.Keys(servers))
 	for _, name := range names {
-		_, taken := c.MCP[name]
-		taken = taken || edit.project && slices.Contains(c.UntrustedServers, name)
-		if taken && !edit.replace {
+		if !edit.replace && edit.isTaken(c, name) {
 			return cli.NewExitError(cli.ExitUsage, fmt.Errorf("there is an MCP server %s already", name),
 				"Nothing was changed. --replace replaces it.")
 		}
@@ -199,29 +204,49 @@ func (g serverCommands) removeCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		Example: "  cairn mcp remove memory", ValidArgsFunction: g.completeServers,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			// Find the file that has it: this command changes one of two.
+			name := args[0]
 			c, err := g.inv.LoadConfig(ctx)
 			if err != nil {
 				return err
 			}
-			if _, ok := c.MCP[args[0]]; !ok && !slices.Contains(c.UntrustedServers, args[0]) {
-				err := fmt.Errorf("there is no MCP server %q in the configuration", args[0])
-				return cli.NewExitError(cli.ExitUsage, err, "")
+			files, file := c.ServerFiles(name), c.TargetFile(edit.project)
+			if !slices.Contains(files, file) {
+				return explainOtherFile(c, name, file, files)
 			}
 			// Record the change, then write it.
-			if err := g.inv.RecordSettings(ctx, "unset the MCP server "+args[0]); err != nil {
+			if err := g.inv.RecordSettings(ctx, "unset the MCP server "+name); err != nil {
 				return err
 			}
-			file, err := c.ChangeValue(ctx, edit.project, serverKey(args[0]), []jsontext.Value{nil})
-			if err != nil && !edit.project {
-				hint := "If the project's files have it: cairn mcp remove --project " + args[0]
-				return cli.NewExitError(cli.CodeOf(err), err, hint)
-			}
-			if err != nil {
+			if file, err = c.ChangeValue(ctx, edit.project, serverKey(name), []jsontext.Value{nil}); err != nil {
 				return err
 			}
-			return g.inv.FinishChange(nil, cli.Change{File: file}, "Removed "+args[0]+" from "+file+".")
+			for _, other := range files {
+				if other != file {
+					g.inv.Note(other + " configures it still")
+				}
+			}
+			return g.inv.FinishChange(nil, cli.Change{File: file}, "Removed "+name+" from "+file+".")
 		}),
 	}
 	cmd.Flags().BoolVar(&edit.project, "project", false, projectUsage)
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// explainOtherFile returns the error for a server that the file of the command does not have, with the step that
+// removes it from the first of the files that do.
+func explainOtherFile(c *config.Config, name, file string, files []string) error {
+	if len(files) == 0 {
+		err := fmt.Errorf("there is no MCP server %q in the configuration", name)
+		return cli.NewExitError(cli.ExitUsage, err, "")
+	}
+	hint := "To remove it, delete " + document.JoinKey("mcp", name) + " there."
+	switch files[0] {
+	case c.TargetFile(false):
+		hint = "To remove it: cairn mcp remove " + name
+	case c.TargetFile(true):
+		hint = "To remove it: cairn mcp remove --project " + name
+	}
+	err := fmt.Errorf("the MCP server %s is configured in %s, not in %s", name, strings.Join(files, " and "), file)
+	return cli.NewExitError(cli.ExitUsage, err, hint)
 }

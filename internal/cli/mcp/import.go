@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +28,7 @@ func (g serverCommands) importCommand() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		Long: "Add the servers of files such as .mcp.json (Claude Code), claude_desktop_config.json (Claude Desktop),\n" +
 			".vscode/mcp.json (VS Code) and .cursor/mcp.json (Cursor). ${NAME} and ${env:NAME} become {env:NAME}.\n" +
-			"What cannot be taken over is named; the others are added.",
+			"What cannot be taken over is named, as are servers whose names are taken; the others are added.",
 		Example: "  cairn mcp import .mcp.json\n  cairn mcp import --project .vscode/mcp.json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			found := map[string]storedServer{}
@@ -47,16 +48,48 @@ func (g serverCommands) importCommand() *cobra.Command {
 				maps.Copy(found, servers)
 			}
 			// A file without servers is probably the wrong one.
+			files := strings.Join(args, ", ")
 			if len(found) == 0 {
-				err := fmt.Errorf("there are no MCP servers to add in %s", strings.Join(args, ", "))
+				err := fmt.Errorf("there are no MCP servers to add in %s", files)
 				return cli.NewExitError(cli.ExitUsage, err,
 					"They are looked for under mcpServers, servers and mcp.servers.")
+			}
+			if err := g.leaveOutTaken(ctx, found, edit, files); err != nil {
+				return err
 			}
 			return g.store(ctx, found, edit)
 		}),
 	}
 	edit.addTo(cmd)
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// leaveOutTaken removes the servers whose names are taken from those that are found in files, with a note for each. It
+// is an error if none is left.
+func (g serverCommands) leaveOutTaken(
+	ctx context.Context, found map[string]storedServer, edit editFlags, files string,
+) error {
+	c, err := g.inv.LoadConfig(ctx)
+	if err != nil {
+		return err
+	}
+	// Find those that are there.
+	var taken []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if !edit.replace && edit.isTaken(c, name) {
+			taken = append(taken, name)
+		}
+	}
+	if len(taken) == len(found) {
+		err := fmt.Errorf("all servers of %s are configured already: %s", files, strings.Join(taken, ", "))
+		return cli.NewExitError(cli.ExitUsage, err, "Nothing was changed. --replace replaces them.")
+	}
+	// Leave them out.
+	for _, name := range taken {
+		delete(found, name)
+		g.inv.Note(fmt.Sprintf("the server %q is left out: there is one of this name already; --replace replaces it", name))
+	}
+	return nil
 }
 
 // maxImport bounds a file of servers, in bytes.
@@ -92,21 +125,26 @@ func convertServers(text []byte) (out map[string]storedServer, notes []string, e
 	// Read the file as JSON, with the three places where programs have their servers.
 	plain, err := hujson.Standardize(append(slices.Clone(text), '\n')) // which ends a comment
 	if err != nil {
+		return nil, nil, describeJSONError(err)
+	}
+	file, err := readObject("", plain)
+	if err != nil {
 		return nil, nil, err
 	}
-	var file struct {
-		MCPServers map[string]jsontext.Value `json:"mcpServers"`
-		Servers    map[string]jsontext.Value `json:"servers"`
-		MCP        struct {
-			Servers map[string]jsontext.Value `json:"servers"`
-		} `json:"mcp"`
-	}
-	if err := json.Unmarshal(plain, &file); err != nil {
+	inMCP, err := readObject("mcp", file["mcp"])
+	if err != nil {
 		return nil, nil, err
 	}
 	// Convert each server by itself, so that one that cannot be used does not affect the others.
 	out = map[string]storedServer{}
-	for _, list := range []map[string]jsontext.Value{file.MCPServers, file.Servers, file.MCP.Servers} {
+	for _, place := range []struct {
+		name  string
+		value jsontext.Value
+	}{{"mcpServers", file["mcpServers"]}, {"servers", file["servers"]}, {"mcp.servers", inMCP["servers"]}} {
+		list, err := readObject(place.name, place.value)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			s, problems, err := convertServer(name, list[name])
 			if err != nil {
@@ -120,6 +158,31 @@ func convertServers(text []byte) (out map[string]storedServer, notes []string, e
 		}
 	}
 	return out, notes, nil
+}
+
+// readObject returns the members of the value at a place of a file; "" is the whole file. A missing one has no members.
+func readObject(place string, value jsontext.Value) (members map[string]jsontext.Value, err error) {
+	switch kind := value.Kind(); {
+	case len(value) == 0 || kind == 'n' && place != "":
+		return nil, nil
+	case kind != '{' && place == "":
+		return nil, errors.New("it is not a JSON object with servers")
+	case kind != '{':
+		return nil, fmt.Errorf("%s is not an object", place)
+	}
+	if err := json.Unmarshal(value, &members); err != nil {
+		return nil, describeJSONError(err)
+	}
+	return members, nil
+}
+
+// describeJSONError returns the error of a text that is not JSON, without the names of Go packages.
+func describeJSONError(err error) error {
+	text := err.Error()
+	for _, name := range []string{"hujson: ", "json: ", "jsontext: "} {
+		text = strings.ReplaceAll(text, name, "")
+	}
+	return fmt.Errorf("it is not JSON: %s", text)
 }
 
 // convertServer returns a server of a file in cairn's form, with what of it is lost. An error says why it cannot be
@@ -212,6 +275,7 @@ func (f *foreignServer) takeTimeout() (ms int64) {
 
 // takeLogin returns the settings of the login that cairn has too.
 func (f *foreignServer) takeLogin(kind string) jsontext.Value {
+	// Only remote servers have a login, as an object or false.
 	v := f.members["oauth"]
 	if kind != "remote" || v == nil {
 		return nil
@@ -224,6 +288,7 @@ func (f *foreignServer) takeLogin(kind string) jsontext.Value {
 	if v.Kind() != '{' || json.Unmarshal(v, &members) != nil {
 		return nil
 	}
+	// Take over the members that cairn has, and name the others.
 	delete(f.members, "oauth")
 	login := foreignServer{members: members}
 	out := map[string]any{}

@@ -79,3 +79,28 @@ func TestConvertServers(t *testing.T) {
 		}
 	}
 }
+
+// A file that is no list of servers is described in words of JSON.
+func TestConvertServersOfOtherFiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`[]`:                      "it is not a JSON object with servers",
+		`7`:                       "it is not a JSON object with servers",
+		`{"mcpServers": []}`:      "mcpServers is not an object",
+		`{"mcp": {"servers": 7}}`: "mcp.servers is not an object",
+		`{"mcp": "x"}`:            "mcp is not an object",
+		`{"mcpServers": {"a": `:   "it is not JSON: line 2, column 1",
+		``:                        "it is not JSON",
+	} {
+		_, _, err := convertServers([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+			continue
+		}
+		for _, word := range []string{"Go ", "map[", "struct", "hujson", "json:"} {
+			if strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %v has %s", text, err, word)
+			}
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -64,7 +64,7 @@ func (g serverCommands) debugCommand() *cobra.Command {
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			// Connect it anew, and show its state then.
 			if err := c.ConnectMCP(ctx, args[0], true); err != nil {
-				return g.explainMissing(ctx, args[0], err)
+				return explainMissing(err)
 			}
 			all, err := c.MCPServers(ctx)
 			if err != nil {
@@ -80,17 +80,13 @@ func (g serverCommands) debugCommand() *cobra.Command {
 	})
 }
 
-// explainMissing returns a better error than that a server is not found, if it waits for trust.
-func (g serverCommands) explainMissing(ctx context.Context, name string, err error) error {
-	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeNotFound {
-		return err
+// explainMissing adds to an error of a request for a server what to do if there is no such server, or if it waits for
+// trust, which its text says already.
+func explainMissing(err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Reason == mcp.ReasonUntrusted {
+		return cli.NewExitError(cli.ExitUsage, err, "")
 	}
-	c, loadErr := g.inv.LoadConfig(ctx)
-	if loadErr != nil || !slices.Contains(c.UntrustedServers, name) {
-		return cli.AddNotFoundHint(err, "To see the servers: cairn mcp list")
-	}
-	err = fmt.Errorf("the MCP server %s is untrusted: the project's files configure it", name)
-	return cli.NewExitError(cli.ExitUsage, err, "To read these files and let them take effect: cairn trust")
+	return cli.AddNotFoundHint(err, "To see the servers: cairn mcp list")
 }
 
 // showServer prints a server with its tools. One that is not connected is an error.
@@ -125,7 +121,7 @@ func (g serverCommands) callCommand() *cobra.Command {
 			// Call the tool.
 			result, err := c.CallMCP(ctx, args[0], call)
 			if err != nil {
-				return g.explainMissing(ctx, args[0], err)
+				return explainMissing(err)
 			}
 			// Print the result; a failure that the tool reports is one of the command.
 			err = cli.PrintResult(g.inv, result, func(r api.MCPResult) {

@@ -51,16 +51,22 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Instructions: "Sessions of the coding agent cairn in one directory. session_prompt works until the task is done; " +
 			"it returns early, in the state asking, if a permission or an answer is needed.",
 	})
+	// The tools that work.
 	sdk.AddTool(server, &sdk.Tool{
 		Name:        "session_prompt",
 		Description: "Gives a task to a session and waits until it is done. Without a session a new one begins.",
 	}, s.prompt)
 	sdk.AddTool(server, &sdk.Tool{
-		Name: "session_wait", Description: "Waits until a session that works has done so, or asks.",
+		Name: "session_wait",
+		Description: "Waits until a session that works has done so, or asks. Says also how work ended that is over: done, " +
+			"failed or interrupted, and why.",
 	}, s.wait)
+	// The tools that read, and the one that stops.
 	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true}
 	sdk.AddTool(server, &sdk.Tool{
-		Name: "session_list", Description: "Lists the newest sessions of the directory.", Annotations: readOnly,
+		Name: "session_list", Annotations: readOnly,
+		Description: "Lists the newest sessions of the directory: whether they are idle, working or asking, their titles, " +
+			"and when they changed. session_wait says how the work of an idle one ended.",
 	}, s.list)
 	sdk.AddTool(server, &sdk.Tool{
 		Name: "session_read", Description: "Returns the newest messages of a session.", Annotations: readOnly,
@@ -69,6 +75,7 @@ func (s *sessionServer) newServer(version string, answers bool) *sdk.Server {
 		Name: "session_diff", Description: "Returns what a session changed in files.", Annotations: readOnly,
 	}, s.diff)
 	sdk.AddTool(server, &sdk.Tool{Name: "session_interrupt", Description: "Stops the work of a session."}, s.interrupt)
+	// The tool that decides for the user, if the user lets it.
 	if answers {
 		sdk.AddTool(server, &sdk.Tool{
 			Name: "session_answer",

@@ -43,28 +43,19 @@ type (
 	noInput struct{}
 )
 
-// outcome is the result of work.
-type outcome struct {
-	Session session.ID `json:"session"`
-	State   string     `json:"state"` // done, asking, failed
-	Text    string     `json:"text"`
-	Asks    []openAsk  `json:"asks,omitempty"`
-	Error   string     `json:"error,omitempty"`
-	Cost    string     `json:"cost,omitempty"`
+// sessionList is the result of the tool that lists sessions.
+type sessionList struct {
+	Sessions []sessionRow `json:"sessions"`
 }
 
-// openAsk is a request that waits for an answer.
-type openAsk struct {
-	ID        session.AskID  `json:"id"`
-	Summary   string         `json:"summary"`
-	Questions []openQuestion `json:"questions,omitempty"` // if it is a question
-}
+// maxListed bounds it.
+const maxListed = 30
 
-// openQuestion is a part of a question.
-type openQuestion struct {
-	Text     string   `json:"text"`
-	Options  []string `json:"options,omitempty"`
-	Multiple bool     `json:"multiple,omitempty"`
+type sessionRow struct {
+	Session session.ID      `json:"session"`
+	State   follow.Activity `json:"state" jsonschema:"idle, working, asking, or unfinished: its process ended at work"`
+	Title   string          `json:"title"`
+	Updated string          `json:"updated" jsonschema:"when it changed last"`
 }
 
 // openSession returns a session of the directory. Those of others are not offered.
@@ -134,8 +125,13 @@ func (s *sessionServer) wait(
 		return nil, outcome{}, err
 	}
 	out, err := s.await(ctx, r, in.Session, follow.NewProgress("", head))
-	if err == nil && out.Text == "" {
-		out.Text, err = s.newestText(ctx, in.Session)
+	if err != nil {
+		return nil, outcome{}, err
+	}
+	// The work may have ended before the wait: the newest messages say how.
+	end, err := s.readEnd(ctx, in.Session)
+	if out.Text = end.Text; out.State != stateAsking {
+		out.State, out.Error = end.State, end.Error
 	}
 	return nil, out, err
 }
@@ -151,8 +147,9 @@ func (s *sessionServer) await(
 	asks, err := s.openAsks(ctx, id)
 	for steps := 0; err == nil; {
 		if len(asks) > 0 {
-			return outcome{Session: id, State: "asking", Text: strings.Join(p.Said, "\n\n"), Asks: asks}, nil
+			return outcome{Session: id, State: stateAsking, Text: strings.Join(p.Said, "\n\n"), Asks: asks}, nil
 		}
+		// Take the next update.
 		select {
 		case <-ctx.Done():
 			return outcome{}, context.Cause(ctx)
@@ -167,6 +164,7 @@ func (s *sessionServer) await(
 					noteProgress(ctx, r, steps, describe.DescribeCall(called.Tool, called.Input))
 				}
 			}
+			// It may have brought a request, or be the end of the work.
 			if mayAsk(u) {
 				asks, err = s.openAsks(ctx, id)
 			}
@@ -207,17 +205,6 @@ func (s *sessionServer) openAsks(ctx context.Context, id session.ID) (out []open
 	return out, err
 }
 
-func summarize(id session.ID, p *follow.Progress) outcome {
-	out := outcome{Session: id, State: "done", Text: strings.Join(p.Said, "\n\n")}
-	if p.Cost > 0 {
-		out.Cost = fmt.Sprintf("$%v", p.Cost)
-	}
-	if p.Failure != nil {
-		out.State, out.Error = "failed", p.Failure.Message
-	}
-	return out
-}
-
 // noteProgress reports what a session does, if the caller wants to know.
 func noteProgress(ctx context.Context, r *sdk.CallToolRequest, step int, text string) {
 	token := r.Params.GetProgressToken()
@@ -231,21 +218,30 @@ func noteProgress(ctx context.Context, r *sdk.CallToolRequest, step int, text st
 
 func (s *sessionServer) list(
 	ctx context.Context, _ *sdk.CallToolRequest, _ noInput,
-) (*sdk.CallToolResult, any, error) {
+) (*sdk.CallToolResult, sessionList, error) {
+	// Read the newest sessions, and what they do.
+	out := sessionList{Sessions: []sessionRow{}}
 	query, err := s.client.RepositorySessions(ctx, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, out, err
 	}
-	query.Limit = 30
+	query.Limit = maxListed
 	page, err := s.client.Sessions(ctx, query)
 	if err != nil {
-		return nil, nil, err
+		return nil, out, err
 	}
-	var lines []string
+	activities, err := follow.ReadActivities(ctx, s.client, page.Data)
+	if err != nil {
+		return nil, out, err
+	}
+	// Describe each.
 	for _, one := range page.Data {
-		lines = append(lines, fmt.Sprintf("%s  %s", one.ID, one.Title))
+		out.Sessions = append(out.Sessions, sessionRow{
+			Session: one.ID, State: activities[one.ID], Title: one.Title,
+			Updated: time.UnixMilli(one.Time.Updated).UTC().Format(time.RFC3339),
+		})
 	}
-	return textResult(cmp.Or(strings.Join(lines, "\n"), "There are no sessions.")), nil, nil
+	return nil, out, nil
 }
 
 func (s *sessionServer) read(
@@ -285,25 +281,6 @@ func writeMessage(b *strings.Builder, m session.Message) {
 			fmt.Fprintf(b, "[failed: %s]\n\n", m.Error.Message)
 		}
 	}
-}
-
-// newestText returns the text of the newest answer.
-func (s *sessionServer) newestText(ctx context.Context, id session.ID) (string, error) {
-	for m, err := range s.client.NewestMessages(ctx, id) {
-		if err != nil {
-			return "", err
-		}
-		if a, ok := m.(*session.Assistant); ok {
-			var texts []string
-			for _, item := range a.Content {
-				if t, ok := item.(*session.Text); ok {
-					texts = append(texts, t.Text)
-				}
-			}
-			return strings.Join(texts, "\n\n"), nil
-		}
-	}
-	return "", nil
 }
 
 func (s *sessionServer) diff(

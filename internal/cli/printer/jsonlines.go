@@ -15,7 +15,8 @@ import (
 )
 
 // JSONLines shows a run to a program: one JSON object per line. The types step_start, text, reasoning, tool_use,
-// step_finish and error have the fields of OpenCode's `run --format json`. The last line is always cairn's result.
+// step_finish and error have the fields of OpenCode's `run --format json`. Lines of the type warning are cairn's, in the
+// form of errors, and so is the last line, which is always the result.
 type JSONLines struct {
 	out      *terminal.Stream
 	err      *terminal.Stream
@@ -54,13 +55,14 @@ func PrintUsageError(a *cli.Invocation, err error) {
 	})
 }
 
-// jsonLine is one line. Part and Error are exclusive.
+// jsonLine is one line. Part, Error and Warning are exclusive.
 type jsonLine struct {
 	Type      string     `json:"type"`
 	Timestamp int64      `json:"timestamp"`
 	SessionID session.ID `json:"sessionID,omitzero"` // none of an error before there was a session
 	Part      *jsonPart  `json:"part,omitzero"`
 	Error     *jsonError `json:"error,omitzero"`
+	Warning   *jsonError `json:"warning,omitzero"`
 }
 
 // jsonPart is a part of OpenCode's V1 model, as far as these lines show them.
@@ -123,6 +125,15 @@ func (w *JSONLines) ShowFragment(session.Fragment) {}
 
 // ShowNote goes to standard error: to people who watch, and into logs.
 func (w *JSONLines) ShowNote(text string) { w.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
+
+// ShowWarning writes a line, and tells people who watch.
+func (w *JSONLines) ShowWarning(n Warning) {
+	w.ShowNote(n.Message)
+	w.writeLine(jsonLine{
+		Type: "warning", Timestamp: n.Time, SessionID: n.SessionID,
+		Warning: &jsonError{n.Name, jsonErrorData{Message: n.Message}},
+	})
+}
 
 // ShowResult writes the error, if nothing made up for it, and the last line.
 func (w *JSONLines) ShowResult(r Result) {

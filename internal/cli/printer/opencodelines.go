@@ -68,6 +68,9 @@ func (w *OpenCodeLines) ShowFragment(session.Fragment) {}
 
 func (w *OpenCodeLines) ShowNote(text string) { w.err.Printf("! %s\n", terminal.FirstLine(text, 600)) }
 
+// ShowWarning goes to standard error only: OpenCode has no such line.
+func (w *OpenCodeLines) ShowWarning(n Warning) { w.ShowNote(n.Message) }
+
 func (w *OpenCodeLines) ShowEvent(e session.Event) {
 	if w.fold == nil {
 		w.fold = opencode.NewFold(opencode.Rows{Session: &session.Session{ID: e.SessionID}, Through: -1})

@@ -14,9 +14,21 @@ import (
 type Printer interface {
 	ShowEvent(e session.Event)
 	ShowFragment(f session.Fragment)
-	ShowNote(text string) // something that the user should know
+	ShowNote(text string)  // something that the user should know
+	ShowWarning(w Warning) // a note that programs get too
 	ShowResult(r Result)
 }
+
+// Warning is something about a run that its user should know, also if the user is a program.
+type Warning struct {
+	Name      string // for programs
+	Message   string
+	SessionID session.ID
+	Time      int64 // milliseconds
+}
+
+// WarnServerMissing is the name of the warning that the newest turn had no tools of an enabled MCP server.
+const WarnServerMissing = "McpServerMissing"
 
 // Result is the outcome of a run. Its JSON form is the last line of --format json: a promise to scripts.
 type Result struct {

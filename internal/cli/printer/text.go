@@ -361,6 +361,9 @@ func (t *Text) ShowLine(style, mark, text string) {
 
 func (t *Text) ShowNote(text string) { t.ShowLine(terminal.Yellow, "!", terminal.FirstLine(text, 600)) }
 
+// ShowWarning shows it as a note.
+func (t *Text) ShowWarning(w Warning) { t.ShowNote(w.Message) }
+
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (t *Text) ShowResult(r Result) {
 	// Finish what is still open on the screen.

@@ -13,22 +13,43 @@ import (
 	"github.com/cairn-dev/cairn/internal/test/script"
 )
 
-// TestServeSessions drives sessions through cairn mcp serve as another agent does: it gives a task, meets a permission
-// request, answers it, and reads what came of it.
-func TestServeSessions(t *testing.T) {
-	home, project := t.TempDir(), t.TempDir()
+// sessionOutcome is what the tools of cairn mcp serve say of work.
+type sessionOutcome struct {
+	Session string `json:"session"`
+	State   string `json:"state"`
+	Text    string `json:"text"`
+	Error   string `json:"error"`
+	Asks    []struct {
+		ID        string `json:"id"`
+		Summary   string `json:"summary"`
+		Questions []struct {
+			Options []string `json:"options"`
+		} `json:"questions"`
+	} `json:"asks"`
+}
+
+func readOutcome(t *testing.T, text string) (out sessionOutcome) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(text, err)
+	}
+	return out
+}
+
+// sessionTools calls a tool of cairn mcp serve and returns the text of the result.
+type sessionTools func(name string, arguments map[string]any) string
+
+// newSessionServers returns a function that runs cairn mcp serve in a directory. All share a home and a script.
+func newSessionServers(t *testing.T, turns string) (serve func(dir string) sessionTools) {
+	t.Helper()
+	home := t.TempDir()
 	scriptFile := filepath.Join(home, "script.json")
-	turns := `{"turns": [
-		{"match": "ask me", "steps": [{"call": {"id": "c2", "name": "question", "arguments": {"questions": [
-			{"question": "Which?", "header": "Which", "options": [{"label": "red", "description": "warm"}]}]}}}]},
-		{"match": "write", "steps": [{"call": {"id": "c1", "name": "write", "arguments": {"filePath": "a.txt", "content": "two\n"}}}]},
-		{"repeat": true, "steps": [{"text": "All done."}]}]}`
 	if err := os.WriteFile(scriptFile, []byte(turns), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	environment := append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, script.Variable+"="+scriptFile,
 		"CAIRN_DISABLE_KEYRING=1", "CAIRN_DISABLE_MODELS_FETCH=1", "CAIRN_DISABLE_DISCOVERY=1", "GORACE="+quick)
-	serve := func(dir string) *mcp.ClientSession {
+	return func(dir string) sessionTools {
 		t.Helper()
 		cmd := exec.Command("cairn", "mcp", "serve", "--allow-answers")
 		cmd.Dir, cmd.Env = dir, environment
@@ -38,40 +59,75 @@ func TestServeSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = opened.Close() })
-		return opened
+		return func(name string, arguments map[string]any) string {
+			t.Helper()
+			r, err := opened.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			var texts []string
+			for _, c := range r.Content {
+				texts = append(texts, c.(*mcp.TextContent).Text)
+			}
+			return strings.Join(texts, "\n")
+		}
 	}
-	session := serve(project)
-	call := func(name string, arguments map[string]any) string {
+}
+
+// Work that failed or was interrupted is not done: each wait for it says so and why. The list has the states.
+func TestServeSessionsSayHowWorkEnded(t *testing.T) {
+	call := newSessionServers(t, `{"turns": [
+		{"match": "fail", "steps": [{"text": "Half."}, {"fault": {"kind": "status", "status": 400, "message": "bad thing"}}]},
+		{"match": "write", "steps": [
+			{"call": {"id": "c1", "name": "write", "arguments": {"filePath": "a.txt", "content": "two\n"}}}]},
+		{"repeat": true, "steps": [{"text": "All done."}]}]}`)(t.TempDir())
+	wait := func(id string) sessionOutcome {
 		t.Helper()
-		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		var texts []string
-		for _, c := range r.Content {
-			texts = append(texts, c.(*mcp.TextContent).Text)
-		}
-		return strings.Join(texts, "\n")
+		return readOutcome(t, call("session_wait", map[string]any{"session": id}))
 	}
-	type outcome struct {
-		Session string `json:"session"`
-		State   string `json:"state"`
-		Text    string `json:"text"`
-		Asks    []struct {
-			ID        string `json:"id"`
-			Summary   string `json:"summary"`
-			Questions []struct {
-				Options []string `json:"options"`
-			} `json:"questions"`
-		} `json:"asks"`
+	// A failure, as the caller that gave the task learns it and as one that waits later does.
+	failed := readOutcome(t, call("session_prompt", map[string]any{"text": "fail please", "title": "Fails"}))
+	if failed.State != "failed" || !strings.Contains(failed.Error, "bad thing") {
+		t.Errorf("the prompt: %+v", failed)
 	}
-	read := func(text string) (out outcome) {
-		t.Helper()
-		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			t.Fatal(text, err)
+	again := wait(failed.Session)
+	if again.State != "failed" || !strings.Contains(again.Error, "bad thing") || again.Text != "Half." {
+		t.Errorf("a wait for failed work: %+v", again)
+	}
+	// An interrupt while a permission is asked for.
+	stopped := readOutcome(t, call("session_prompt", map[string]any{"text": "write it", "title": "Stops"}))
+	list := call("session_list", nil)
+	for _, part := range []string{`"state":"asking"`, `"state":"idle"`, `"title":"Stops"`, `"updated":"2`} {
+		if !strings.Contains(list, part) {
+			t.Errorf("the list has no %s: %s", part, list)
 		}
-		return out
 	}
+	call("session_interrupt", map[string]any{"session": stopped.Session})
+	if again = wait(stopped.Session); again.State != "interrupted" || !strings.Contains(again.Error, "interrupted") {
+		t.Errorf("a wait for interrupted work: %+v", again)
+	}
+	// Later work that ends well is done.
+	later := map[string]any{"text": "thanks", "session": failed.Session}
+	if done := readOutcome(t, call("session_prompt", later)); done.State != "done" {
+		t.Errorf("later work: %+v", done)
+	}
+	if done := wait(failed.Session); done.State != "done" || done.Error != "" || done.Text != "All done." {
+		t.Errorf("a wait for later work: %+v", done)
+	}
+}
+
+// TestServeSessions drives sessions through cairn mcp serve as another agent does: it gives a task, meets a permission
+// request, answers it, and reads what came of it.
+func TestServeSessions(t *testing.T) {
+	project := t.TempDir()
+	serve := newSessionServers(t, `{"turns": [
+		{"match": "ask me", "steps": [{"call": {"id": "c2", "name": "question", "arguments": {"questions": [
+			{"question": "Which?", "header": "Which", "options": [{"label": "red", "description": "warm"}]}]}}}]},
+		{"match": "write", "steps": [
+			{"call": {"id": "c1", "name": "write", "arguments": {"filePath": "a.txt", "content": "two\n"}}}]},
+		{"repeat": true, "steps": [{"text": "All done."}]}]}`)
+	call := serve(project)
+	read := func(text string) sessionOutcome { t.Helper(); return readOutcome(t, text) }
 	// The task needs a permission: the call returns with it.
 	first := read(call("session_prompt", map[string]any{"text": "write the file", "title": "Files"}))
 	if first.State != "asking" || len(first.Asks) != 1 || !strings.Contains(first.Asks[0].Summary, "a.txt") {
@@ -116,7 +172,7 @@ func TestServeSessions(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 	// Another directory's server does not offer the session.
-	session = serve(t.TempDir())
+	call = serve(t.TempDir())
 	for _, name := range []string{"session_read", "session_diff", "session_wait", "session_interrupt", "session_prompt", "session_answer"} {
 		arguments := map[string]any{"session": first.Session}
 		switch name {

@@ -205,7 +205,9 @@ func (g runCommand) noteAfterwork(ctx context.Context, r *promptRun, cfg *config
 		r.printer.ShowNote(describe.DescribeMissingPage(address))
 	}
 	for _, text := range r.after.servers {
-		r.printer.ShowNote(terminal.FirstLine(text, 400))
+		r.printer.ShowWarning(printer.Warning{
+			Name: printer.WarnServerMissing, Message: terminal.FirstLine(text, 400), SessionID: out.SessionID, Time: out.Time,
+		})
 	}
 	switch out.Finish {
 	case "length":

@@ -62,6 +62,15 @@ type MCPTemplate struct {
 
 // MCPConfig is the configuration of an MCP server, in the spellings of OpenCode's second contract.
 type MCPConfig struct {
+	MCPSource
+	Disabled bool       `json:"disabled,omitzero"`
+	Codemode bool       `json:"codemode,omitzero"` // accepted and ignored
+	Timeout  MCPTimeout `json:"timeout,omitzero"`
+	Protocol string     `json:"protocol,omitzero"` // accepted and ignored: the newest that both know is spoken
+}
+
+// MCPSource says which server is meant. It has the fields of the source that cairn configures.
+type MCPSource struct {
 	Type        string            `json:"type" enum:"local,remote"`
 	Command     []string          `json:"command,omitzero"`
 	Cwd         string            `json:"cwd,omitzero"`
@@ -69,10 +78,6 @@ type MCPConfig struct {
 	URL         string            `json:"url,omitzero"`
 	Headers     map[string]string `json:"headers,omitzero"`
 	OAuth       jsontext.Value    `json:"oauth,omitzero"`
-	Disabled    bool              `json:"disabled,omitzero"`
-	Codemode    bool              `json:"codemode,omitzero"` // accepted and ignored
-	Timeout     MCPTimeout        `json:"timeout,omitzero"`
-	Protocol    string            `json:"protocol,omitzero"` // accepted and ignored: the newest that both know is spoken
 }
 
 // MCPTimeout bounds the phases of an MCP server, in milliseconds; 0 is the default.

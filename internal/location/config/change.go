@@ -162,6 +162,12 @@ func changeError(err error) error {
 	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
+// TargetFile returns the file of the user or of the project that ChangeValue changes. It may not exist yet.
+func (c *Config) TargetFile(project bool) string {
+	file, _ := c.targetFile(project)
+	return file
+}
+
 // targetFile returns the file to change and its mode: the existing one of the two names, cairn.jsonc first because it
 // is read last.
 func (c *Config) targetFile(project bool) (string, fs.FileMode) {

@@ -88,9 +88,7 @@ func (c *checker) isRefused(m document.Member, key string, may document.Layer) b
 		c.addWarning(c.doc.FindPosition(m.Offset), WarnUntrusted, key, c.doc.UntrustedReason())
 		c.withheld = append(c.withheld, m)
 		if key == "mcp" {
-			for _, server := range m.Value.Members {
-				c.config.UntrustedServers = append(c.config.UntrustedServers, server.Key)
-			}
+			c.config.noteUntrustedServers(c.doc.Name, m.Value)
 		}
 	default:
 		c.addWarning(

@@ -60,9 +60,11 @@ type Config struct {
 	Dirs           Directories
 
 	agentRules map[string][]RuleList
-	references []referenceValue
-	root       *document.Node
-	stamps     []stamp
+	// untrustedFiles are the files that configure an MCP server of UntrustedServers, lowest layer first.
+	untrustedFiles map[string][]string
+	references     []referenceValue
+	root           *document.Node
+	stamps         []stamp
 }
 
 // ResolveBareModels replaces the names of models without a provider that agents and commands have by those that find

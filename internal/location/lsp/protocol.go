@@ -103,6 +103,7 @@ type object = map[string]any
 
 // initializeParams returns the parameters of initialize.
 func initializeParams(pid int, root string, initialization jsontext.Value) object {
+	// What the client is, and what it can do. It applies no edits of servers.
 	params := object{
 		"processId": pid, "rootUri": fileuri.Format(root), "rootPath": root, "workspaceFolders": workspaceFolders(root),
 		"clientInfo": object{"name": "cairn"},
@@ -128,6 +129,7 @@ func initializeParams(pid int, root string, initialization jsontext.Value) objec
 			},
 		},
 	}
+	// The user's own options.
 	if len(initialization) > 0 {
 		params["initializationOptions"] = initialization
 	}

@@ -15,8 +15,8 @@ type Status struct {
 	Reason string `json:"-"`      // of an error
 }
 
-// Status returns the servers that run, those that failed, and those that a file needs and are not installed, by name and
-// root. Optional servers that are not installed are not among them.
+// Status returns the servers that run, those that failed, and those that a file needs and are not installed, by name
+// and root. Optional servers that are not installed are not among them.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()

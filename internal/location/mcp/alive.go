@@ -23,12 +23,17 @@ func (s *server) noteSilence(conn *connection, err error) {
 	}
 }
 
-// checkAlive returns an error if the server does not answer a ping within a time. Another failure is an answer.
+// checkAlive returns an error if the server does not answer a ping within a time. Another failure is an answer. Calls
+// that the server was sent meanwhile fail with the same error when its program is ended.
 func (c *connection) checkAlive(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.Ping(ctx, nil); errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("it hangs: after a call without an answer it did not answer a ping within %v", limit)
+		err = fmt.Errorf("it hangs: after a call without an answer it did not answer a ping within %v", limit)
+		if c.child != nil {
+			c.child.NoteFailure(err)
+		}
+		return err
 	}
 	return nil
 }

@@ -30,10 +30,10 @@ func (d Definition) compare(later Definition) string {
 	return linediff.Compare(text(d), text(later), 3).FormatPatch("description")
 }
 
-// Approvals remembers, in a file, how tools were described when a call of them was allowed last, by a person or by rules.
-// A tool that its server describes anew keeps that description, for models, until a call of it is allowed again; so do
-// the instructions of a server. Permission requests are for the newest description, so a rule that was saved for another
-// one does not allow it. Safe for concurrent use, also by processes.
+// Approvals remembers, in a file, how tools were described when a call of them was allowed last, by a person or by
+// rules. A tool that its server describes anew keeps that description, for models, until a call of it is allowed again;
+// so do the instructions of a server. Permission requests are for the newest description, so a rule that was saved for
+// another one does not allow it. Safe for concurrent use, also by processes.
 type Approvals struct {
 	path string
 	load sync.Once // reads the file into known

@@ -15,7 +15,8 @@ import (
 func BenchmarkCall(b *testing.B) {
 	c := serveHTTP(b, newGoodServer())
 	b.Run("cairn", func(b *testing.B) {
-		w := newWorld(b, mcp.Options{Approvals: mcp.NewApprovals(b.TempDir() + "/tools.json")}, map[string]config.MCP{"one": c})
+		o := mcp.Options{Approvals: mcp.NewApprovals(b.TempDir() + "/tools.json")}
+		w := newWorld(b, o, map[string]config.MCP{"one": c})
 		w.connect("one")
 		for b.Loop() {
 			w.text("one_echo", `{"text":"hi"}`)
@@ -23,7 +24,8 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("sdk", func(b *testing.B) {
 		client := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, nil)
-		session, err := client.Connect(b.Context(), &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: http.DefaultClient}, nil)
+		transport := &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: http.DefaultClient}
+		session, err := client.Connect(b.Context(), transport, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -58,6 +58,7 @@ func (s *server) describeFailure(err error) string {
 func (s *server) callTool(
 	ctx context.Context, call tool.Call, params *sdk.CallToolParams,
 ) (*sdk.CallToolResult, error) {
+	// The server may ask and report progress while the call is in the table.
 	ctx, alive, stop := withIdleLimit(ctx, idleCall)
 	defer stop()
 	remove := s.calls.add(runningCall{call, alive, ctx.Done()}, params)
@@ -68,6 +69,7 @@ func (s *server) callTool(
 			return nil, err
 		}
 		result, err := conn.CallTool(ctx, params)
+		// A refusal for want of a login ends the connection.
 		if login, ok := errors.AsType[*LoginError](err); ok {
 			select {
 			case conn.refused <- login:
@@ -75,6 +77,7 @@ func (s *server) callTool(
 			}
 			return nil, fmt.Errorf("the MCP server %s is %w: %w", s.name, errNotConnected, login)
 		}
+		// Return the outcome, unless the call was never sent.
 		switch {
 		case err != nil && ctx.Err() != nil:
 			remove()
@@ -121,8 +124,13 @@ type callTable struct {
 	mu    sync.Mutex // guards the rest
 	last  int64
 	calls map[string]runningCall // by the token of their progress
-	isCut bool                   // a call ended before its answer: the server may still work on it
+	// The newest call that ended before its answer, and when; 0 is none. The server may still work on it.
+	cut   int64
+	cutAt time.Time
 }
+
+// cutTime is how long a server is taken to work on a call that ended before its answer.
+const cutTime = time.Minute
 
 // runningCall is a call that a server works on.
 type runningCall struct {
@@ -136,7 +144,8 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	token := strconv.FormatInt(c.last, 10)
+	number := c.last
+	token := strconv.FormatInt(number, 10)
 	if c.calls == nil {
 		c.calls = map[string]runningCall{}
 	}
@@ -145,11 +154,17 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if _, ok := c.calls[token]; !ok {
+			return
+		}
 		delete(c.calls, token)
 		select {
 		case <-running.done:
-			c.isCut = true
-		default:
+			c.cut, c.cutAt = number, time.Now()
+		default: // most servers work on one call after the other: an answer says that earlier ones are over
+			if number > c.cut {
+				c.cut = 0
+			}
 		}
 	}
 }
@@ -158,7 +173,7 @@ func (c *callTable) add(running runningCall, params *sdk.CallToolParams) (remove
 func (c *callTable) mayHaveWork() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.isCut || len(c.calls) > 0
+	return len(c.calls) > 0 || c.cut > 0 && time.Since(c.cutAt) < cutTime
 }
 
 // count returns how many calls run.
@@ -168,8 +183,8 @@ func (c *callTable) count() int {
 	return len(c.calls)
 }
 
-// findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if they
-// belong to several sessions.
+// findOnlySession returns a call of the session that all running calls belong to; false without running calls, or if
+// they belong to several sessions.
 func (c *callTable) findOnlySession() (found runningCall, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

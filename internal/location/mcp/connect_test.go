@@ -24,8 +24,9 @@ func TestConnectOverEachTransport(t *testing.T) {
 	t.Parallel()
 	s := newGoodServer()
 	sse := sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	jsonOnly := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: true})
-	stateless := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	get := func(*http.Request) *sdk.Server { return s }
+	jsonOnly := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{JSONResponse: true})
+	stateless := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true})
 	for name, c := range map[string]config.MCP{
 		"stdio": local("good"), "http": serveHTTP(t, s), "sse": serveHandler(t, sse), "json": serveHandler(t, jsonOnly),
 		"stateless": serveHandler(t, stateless), "greeting": local("greeting"), "strict": local("strict"),
@@ -109,10 +110,10 @@ func TestReconnectAndDisconnect(t *testing.T) {
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"on": serveHTTP(t, newGoodServer()), "off": off})
 	w.connect("on")
 	w.awaitStatus("off", mcp.Disabled)
-	if !w.set.Connect(t.Context(), "off") || w.state("off").Status != mcp.Connected {
+	if err := w.set.Connect(t.Context(), "off"); err != nil || w.state("off").Status != mcp.Connected {
 		t.Errorf("a disabled server is %+v after Connect", w.state("off"))
 	}
-	if !w.set.Disconnect("on") || w.state("on").Status != mcp.Disabled {
+	if err := w.set.Disconnect("on"); err != nil || w.state("on").Status != mcp.Disabled {
 		t.Errorf("after Disconnect it is %+v", w.state("on"))
 	}
 	wantText(t, w.failure("on_echo", `{}`), "not connected (disabled)")
@@ -123,7 +124,7 @@ func TestReconnectAndDisconnect(t *testing.T) {
 	if got := w.names("off_"); len(got) == 0 {
 		t.Error("the server that a person connected has no tools")
 	}
-	if w.set.Connect(t.Context(), "none") || w.set.Disconnect("none") {
+	if w.set.Connect(t.Context(), "none") == nil || w.set.Disconnect("none") == nil {
 		t.Error("a server that does not exist was connected")
 	}
 }
@@ -168,6 +169,12 @@ func TestUntrustedAndRequiredServers(t *testing.T) {
 	states := set.States()
 	if len(states) != 1 || states[0].Status != mcp.Untrusted || states[0].Error == "" {
 		t.Errorf("the states are %+v", states)
+	}
+	// A request for it says what it waits for.
+	err := set.Connect(t.Context(), "evil")
+	refused, ok := errors.AsType[*session.Error](err)
+	if !ok || refused.Reason != mcp.ReasonUntrusted || !strings.Contains(refused.Message, "cairn trust") {
+		t.Errorf("to connect a server that waits for trust: %v", err)
 	}
 }
 
@@ -229,7 +236,7 @@ func TestClosedLocationStartsNothing(t *testing.T) {
 	w.awaitStatus("one", mcp.Connected)
 	closed := w.set
 	w.pool.CloseLocation(w.dir)
-	closed.Connect(t.Context(), "one")
+	_ = closed.Connect(t.Context(), "one")
 	closed.Start()
 	closed.AwaitAll(t.Context())
 	if got := closed.States()[0]; got.Status == mcp.Connected && len(got.Tools) > 0 {
@@ -248,14 +255,17 @@ func TestConcurrentLifecycle(t *testing.T) {
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, newGoodServer())})
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() { w.set.Connect(t.Context(), "one") })
-		all.Go(func() { w.set.Disconnect("one") })
+		all.Go(func() { _ = w.set.Connect(t.Context(), "one") }) // the last state counts
+		all.Go(func() { _ = w.set.Disconnect("one") })
 	}
 	all.Wait()
-	if !w.set.Connect(t.Context(), "one") || w.state("one").Status != mcp.Connected || len(w.state("one").Tools) == 0 {
-		t.Errorf("it is %+v", w.state("one"))
+	err := w.set.Connect(t.Context(), "one")
+	if got := w.state("one"); err != nil || got.Status != mcp.Connected || len(got.Tools) == 0 {
+		t.Errorf("it is %+v, %v", got, err)
 	}
-	w.set.Disconnect("one")
+	if err := w.set.Disconnect("one"); err != nil {
+		t.Error(err)
+	}
 	if got := w.state("one"); got.Status != mcp.Disabled || len(got.Tools) > 0 {
 		t.Errorf("after Disconnect it is %+v", got)
 	}
@@ -307,7 +317,10 @@ func TestNamesOfTools(t *testing.T) {
 		"Long_" + long: {[]string{"a", long}, nil},
 		"1-" + long:    {[]string{long}, nil},
 		"ünï":          {[]string{"é"}, []string{"mcp_n___"}},
-		"long":         {[]string{long, long + "y"}, []string{"long_" + long[:50] + "_0d9cdc58", "long_" + long[:50] + "_58a53014"}},
+		"long": {
+			[]string{long, long + "y"},
+			[]string{"long_" + long[:50] + "_0d9cdc58", "long_" + long[:50] + "_58a53014"},
+		},
 	} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()

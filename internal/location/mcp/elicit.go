@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -105,9 +104,10 @@ func refuseElicitation(err error) *sdk.ElicitResult {
 
 // field is a member that a server asks for.
 type field struct {
-	name   string
-	schema *jsonschema.Schema
-	isList bool
+	name       string
+	schema     *jsonschema.Schema
+	isList     bool
+	isRequired bool
 }
 
 // readFields returns the members of a requested schema, at most maxQuestions.
@@ -121,12 +121,12 @@ func readFields(schema any) ([]field, error) {
 		return nil, err
 	}
 	// In the order of the schema, which noteOrder keeps; of too many the required ones first.
+	isRequired := func(n string) bool { return slices.Contains(root.Required, n) }
 	names := slices.Sorted(maps.Keys(root.Properties))
 	order, _ := root.Extra[orderKey].([]any)
 	position := func(name string) int { return slices.Index(order, any(name)) }
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(position(a), position(b)) })
 	if len(names) > maxQuestions {
-		isRequired := func(n string) bool { return slices.Contains(root.Required, n) }
 		required := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !isRequired(n) })
 		names = append(required, slices.DeleteFunc(names, isRequired)...)
 	}
@@ -136,18 +136,23 @@ func readFields(schema any) ([]field, error) {
 		if one == nil { // the server wrote null
 			one = &jsonschema.Schema{}
 		}
-		out = append(out, field{name: name, schema: one, isList: one.Type == "array"})
+		out = append(out, field{name, one, one.Type == "array", isRequired(name)})
 	}
 	return out, nil
 }
 
 // question returns the question for the field: a choice of its values, or a text.
 func (f field) question() session.Question {
-	title := f.schema.Title
-	if title == "" {
-		title = f.name
+	// What is asked, and whether the server needs it.
+	text := cmp.Or(f.schema.Title, f.name)
+	if f.isRequired {
+		text += " (required)"
 	}
-	q := session.Question{Question: cutText(strings.TrimSpace(title+" "+f.schema.Description), 1000), Multiple: f.isList}
+	if f.schema.Description != "" {
+		text += ": " + f.schema.Description
+	}
+	q := session.Question{Question: cutText(text, 1000), Multiple: f.isList}
+	// The values that it may have.
 	values := f.schema
 	if f.isList && f.schema.Items != nil {
 		values = f.schema.Items

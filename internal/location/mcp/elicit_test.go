@@ -46,9 +46,9 @@ func answer(asked *[]session.Question, answers [][]string, err error) func(*tool
 func TestElicitationOfAForm(t *testing.T) {
 	t.Parallel()
 	w := elicitWorld(t, &sdk.ElicitParams{Message: "Book \x1b[2Ja table", RequestedSchema: jsontext.Value(`{
-		"type":"object","required":["name"],"properties":{
+		"type":"object","required":["name","size"],"properties":{
 			"name":{"type":"string","title":"Your name","description":"as on the card"},
-			"guests":{"type":"integer"},
+			"guests":{"type":"integer","description":"how many"},
 			"price":{"type":"number"},
 			"smoking":{"type":"boolean"},
 			"size":{"type":"string","enum":["small","large"]},
@@ -58,7 +58,8 @@ func TestElicitationOfAForm(t *testing.T) {
 	var asked []session.Question
 	answers := [][]string{{"Ada"}, {"3"}, {"9.5"}, {"true"}, {"large"}, {"b"}, {"wine", "bread"}}
 	got := w.text("one_ask", `{}`, answer(&asked, answers, nil))
-	want := `accept {"city":"b","extras":["wine","bread"],"guests":3,"name":"Ada","price":9.5,"size":"large","smoking":true}`
+	want := `accept {"city":"b","extras":["wine","bread"],"guests":3,"name":"Ada","price":9.5,"size":"large",` +
+		`"smoking":true}`
 	if got != want {
 		t.Errorf("the server got %s", got)
 	}
@@ -71,11 +72,11 @@ func TestElicitationOfAForm(t *testing.T) {
 		return out
 	}
 	wantQuestions := []session.Question{
-		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name as on the card"},
-		{Header: "one", Question: "guests"},
+		{Header: "one", Question: "Book \uFFFD[2Ja table\nYour name (required): as on the card"},
+		{Header: "one", Question: "guests: how many"},
 		{Header: "one", Question: "price"},
 		{Header: "one", Question: "smoking", Options: options("true", "false"), Custom: &no},
-		{Header: "one", Question: "size", Options: options("small", "large"), Custom: &no},
+		{Header: "one", Question: "size (required)", Options: options("small", "large"), Custom: &no},
 		{Header: "one", Question: "city", Options: options("b=Berlin", "p=Paris"), Custom: &no},
 		{Header: "one", Question: "extras", Options: options("wine", "bread"), Multiple: true, Custom: &no},
 	}
@@ -86,10 +87,14 @@ func TestElicitationOfAForm(t *testing.T) {
 
 func TestElicitationOutcomes(t *testing.T) {
 	t.Parallel()
-	form := &sdk.ElicitParams{Message: "Name?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+	ask := func(message, properties string) *sdk.ElicitParams {
+		schema := jsontext.Value(`{"type":"object","properties":` + properties + `}`)
+		return &sdk.ElicitParams{Message: message, RequestedSchema: schema}
+	}
+	form := ask("Name?", `{"n":{"type":"integer"}}`)
 	page := &sdk.ElicitParams{Mode: "url", Message: "Sign in", URL: "https://example.com/in", ElicitationID: "1"}
-	confirm := &sdk.ElicitParams{Message: "Really?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{}}`)}
-	wrong := &sdk.ElicitParams{Message: "Really?", RequestedSchema: jsontext.Value(`{"type":"object","properties":{"a":null}}`)}
+	confirm := ask("Really?", `{}`)
+	wrong := ask("Really?", `{"a":null}`)
 	for name, test := range map[string]struct {
 		params  *sdk.ElicitParams
 		answers [][]string
@@ -147,7 +152,8 @@ func TestElicitationWithoutACall(t *testing.T) {
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
 	w.connect("one")
 	for open := range s.Sessions() {
-		r, err := open.Elicit(t.Context(), &sdk.ElicitParams{Message: "Hello?", RequestedSchema: map[string]any{"type": "object"}})
+		p := &sdk.ElicitParams{Message: "Hello?", RequestedSchema: map[string]any{"type": "object"}}
+		r, err := open.Elicit(t.Context(), p)
 		if err != nil || r.Action != "decline" {
 			t.Errorf("the server got %+v, %v", r, err)
 		}
@@ -181,9 +187,14 @@ func TestElicitationOfTwoSessions(t *testing.T) {
 	s := newGoodServer()
 	waiting := make(chan struct{})
 	end := make(chan struct{})
-	addTool(s, "wait", func(context.Context, *sdk.CallToolRequest) (string, error) { close(waiting); <-end; return "", nil })
+	addTool(s, "wait", func(context.Context, *sdk.CallToolRequest) (string, error) {
+		close(waiting)
+		<-end
+		return "", nil
+	})
 	addTool(s, "ask", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
-		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		p := &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}}
+		answer, err := r.Session.Elicit(ctx, p)
 		if err != nil {
 			return "", err
 		}
@@ -216,7 +227,8 @@ func TestOneElicitationAtATime(t *testing.T) {
 	t.Parallel()
 	s := newGoodServer()
 	addTool(s, "ask", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
-		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		p := &sdk.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}}
+		answer, err := r.Session.Elicit(ctx, p)
 		if err != nil {
 			return "", err
 		}

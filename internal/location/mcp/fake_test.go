@@ -77,6 +77,7 @@ func (s rawServer) runWith(end string) int {
 // runServer is a server over stdio in one of the modes.
 func runServer(mode string, args []string) int {
 	s := newRawServer()
+	nested := strings.Repeat("[", 3_000_000) + strings.Repeat("]", 3_000_000)
 	say := func(text string) string {
 		quoted, _ := json.Marshal(text)
 		return `{"content":[{"type":"text","text":` + string(quoted) + `}]}`
@@ -114,7 +115,7 @@ func runServer(mode string, args []string) int {
 			return say("after the flood")
 		}
 	case "notices":
-		for _, m := range []string{"progress", "message", "tools/list_changed", "cancelled", "elicitation/complete", "unknown"} {
+		for _, m := range strings.Fields("progress message tools/list_changed cancelled elicitation/complete unknown") {
 			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s"}`+"\n", m)
 			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s","params":null}`+"\n", m)
 			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{"data":{},"progressToken":[]}}`+"\n", m)
@@ -139,11 +140,11 @@ func runServer(mode string, args []string) int {
 		s["tools/call"] = func(jsontext.Value) string { writeHuge(2 << 30); return "" }
 	case "nested":
 		s["tools/call"] = func(jsontext.Value) string {
-			return `{"content":[],"structuredContent":{"a":` + strings.Repeat("[", 3_000_000) + strings.Repeat("]", 3_000_000) + `}}`
+			return `{"content":[],"structuredContent":{"a":` + nested + `}}`
 		}
 	case "nested-list":
 		s["tools/list"] = func(jsontext.Value) string {
-			return `{"tools":[{"name":"a","inputSchema":{"a":` + strings.Repeat("[", 3_000_000) + strings.Repeat("]", 3_000_000) + `}}]}`
+			return `{"tools":[{"name":"a","inputSchema":{"a":` + nested + `}}]}`
 		}
 	case "die", "die-once": // in a call; then it cannot be started again, or can
 		if mode == "die" && exists(args[0]) {
@@ -164,8 +165,8 @@ func runServer(mode string, args []string) int {
 		s["initialize"] = func(jsontext.Value) string {
 			text, _ := os.ReadFile(args[0])
 			quoted, _ := json.Marshal(string(text))
-			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"},"instructions":` +
-				string(quoted) + `}`
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
+				`"serverInfo":{"name":"raw","version":"1"},"instructions":` + string(quoted) + `}`
 		}
 	case "closing": // answers calls as the SDK does when its connection ends
 		s["tools/call"] = func(jsontext.Value) string {
@@ -186,18 +187,23 @@ func runServer(mode string, args []string) int {
 		s["tools/list"] = func(jsontext.Value) string { note(args[0]); return `{"tools":[` + echoTool + `]}` }
 	case "bad-names":
 		s["initialize"] = func(jsontext.Value) string {
-			return `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"raw","version":"1"}}`
+			return `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},` +
+				`"serverInfo":{"name":"raw","version":"1"}}`
 		}
 		long := strings.Repeat("x", 2000)
 		s["prompts/list"] = func(jsontext.Value) string {
-			return `{"prompts":[{"name":"a\u001bb"},{"name":"` + long + `"},{"name":"c","arguments":[{"name":"` + long + `"}]},{"name":"ok"}]}`
+			return `{"prompts":[{"name":"a\u001bb"},{"name":"` + long + `"},` +
+				`{"name":"c","arguments":[{"name":"` + long + `"}]},{"name":"ok"}]}`
 		}
 		s["resources/list"] = func(jsontext.Value) string {
 			return `{"resources":[{"uri":"a:` + long + `"},{"uri":"b:\u202e"},{"uri":"c:d","mimeType":"` + long + `"}]}`
 		}
 	case "odd-lines": // prints its log as JSON on the standard output
 		s["tools/call"] = func(jsontext.Value) string {
-			fmt.Println(`{"level":"info","id":3,"msg":"calling"}` + "\n" + `{broken` + "\n" + `{"id":[]}` + "\n" + `{"jsonrpc":"2.0"}`)
+			lines := []string{`{"level":"info","id":3,"msg":"calling"}`, `{broken`, `{"id":[]}`, `{"jsonrpc":"2.0"}`}
+			for _, line := range lines {
+				fmt.Println(line)
+			}
 			return say("done")
 		}
 	case "bad-content":
@@ -206,7 +212,8 @@ func runServer(mode string, args []string) int {
 				`{"type":"hologram"},null,{"type":"text","text":"after"}]}`
 		}
 		s["prompts/get"] = func(jsontext.Value) string {
-			return `{"messages":[{"role":"user","content":{"type":"smell"}},{"role":"user","content":{"type":"text","text":"hi"}}]}`
+			return `{"messages":[{"role":"user","content":{"type":"smell"}},` +
+				`{"role":"user","content":{"type":"text","text":"hi"}}]}`
 		}
 		s["resources/read"] = func(jsontext.Value) string {
 			return `{"contents":[{"uri":"a:b","blob":"!!"},{"uri":"a:b","text":"readable"}]}`
@@ -223,10 +230,12 @@ func runServer(mode string, args []string) int {
 		}
 	case "bad-members":
 		s["initialize"] = func(jsontext.Value) string {
-			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"raw","version":"1"}}`
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},` +
+				`"serverInfo":{"name":"raw","version":"1"}}`
 		}
 		s["tools/list"] = func(jsontext.Value) string {
-			return `{"tools":[` + echoTool + `,{"name":"odd","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}},{"name":7}]}`
+			return `{"tools":[` + echoTool + `,{"name":"odd","inputSchema":{"type":"object"},` +
+				`"annotations":{"readOnlyHint":"yes"}},{"name":7}]}`
 		}
 		s["prompts/list"] = func(jsontext.Value) string { return `{"prompts":[{"name":"p"},{"name":"q","arguments":"all"}]}` }
 		s["resources/list"] = func(jsontext.Value) string {

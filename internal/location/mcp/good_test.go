@@ -29,7 +29,8 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 // newGoodServer returns a server with one of each kind.
 func newGoodServer() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "good", Version: "1"}, &sdk.ServerOptions{Instructions: "Call echo first."})
+	options := &sdk.ServerOptions{Instructions: "Call echo first."}
+	s := sdk.NewServer(&sdk.Implementation{Name: "good", Version: "1"}, options)
 	addTool(s, "echo", func(_ context.Context, r *sdk.CallToolRequest) (string, error) {
 		var in struct {
 			Text string `json:"text"`
@@ -48,7 +49,9 @@ func newGoodServer() *sdk.Server {
 		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 1})
 		return fmt.Sprint(err), nil
 	})
-	addTool(s, "broken", func(context.Context, *sdk.CallToolRequest) (string, error) { return "", errors.New("no such table") })
+	addTool(s, "broken", func(context.Context, *sdk.CallToolRequest) (string, error) {
+		return "", errors.New("no such table")
+	})
 	addResults(s)
 	s.AddResource(&sdk.Resource{Name: "notes", URI: "memo://notes", MIMEType: "text/plain"}, readMemo)
 	s.AddResource(&sdk.Resource{Name: "photo", URI: "memo://photo", MIMEType: "image/png"}, readMemo)
@@ -79,8 +82,10 @@ func addResults(s *sdk.Server) {
 		"image": {Content: []sdk.Content{
 			&sdk.TextContent{Text: "a pixel"}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte(pixel)},
 		}},
-		"audio":      {Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")}}},
-		"embedded":   {Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "memo://a", Text: "memo a"}}}},
+		"audio": {Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")}}},
+		"embedded": {Content: []sdk.Content{
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "memo://a", Text: "memo a"}},
+		}},
 		"link":       {Content: []sdk.Content{&sdk.ResourceLink{URI: "memo://b", Name: "b"}}},
 		"structured": {StructuredContent: map[string]any{"b": 2, "a": []int{1}}},
 		"refuse":     {IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "the disk is full"}}},

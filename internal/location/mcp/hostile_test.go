@@ -36,7 +36,8 @@ func TestSilentServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": withTimeout(c, short), "good": serveHTTP(t, newGoodServer())})
+			servers := map[string]config.MCP{"one": withTimeout(c, short), "good": serveHTTP(t, newGoodServer())}
+			w := newWorld(t, mcp.Options{}, servers)
 			wantText(t, w.awaitStatus("one", mcp.Failed).Error, "did not answer within 300ms")
 			w.connect("good")
 			w.text("good_echo", `{}`)
@@ -103,7 +104,8 @@ func TestDeepAnswer(t *testing.T) {
 // newListWorld returns a location with a server that offers a list of tools.
 func newListWorld(t *testing.T, list string) *world {
 	t.Helper()
-	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("lists", writeFile(t, t.TempDir(), "list", strings.ReplaceAll(list, "\n", "")))})
+	file := writeFile(t, t.TempDir(), "list", strings.ReplaceAll(list, "\n", ""))
+	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("lists", file)})
 	w.connect("one")
 	return w
 }
@@ -119,7 +121,8 @@ func TestThousandToolsAndALongDescription(t *testing.T) {
 		t.Errorf("there are %d tools", got)
 	}
 	wantText(t, w.state("one").Error, "it has more than 256 tools; the others are left out")
-	w = newListWorld(t, `{"tools":[{"name":"a","description":"`+strings.Repeat("long ", 1<<18)+`","inputSchema":{"type":"object"}}]}`)
+	long := strings.Repeat("long ", 1<<18)
+	w = newListWorld(t, `{"tools":[{"name":"a","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	got := w.registry.TakeSnapshot(nil).Definitions()[0].Description
 	if len(got) > 17<<10 || !strings.HasSuffix(got, "…") {
 		t.Errorf("the description has %d bytes", len(got))
@@ -129,7 +132,8 @@ func TestThousandToolsAndALongDescription(t *testing.T) {
 // What a server says of a schema is passed to models if it is an object; a call is checked as far as it can be.
 func TestSchemasThatLie(t *testing.T) {
 	t.Parallel()
-	loop := `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`
+	loop := `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},` +
+		`"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`
 	w := newListWorld(t, `{"tools":[
 		{"name":"text","inputSchema":"object"},
 		{"name":"list","inputSchema":[]},
@@ -184,7 +188,9 @@ func TestNulls(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var reached []string
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = append(reached, r.URL.Path) }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		reached = append(reached, r.URL.Path)
+	}))
 	t.Cleanup(other.Close)
 	elsewhere := serveHandler(t, http.RedirectHandler(other.URL+"/latest/meta-data", http.StatusTemporaryRedirect))
 	round := serveHandler(t, http.RedirectHandler("/again", http.StatusTemporaryRedirect))
@@ -281,7 +287,8 @@ func TestErrorsHideSecretsOfAddresses(t *testing.T) {
 		"odd":  {Type: "remote", URL: "ftp://user:secret1@127.0.0.1/mcp?key=secret2"},
 	})
 	for _, name := range []string{"down", "odd"} {
-		if got := w.awaitStatus(name, mcp.Failed).Error; strings.Contains(got, "secret") || !strings.Contains(got, "127.0.0.1") {
+		got := w.awaitStatus(name, mcp.Failed).Error
+		if strings.Contains(got, "secret") || !strings.Contains(got, "127.0.0.1") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -322,7 +329,8 @@ func TestUnchangedListsAreNotAnnounced(t *testing.T) {
 		}
 	}})
 	t.Cleanup(pool.Close)
-	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: map[string]config.MCP{"one": local("same-lists", lists)}})
+	servers := map[string]config.MCP{"one": local("same-lists", lists)}
+	set := pool.Open(mcp.Location{Directory: t.TempDir(), Servers: servers})
 	set.AwaitAll(t.Context())
 	// The second list is read before the answer to the call that comes after it.
 	for range 2 {

@@ -2,8 +2,8 @@
 // stdio, streamable HTTP and SSE.
 //
 // A Pool holds the servers of all locations. The servers of a location start beside its first turn and are shared by
-// its sessions. Their tools join and leave at the boundaries of turns (Tools.Sync), so that a request never changes while
-// it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
+// its sessions. Their tools join and leave at the boundaries of turns (Tools.Sync), so that a request never changes
+// while it is made. A server runs outside of the sandbox and bears the mark of tools (tool/process).
 package mcp
 
 import (
@@ -211,7 +211,8 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 // attemptTime bounds the wait of a client for servers that are being connected.
 const attemptTime = 10 * time.Second
 
-// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at most.
+// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at
+// most.
 func (s *Set) AwaitAll(ctx context.Context) {
 	s.Start()
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
@@ -230,18 +231,19 @@ func (s *Set) Await(ctx context.Context, name string) {
 }
 
 // Config returns the configuration of a server.
-func (s *Set) Config(name string) (config.MCP, bool) {
-	if one := s.find(name); one != nil {
-		return one.config, true
+func (s *Set) Config(name string) (config.MCP, error) {
+	one, err := s.lookUp(name)
+	if err != nil {
+		return config.MCP{}, err
 	}
-	return config.MCP{}, false
+	return one.config, nil
 }
 
 // maxAdded bounds the servers that people add to one location.
 const maxAdded = 100
 
-// Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when the
-// location is opened again, whose permission rules then know the server.
+// Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when
+// the location is opened again, whose permission rules then know the server.
 func (s *Set) Add(name string, c config.MCP) error {
 	switch {
 	case c.Type != "local" && c.Type != "remote":
@@ -279,9 +281,9 @@ func (s *Set) Remove(name string) bool {
 func (s *Set) Call(
 	ctx context.Context, name, toolName string, input jsontext.Value,
 ) (out tool.Output, isError bool, err error) {
-	one := s.find(name)
-	if one == nil {
-		return out, false, session.NotFound("mcp", name)
+	one, err := s.lookUp(name)
+	if err != nil {
+		return out, false, err
 	}
 	if len(input) == 0 {
 		input = jsontext.Value(`{}`)
@@ -312,27 +314,33 @@ func (s *Set) Call(
 	return out, result.IsError, nil
 }
 
-// Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. It
-// reports whether there is such a server.
-func (s *Set) Connect(ctx context.Context, name string) bool {
-	one := s.find(name)
-	if one == nil {
-		return false
+// Connect connects a server now, also one that is disabled, failed or disconnected, and waits for the attempt. Its
+// error is that of lookUp; the server's state says how the attempt ended.
+func (s *Set) Connect(ctx context.Context, name string) error {
+	one, err := s.lookUp(name)
+	if err != nil {
+		return err
 	}
 	one.reconnect()
 	one.awaitAttempt(ctx)
-	return true
+	return nil
 }
 
-// Disconnect ends the connection with a server until Connect. It reports whether there is such a server.
-func (s *Set) Disconnect(name string) bool {
-	one := s.find(name)
-	if one == nil {
-		return false
+// Disconnect ends the connection with a server until Connect. Its error is that of lookUp.
+func (s *Set) Disconnect(name string) error {
+	one, err := s.lookUp(name)
+	if err != nil {
+		return err
 	}
 	one.disconnect()
-	return true
+	return nil
 }
+
+// untrustedReason says why a server is Untrusted, and what to do.
+const untrustedReason = "the project's files configure it; cairn trust shows them and lets them take effect"
+
+// ReasonUntrusted is the reason of the error of lookUp for a server that waits for trust.
+const ReasonUntrusted = "untrusted"
 
 // States returns the states of the servers, sorted by name.
 func (s *Set) States() (out []State) {
@@ -343,8 +351,7 @@ func (s *Set) States() (out []State) {
 	defer s.mu.Unlock()
 	for _, name := range s.untrusted {
 		if s.servers[name] == nil {
-			why := "the project's files configure it; cairn trust shows them and lets them take effect"
-			out = append(out, State{Name: name, Status: Untrusted, Error: why})
+			out = append(out, State{Name: name, Status: Untrusted, Error: untrustedReason})
 		}
 	}
 	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
@@ -368,6 +375,23 @@ func (s *Set) list() []*server {
 	return out
 }
 
+// lookUp returns a server. Its error is a *session.Error: the server waits for trust, or there is none of the name.
+func (s *Set) lookUp(name string) (*server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch one := s.servers[name]; {
+	case one != nil:
+		return one, nil
+	case slices.Contains(s.untrusted, name):
+		refused := session.Errorf(session.CodeDenied, "the MCP server %s waits for trust: %s", name, untrustedReason)
+		refused.Kind, refused.ID, refused.Reason = "mcp", name, ReasonUntrusted
+		return nil, refused
+	default:
+		return nil, session.NotFound("mcp", name)
+	}
+}
+
+// find returns a server, or nil.
 func (s *Set) find(name string) *server {
 	s.mu.Lock()
 	defer s.mu.Unlock()

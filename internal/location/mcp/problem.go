@@ -69,8 +69,9 @@ func cutText(text string, n int) string { return session.ClipText(terminal.Repla
 // exitTime is how long a program takes to end after its output has ended.
 const exitTime = 200 * time.Millisecond
 
-// explain adds to an error the exit code of the server's program, and the end of its standard error.
+// explain adds to an error why the server's program was ended, or its exit code, and the end of its standard error.
 func (s *server) explain(err error, child *process.Child) error {
+	// An error that says enough, or that needs words.
 	if _, ok := errors.AsType[*LoginError](err); ok {
 		return err
 	}
@@ -79,6 +80,10 @@ func (s *server) explain(err error, child *process.Child) error {
 	}
 	if child == nil {
 		return err
+	}
+	// Of an error that says only that the connection is gone, the program knows more.
+	if why := child.Failure(); why != nil && isConnectionEnd(err) {
+		return why
 	}
 	select {
 	case <-child.Done():

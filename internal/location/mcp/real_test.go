@@ -36,7 +36,10 @@ func TestPublicServers(t *testing.T) {
 		{"filesystem_read_text_file", `{"path":"` + filepath.Join(w.dir, "hello.txt") + `"}`, "hello from a file"},
 		{"memory_create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["writes"]}]}`, "Ada"},
 		{"memory_read_graph", `{}`, "writes"},
-		{"thinking_sequentialthinking", `{"thought":"t","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}`, "thoughtNumber"},
+		{
+			"thinking_sequentialthinking",
+			`{"thought":"t","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}`, "thoughtNumber",
+		},
 	} {
 		wantText(t, w.text(test[0], test[1]), test[2])
 	}

@@ -32,6 +32,7 @@ func asSent() json.Options {
 // repairMessage returns a message as the SDK can read it. An answer that is no valid message becomes an error, for the
 // call that it answers. It returns nil for what is to be left out: another invalid message, or JSON of something else.
 func repairMessage(raw []byte) []byte {
+	// Find out what the message is.
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
 		return raw // a batch of the older protocols
 	}
@@ -42,6 +43,7 @@ func repairMessage(raw []byte) []byte {
 	if err != nil {
 		return refuseMessage(raw, err)
 	}
+	// Replace what the SDK would refuse or lose.
 	isChanged := false
 	switch m := message.(type) {
 	case *jsonrpc.Response:
@@ -53,6 +55,7 @@ func repairMessage(raw []byte) []byte {
 			m.Params, isChanged = []byte(params), true
 		}
 	}
+	// A message that stays as it is keeps its bytes.
 	if !isChanged {
 		return raw
 	}
@@ -65,6 +68,7 @@ func repairMessage(raw []byte) []byte {
 
 // refuseMessage returns an error for the call that an invalid message answers, nil if it answers no call.
 func refuseMessage(raw []byte, why error) []byte {
+	// Only an object can be an answer.
 	d := jsontext.NewDecoder(bytes.NewReader(raw), asSent())
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil
@@ -92,6 +96,7 @@ func refuseMessage(raw []byte, why error) []byte {
 			break
 		}
 	}
+	// Answer the call if it is known which one it is.
 	if !isAnswer || len(id) == 0 {
 		return nil
 	}
@@ -127,6 +132,7 @@ func repairResult(result jsontext.Value) jsontext.Value {
 	if result.Kind() != '{' || json.Unmarshal(result, &lists, asSent()) != nil {
 		return nil
 	}
+	// Repair each list that the result has.
 	changed := map[string]jsontext.Value{}
 	for _, one := range []struct {
 		name   string
@@ -150,6 +156,7 @@ func repairResult(result jsontext.Value) jsontext.Value {
 	if len(changed) == 0 {
 		return nil
 	}
+	// Put the repaired ones in place; other members stay as they are.
 	var all map[string]jsontext.Value
 	if json.Unmarshal(result, &all, asSent()) != nil {
 		return nil
@@ -172,6 +179,7 @@ func repairList(
 	if list.Kind() != '[' || json.Unmarshal(list, &members, asSent()) != nil {
 		return nil
 	}
+	// Replace the members that are refused.
 	isChanged := false
 	for i, m := range members {
 		if isNull && m.Kind() == 'n' {
@@ -189,6 +197,7 @@ func repairList(
 		}
 		members[i], isChanged = value, true
 	}
+	// A good list keeps its bytes.
 	if !isChanged {
 		return nil
 	}
@@ -248,6 +257,7 @@ func standForPrompt(_ map[string]any, why string) any {
 
 // noteOrder returns the parameters of an elicitation with the order of its fields; nil without fields.
 func noteOrder(method string, params jsontext.Value) jsontext.Value {
+	// Find the properties of the requested schema.
 	var all, schema map[string]jsontext.Value
 	if method != "elicitation/create" || json.Unmarshal(params, &all, asSent()) != nil ||
 		json.Unmarshal(all["requestedSchema"], &schema, asSent()) != nil {
@@ -271,6 +281,7 @@ func noteOrder(method string, params jsontext.Value) jsontext.Value {
 			return nil
 		}
 	}
+	// Add them to the schema, and the schema to the parameters.
 	order, err := json.Marshal(names, asSent())
 	if err != nil {
 		return nil

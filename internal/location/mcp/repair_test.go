@@ -30,7 +30,8 @@ func TestBadMembersLeaveOutOnlyThemselves(t *testing.T) {
 	if len(got.Prompts) != 1 || len(got.Resources) != 1 {
 		t.Errorf("it offers %+v, %+v", got.Prompts, got.Resources)
 	}
-	wantText(t, got.Error, `the tool "odd" is left out: `, `the prompt "q" is left out: `, `the resource "c:d" is left out: `)
+	wantText(t, got.Error, `the tool "odd" is left out: `, `the prompt "q" is left out: `,
+		`the resource "c:d" is left out: `)
 	found, problems := w.set.Templates(t.Context(), "one")
 	if len(found) != 1 || len(problems) != 1 {
 		t.Errorf("the templates %+v, %v", found, problems)
@@ -81,10 +82,12 @@ func TestReasonsOfDeadServers(t *testing.T) {
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": local("exit-call"), "old": local("version")})
 	wantText(t, w.awaitStatus("old", mcp.Failed).Error, `unsupported protocol version: "1999-01-01"`)
 	w.connect("one")
-	wantText(t, w.failure("one_echo", `{}`), "The MCP server one failed: its program ended with exit code 3; it said: no disk")
+	wantText(t, w.failure("one_echo", `{}`),
+		"The MCP server one failed: its program ended with exit code 3; it said: no disk")
 }
 
-// A server that does not answer any more after a call was ended is started again.
+// A server that does not answer any more after a call was ended is started again. A call that was sent to it meanwhile
+// fails because it hangs, not because of the signal that ends it.
 func TestHangingServerIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	c := withTimeout(local("hang-once", t.TempDir()+"/called"), 3*time.Second)
@@ -98,7 +101,9 @@ func TestHangingServerIsStartedAgain(t *testing.T) {
 	}
 	cancel()
 	<-ended
-	wantText(t, w.awaitStatus("one", mcp.Failed).Error, "it hangs: after a call without an answer it did not answer a ping")
+	wantText(t, w.failure("one_echo", `{}`), "The MCP server one failed: it hangs: after a call without an answer")
+	wantText(t, w.awaitStatus("one", mcp.Failed).Error,
+		"it hangs: after a call without an answer it did not answer a ping")
 	if got := w.text("one_echo", `{}`); got != "again" {
 		t.Errorf("the next call said %q", got)
 	}

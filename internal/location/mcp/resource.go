@@ -132,8 +132,8 @@ func listTemplates(ctx context.Context, s *Set, call tool.Call, in resourceInput
 	return out, err
 }
 
-// Templates returns the templates of resource URIs of a server, or of all for "", as resources whose URI is the template.
-// problems say which servers could not be asked.
+// Templates returns the templates of resource URIs of a server, or of all for "", as resources whose URI is the
+// template. problems say which servers could not be asked.
 func (s *Set) Templates(ctx context.Context, server string) (out []Resource, problems []string) {
 	ctx, cancel := context.WithTimeout(ctx, resourceTime)
 	defer cancel()

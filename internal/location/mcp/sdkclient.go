@@ -16,12 +16,14 @@ import (
 
 // newSDKClient returns the client that a server talks to. changed gets a value when a list of the server has changed.
 func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
+	// A change that is noted while another one waits adds nothing.
 	note := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
+	// What the server may ask for, and what it tells.
 	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: s.set.pool.options.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{
 			RootsV2: &sdk.RootCapabilities{},
@@ -41,6 +43,7 @@ func (s *server) newSDKClient(changed chan<- struct{}) *sdk.Client {
 		},
 		ElicitationHandler: s.elicit,
 	})
+	// Check what comes before the SDK reads it, and name the directory as the only root.
 	client.AddReceivingMiddleware(rejectInvalid)
 	client.AddRoots(&sdk.Root{Name: filepath.Base(s.set.directory), URI: fileURI(s.set.directory)})
 	return client

@@ -102,8 +102,8 @@ func (t serverTool) approved() (Definition, bool) {
 // maxDiff bounds the difference that a permission request shows, in bytes.
 const maxDiff = 64 << 10
 
-// describeCall returns what a permission request shows of the call. If the server has changed the tool since a call of it
-// was allowed, that has the difference.
+// describeCall returns what a permission request shows of the call. If the server has changed the tool since a call of
+// it was allowed, that has the difference.
 func (t serverTool) describeCall(call tool.Call) jsontext.Value {
 	meta := map[string]any{"server": t.server.name, "tool": t.remote, "input": call.Input}
 	if t.hints.ReadOnlyHint {

@@ -49,8 +49,8 @@ func (s *server) startLocal() (*process.Child, error) {
 	})
 }
 
-// listEnvironment returns the variables of a local server: the usual ones, without keys, and those of its configuration,
-// which may be keys. Variables of cairn itself cannot be set.
+// listEnvironment returns the variables of a local server: the usual ones, without keys, and those of its
+// configuration, which may be keys. Variables of cairn itself cannot be set.
 func (s *server) listEnvironment() []string {
 	env := s.environment
 	env.Pass = append(slices.Clip(env.Pass), passedVariables...)
@@ -83,8 +83,8 @@ func (s *server) listRemote(client *http.Client) []sdk.Transport {
 }
 
 // remoteTripper sends requests to the configured server only, wherever the SDK was led by an answer: a redirect, or the
-// endpoint that a server of the older SSE names. It adds the configured headers, bounds and repairs answers, and remembers that a
-// request was refused for want of a login.
+// endpoint that a server of the older SSE names. It adds the configured headers, bounds and repairs answers, and
+// remembers that a request was refused for want of a login.
 type remoteTripper struct {
 	base         http.RoundTripper
 	headers      map[string]string

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
@@ -134,10 +133,7 @@ func (h mcpHandlers) addMCP(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
-	if err := servers.Add(in.Body.Name, config.MCP{
-		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
-		OAuth: c.OAuth, Enabled: c.Enabled, Timeout: config.Duration(time.Duration(c.Timeout) * time.Millisecond),
-	}); err != nil {
+	if err := servers.Add(in.Body.Name, c.NewServer(c.Enabled, c.Timeout)); err != nil {
 		return nil, err
 	}
 	// The location opened again has permission rules for the server, before its tools are there.
@@ -154,10 +150,8 @@ func (h mcpHandlers) connectMCP(ctx context.Context, in mcpIn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !servers.Connect(ctx, in.Name) {
-		return false, session.NotFound("mcp", in.Name)
-	}
-	return true, nil
+	err = servers.Connect(ctx, in.Name)
+	return err == nil, err
 }
 
 func (h mcpHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, error) {
@@ -165,10 +159,8 @@ func (h mcpHandlers) disconnectMCP(ctx context.Context, in mcpIn) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	if !servers.Disconnect(in.Name) {
-		return false, session.NotFound("mcp", in.Name)
-	}
-	return true, nil
+	err = servers.Disconnect(in.Name)
+	return err == nil, err
 }
 
 func (h mcpHandlers) listResources(ctx context.Context, in locationIn) (map[string]mcpResource, error) {
@@ -189,10 +181,10 @@ func (h mcpHandlers) openLogin(ctx context.Context, in mcpIn) (*Location, config
 	if err != nil {
 		return nil, config.MCP{}, err
 	}
-	c, ok := l.MCP.Config(in.Name)
+	c, err := l.MCP.Config(in.Name)
 	switch {
-	case !ok:
-		return nil, c, session.NotFound("mcp", in.Name)
+	case err != nil:
+		return nil, c, err
 	case c.Type != "remote" || string(c.OAuth) == "false":
 		err := loginError{"MCP server " + in.Name + " does not support OAuth"}
 		return nil, c, &statusError{http.StatusBadRequest, err}
@@ -232,8 +224,8 @@ func (h mcpHandlers) finishLogin(ctx context.Context, in mcpCodeIn) (out mcpStat
 	if err := l.Logins.Finish(ctx, in.Name, c, in.Body.Code); err != nil {
 		return out, loginFailure(err)
 	}
-	l.MCP.Connect(ctx, in.Name)
-	return showStates(l.MCP)[in.Name], nil
+	err = l.MCP.Connect(ctx, in.Name)
+	return showStates(l.MCP)[in.Name], err
 }
 
 // refuseLogin refuses to log in by itself: the server has no browser to open. The client that starts a login shows the
@@ -252,9 +244,9 @@ func (h mcpHandlers) removeLogin(ctx context.Context, in mcpIn) (loginRemoved, e
 	if err != nil {
 		return loginRemoved{}, err
 	}
-	c, ok := l.MCP.Config(in.Name)
-	if !ok {
-		return loginRemoved{}, session.NotFound("mcp", in.Name)
+	c, err := l.MCP.Config(in.Name)
+	if err != nil {
+		return loginRemoved{}, err
 	}
 	if c.Type == "remote" {
 		if _, _, err := l.Logins.Logout(ctx, in.Name, c); err != nil {

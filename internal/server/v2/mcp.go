@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
@@ -118,7 +117,7 @@ func addDetails(one *api.MCPServer, servers *mcp.Set, s mcp.State) {
 		}
 	}
 	one.Resources = len(s.Resources)
-	if c, ok := servers.Config(s.Name); ok {
+	if c, err := servers.Config(s.Name); err == nil {
 		one.Source = showSource(c)
 	}
 }
@@ -171,10 +170,7 @@ func (h mcpHandlers) add(ctx context.Context, in struct {
 		return operation.None{}, err
 	}
 	enabled := !c.Disabled
-	if err := servers.Add(in.Server, config.MCP{
-		Type: c.Type, Command: c.Command, Cwd: c.Cwd, Environment: c.Environment, URL: c.URL, Headers: c.Headers,
-		OAuth: c.OAuth, Enabled: &enabled, Timeout: config.Duration(time.Duration(c.Timeout.Startup) * time.Millisecond),
-	}); err != nil {
+	if err := servers.Add(in.Server, config.MCPSource(c.MCPSource).NewServer(&enabled, c.Timeout.Startup)); err != nil {
 		return operation.None{}, err
 	}
 	// The location opened again has permission rules for the server, before its tools are there.
@@ -200,16 +196,16 @@ func (h mcpHandlers) remove(ctx context.Context, in mcpIn) (operation.None, erro
 
 func (h mcpHandlers) connect(ctx context.Context, in mcpIn) (operation.None, error) {
 	servers, err := h.Locations.Servers(ctx, in.Location.Location)
-	if err == nil && !servers.Connect(ctx, in.Server) {
-		err = session.NotFound("mcp", in.Server)
+	if err == nil {
+		err = servers.Connect(ctx, in.Server)
 	}
 	return operation.None{}, err
 }
 
 func (h mcpHandlers) disconnect(ctx context.Context, in mcpIn) (operation.None, error) {
 	servers, err := h.Locations.Servers(ctx, in.Location.Location)
-	if err == nil && !servers.Disconnect(in.Server) {
-		err = session.NotFound("mcp", in.Server)
+	if err == nil {
+		err = servers.Disconnect(in.Server)
 	}
 	return operation.None{}, err
 }

@@ -79,13 +79,17 @@ func readConfig(address string) config.MCP {
 
 // connect connects the server, after a login if it needs one.
 func (c *client) connect(ctx context.Context) error {
-	c.set.Connect(ctx, "test")
+	if err := c.set.Connect(ctx, "test"); err != nil {
+		return err
+	}
 	state := c.set.States()[0]
 	if state.Status == mcp.NeedsAuth {
 		if err := c.logIn(ctx); err != nil {
 			return err
 		}
-		c.set.Connect(ctx, "test")
+		if err := c.set.Connect(ctx, "test"); err != nil {
+			return err
+		}
 		state = c.set.States()[0]
 	}
 	if state.Status != mcp.Connected {

@@ -49,7 +49,11 @@ func (s *fileTools) formatAll(ctx context.Context, call tool.Call, c *change) {
 				st.path.Abs, last.Err)
 		}
 		if err := s.takeFormatted(ctx, call, c, st, last); err != nil {
-			c.message += fmt.Sprintf("\nThe formatter %s may have left %s changed: %v", last.Name, st.path.Abs, err)
+			says := fmt.Sprintf("he formatter %s may have left %s changed: %v", last.Name, st.path.Abs, err)
+			c.message += "\nT" + says
+			if call.Files != nil { // an undo cannot take it back, and says so
+				call.Files.RecordUnknown(context.WithoutCancel(ctx), "t"+says)
+			}
 		}
 		if last.Late && len(c.steps) > 1 {
 			c.message += "\nThe files after it are not formatted."

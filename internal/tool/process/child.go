@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Child struct {
 	read    chan struct{}  // closed when the end of errors has been read
 	readers sync.WaitGroup // of the outputs
 	stop    sync.Once
+	failure atomic.Pointer[error] // see NoteFailure
 }
 
 // How long a child has to end: by itself after the end of its input, as MCP wants it of servers (specification of
@@ -100,6 +102,18 @@ func (c *Child) CollectOutput() func() string {
 		}
 		return t.String()
 	}
+}
+
+// NoteFailure notes why the user of the program is about to close it, if that is not its end: the program fails, but has
+// not ended. Its exit status says no more than that it was closed.
+func (c *Child) NoteFailure(err error) { c.failure.Store(&err) }
+
+// Failure returns what NoteFailure noted; nil is nothing.
+func (c *Child) Failure() error {
+	if noted := c.failure.Load(); noted != nil {
+		return *noted
+	}
+	return nil
 }
 
 // Close ends the program with everything that it started: it ends the input, and after a grace period the processes. It

@@ -2,6 +2,7 @@
 package mention
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,26 @@ func ListResources(all []api.MCPResource, text string) (items []dialog.Entry) {
 		items = append(items, dialog.Entry{ID: "@" + name + " ", Label: label})
 	}
 	return items
+}
+
+// IsResource reports whether a name is that of an MCP server's resource.
+func IsResource(name string) bool { return strings.HasPrefix(name, resourcePrefix) }
+
+// ExplainResource returns why the name of a resource names none of those that the MCP servers have; "" if it does.
+func ExplainResource(all []api.MCPResource, name string) string {
+	server, uri, ok := strings.Cut(strings.TrimPrefix(name, resourcePrefix), ":")
+	isOfServer := func(r api.MCPResource) bool { return strings.HasPrefix(name, resourcePrefix+r.Server+":") }
+	server, uri = terminal.FirstLine(server, 60), terminal.FirstLine(uri, 200)
+	switch {
+	case !ok || uri == "":
+		return "a resource is named @" + resourcePrefix + "SERVER:URI"
+	case slices.ContainsFunc(all, func(r api.MCPResource) bool { return resourcePrefix+r.Server+":"+r.URI == name }):
+		return ""
+	case slices.ContainsFunc(all, isOfServer):
+		return fmt.Sprintf("the MCP server %q has no resource %s", server, uri)
+	default:
+		return fmt.Sprintf("no connected MCP server %q has resources; /mcp lists the servers", server)
+	}
 }
 
 // IsNamed reports whether FindFiles finds the file of a prompt again by its name in the text. One whose content is in
