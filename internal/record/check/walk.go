@@ -140,8 +140,12 @@ func (w *walk) followCopies(e session.Event) {
 
 func (w *walk) followEpoch(e session.Event) {
 	change := e.Private != nil && e.Private.Epoch != nil
+	if e.EndsEpoch() {
+		w.revision = 0
+		return
+	}
 	switch e.Data.(type) {
-	case *session.Moved, *session.RevertCommitted:
+	case *session.RevertCommitted:
 		w.revision = 0
 		return
 	case *session.ContextUpdated, *session.ContextBased:
