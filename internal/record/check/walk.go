@@ -144,9 +144,12 @@ func (w *walk) followEpoch(e session.Event) {
 		w.revision = 0
 		return
 	}
-	switch e.Data.(type) {
+	switch d := e.Data.(type) {
 	case *session.RevertCommitted:
-		w.revision = 0
+		_, ok, err := store.FindMessage(w.fold, w.id, d.MessageID)
+		if !d.FilesOnly && (ok || err != nil) { // else no message goes, and the epoch stays as it is
+			w.revision = 0
+		}
 		return
 	case *session.ContextUpdated, *session.ContextBased:
 		if !change {
