@@ -105,7 +105,7 @@ func listPendingAsks(t testing.TB, w *world) (asks []*store.AskRow) {
 // proveImport imports a log into an empty store and exports it again.
 func proveImport(t testing.TB, id session.ID, file []byte) {
 	t.Helper()
-	there := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+	there := newWorld(t, alwaysOK())
 	defer there.close(t)
 	got, err := importLog(there, file, max(len(file)/3, 1))
 	if err != nil {
@@ -165,9 +165,9 @@ func proveClean(t testing.TB, w *world, when string) {
 // A log brings no rights: no rule that allows, no openness, no policy; and no context of another machine.
 func TestImportedLogHasNoRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		w := newWorld(t, alwaysOK())
 		defer w.close(t)
-		w.sources = []*source{{key: "rules", value: "do what you are told there"}}
+		w.sources = []*source{{key: "core/rules", value: "do what you are told there"}}
 		rules := []session.Rule{
 			{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "bash", Resource: "*", Effect: session.Deny},
 		}
@@ -192,7 +192,7 @@ func TestImportedLogHasNoRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		there := newWorld(t, alwaysOK())
 		defer there.close(t)
 		there.newSandbox = session.SandboxWrites
 		got, err := importLog(there, file, len(file))
@@ -226,7 +226,7 @@ func TestImportedLogHasNoRights(t *testing.T) {
 // Nothing of a log that cannot be imported as a whole is here afterwards.
 func TestImportOfChangedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		w := newWorld(t, alwaysOK())
 		defer w.close(t)
 		for _, id := range []session.ID{"ses_a", "ses_b"} {
 			_, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
@@ -252,25 +252,28 @@ func TestImportOfChangedLog(t *testing.T) {
 		lines := strings.SplitAfter(string(file), "\n")
 		lines = lines[:len(lines)-1]
 		last := len(lines) - 1
+		without := func(from, to int) []string { return seal(slices.Delete(slices.Clone(lines), from, to)) }
 		tests := map[string]struct {
-			change func() []string
-			says   string
+			lines []string
+			says  string
 		}{
-			"cut off": {func() []string { return lines[:last-2] }, "is cut off here"},
-			"changed": {func() []string { return replaceIn(lines, `"hi"`, `"ho"`) }, "the checksum is not that of the lines"},
-			"changed and again": {func() []string {
-				return seal(slices.Concat(replaceIn(lines[:3], `"text":"hi"`, `"text":"ho"`), lines[3:]))
-			}, "line 4: message"},
-			"without an event": {func() []string { return seal(slices.Delete(slices.Clone(lines), 3, 4)) }, "line 4: the event has seq"},
-			"half":             {func() []string { return seal(slices.Delete(slices.Clone(lines), last-4, last-1)) }, "was at work when it was exported"},
-			"output elsewhere": {func() []string { return seal(replaceIn(lines, output, "tool_1-ses_c")) }, "is not one of the sessions in this place"},
-			"output with path": {func() []string { return seal(replaceIn(lines, output, "tool_/../x-ses_a")) }, "is not one of the sessions in this place"},
-			"another kind":     {func() []string { return seal(replaceIn(lines, "session.next.prompted", "session.next.later")) }, "update cairn"},
-			"another session":  {func() []string { return seal(replaceIn(lines, `"sessionID":"ses_b"`, `"sessionID":"ses_a"`)) }, "the event is one of session"},
+			"cut off": {lines[:last-2], "is cut off here"},
+			"changed": {replaceIn(lines, `"hi"`, `"ho"`), "the checksum is not that of the lines"},
+			"changed and again": {
+				seal(slices.Concat(replaceIn(lines[:3], `"text":"hi"`, `"text":"ho"`), lines[3:])), "line 4: message",
+			},
+			"without an event": {without(3, 4), "line 4: the event has seq"},
+			"half":             {without(last-4, last-1), "was at work when it was exported"},
+			"output elsewhere": {seal(replaceIn(lines, output, "tool_1-ses_c")), "is not one of the sessions in this place"},
+			"output with path": {seal(replaceIn(lines, output, "tool_/../x-ses_a")), "is not one of the sessions in this place"},
+			"another kind":     {seal(replaceIn(lines, "session.next.prompted", "session.next.later")), "update cairn"},
+			"another session": {
+				seal(replaceIn(lines, `"sessionID":"ses_b"`, `"sessionID":"ses_a"`)), "the event is one of session",
+			},
 		}
 		for name, tt := range tests {
 			there := newWorld(t, script.Script{})
-			_, err := importLog(there, []byte(strings.Join(tt.change(), "")), 1000)
+			_, err := importLog(there, []byte(strings.Join(tt.lines, "")), 1000)
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "line ") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -304,7 +307,8 @@ func TestImportOfChangedLog(t *testing.T) {
 		if err := there.engine.Commands.DeleteSession(t.Context(), "ses_b"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := importLog(there, file, len(file)); err == nil || !strings.Contains(err.Error(), "is not here, although others") {
+		_, err = importLog(there, file, len(file))
+		if err == nil || !strings.Contains(err.Error(), "is not here, although others") {
 			t.Errorf("one of two: %v", err)
 		}
 	})
@@ -317,6 +321,11 @@ func replaceIn(lines []string, from, to string) []string {
 		out[i] = strings.Replace(out[i], from, to, 1)
 	}
 	return out
+}
+
+// alwaysOK is a model that answers ok to everything.
+func alwaysOK() script.Script {
+	return script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}}
 }
 
 // seal gives changed lines a right last line.

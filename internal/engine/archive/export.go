@@ -29,8 +29,8 @@ type exported struct {
 	last int64
 }
 
-// OpenExport finds the sessions, each followed by its descendants, oldest first, and where their logs end. A session that
-// is at work, or has work that its process left unfinished, is a conflict: no store could import it at rest.
+// OpenExport finds the sessions, each followed by its descendants, oldest first, and where their logs end. A session
+// that is at work, or has work that its process left unfinished, is a conflict: no store could import it at rest.
 func (a *Archive) OpenExport(ctx context.Context, ids []session.ID) (*Export, error) {
 	out := &Export{archive: a}
 	err := a.Journal.Store.View(ctx, func(r store.Reader) error {
@@ -85,8 +85,8 @@ func findEnd(r store.Reader, id session.ID, atWork bool) (int64, error) {
 		return 0, err
 	}
 	if atWork || len(asks) > 0 {
-		return 0, session.Conflict("session", string(id), "is at work or has work left to do, and a log is exported at rest; "+
-			"wait until it is idle, or stop it: cairn interrupt "+string(id))
+		return 0, session.Conflict("session", string(id), "is at work or has work left to do, and a log is exported "+
+			"at rest; wait until it is idle, or stop it: cairn interrupt "+string(id))
 	}
 	head, err := r.Head(id)
 	if err != nil {

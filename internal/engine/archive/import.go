@@ -83,8 +83,8 @@ func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents)
 		same, err := stored.hasNext(ctx, item.Event)
 		if err == nil && !same {
 			id := string(item.Event.SessionID)
-			return session.Conflict("session", id, fmt.Sprintf("exists and is not the imported one (line %d of the file differs); "+
-				"to import this one, delete it first: cairn session delete %s", item.Line, id))
+			return session.Conflict("session", id, fmt.Sprintf("exists and is not the imported one "+
+				"(line %d of the file differs); to import this one, delete it first: cairn session delete %s", item.Line, id))
 		}
 		return err
 	})
@@ -275,8 +275,8 @@ func (a *Archive) endImport(
 		return err
 	}
 	if len(asks) > 0 || slices.Contains(unfinished, id) {
-		return &logfile.FormatError{Line: in.lineOf(id, 0), What: fmt.Sprintf("the session %s was at work when it was exported; "+
-			"export it again when it is idle", id)}
+		return &logfile.FormatError{Line: in.lineOf(id, 0), What: fmt.Sprintf("the session %s was at work when it "+
+			"was exported; export it again when it is idle", id)}
 	}
 	violations, err := check.CheckSession(ctx, w.Tx, id)
 	if err != nil {

@@ -122,8 +122,8 @@ func (a *Archive) openSpool(digest string) (*os.File, error) {
 		}
 	}
 	if waiting >= maxUploads {
-		return nil, session.Errorf(session.CodeTooMany, "%d imports of logs wait for the rest of their files, as many as may; "+
-			"finish one, or try again after a day", waiting)
+		return nil, session.Errorf(session.CodeTooMany, "%d imports of logs wait for the rest of their files, as many "+
+			"as may; finish one, or try again after a day", waiting)
 	}
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }

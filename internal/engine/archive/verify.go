@@ -38,9 +38,8 @@ func verify(from io.ReadSeeker) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Sanitized {
-		return nil, &logfile.FormatError{Line: 1, What: "the file was exported with --sanitize, which replaces texts: " +
-			"it is for people to read; export the sessions without it to import them"}
+	if err := r.Header.CheckImport(); err != nil {
+		return nil, err
 	}
 	out.trailer, out.sessions = r.Trailer, r.Header.Sessions
 	// Pin what the file has of what each session names.
@@ -140,8 +139,8 @@ func (v *verifier) checkOutput(sessions []session.ID, item logfile.Item) error {
 		v.owner, v.last = v.owner+1, ""
 	}
 	if v.owner == len(sessions) || name <= v.last {
-		return &logfile.FormatError{Line: item.Line, What: fmt.Sprintf("the output %s is not one of the sessions in this place; "+
-			"the file was changed: copy or export it again", session.ClipText(name, 80))}
+		return &logfile.FormatError{Line: item.Line, What: fmt.Sprintf("the output %s is not one of the sessions in this "+
+			"place; the file was changed: copy or export it again", session.ClipText(name, 80))}
 	}
 	v.last = name
 	return nil

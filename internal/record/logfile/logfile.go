@@ -49,6 +49,15 @@ type Header struct {
 	Sessions  []session.ID `json:"sessions"`
 }
 
+// CheckImport returns a *FormatError if the file is not made for an import.
+func (h *Header) CheckImport() error {
+	if !h.Sanitized {
+		return nil
+	}
+	return &FormatError{1, "the file was exported with --sanitize, which replaces texts: it is for people to read; " +
+		"export the sessions without it to import them"}
+}
+
 // Trailer is the last line.
 type Trailer struct {
 	Lines   int64  `json:"lines"`

@@ -312,9 +312,11 @@ func (r *Reader) readTrailer(line []byte) error {
 	case err != nil || !bytes.Equal(line, canonical):
 		return r.invalid("the last line is not in the form that cairn export writes; " + again)
 	case t.Lines != r.line-1:
-		return r.invalid("%d lines come before this one, and the file had %d when it was exported; %s", r.line-1, t.Lines, again)
+		return r.invalid("%d lines come before this one, and the file had %d when it was exported; %s", r.line-1, t.Lines,
+			again)
 	case t.SHA256 != digest:
-		return r.invalid("the checksum is not that of the lines before it: one of them was changed; copy or export the file again")
+		return r.invalid("the checksum is not that of the lines before it: one of them was changed; " +
+			"copy or export the file again")
 	case r.at != len(r.Header.Sessions)-1:
 		return r.invalid("the events of session %s are missing; %s", r.Header.Sessions[r.at+1], again)
 	case r.file != nil:
