@@ -18,7 +18,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
-	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -72,7 +71,7 @@ type contentList struct {
 	seen map[string]bool
 }
 
-// add adds contents and returns them.
+// add adds the contents that are not in the list.
 func (l *contentList) add(ids []string) {
 	if l.seen == nil {
 		l.seen = map[string]bool{}
@@ -86,16 +85,12 @@ func (l *contentList) add(ids []string) {
 }
 
 // listContents returns the contents that the event names, some of them repeatedly.
-func listContents(id session.ID, d session.EventData) (out []string) {
+func listContents(d session.EventData) []string {
 	switch d := d.(type) {
 	case *session.FilesWriting:
-		e := *d
-		e.Files = dropGuarded(e.Files)
-		return contentsOf(id, &e)
+		return contentsOf(d.Files)
 	case *session.TreeChanged:
-		e := *d
-		e.Files, e.Transient = dropGuarded(e.Files), dropGuarded(e.Transient)
-		return contentsOf(id, &e)
+		return contentsOf(slices.Concat(d.Files, d.Transient))
 	case *session.RevertStaged:
 		var changes []session.FileChange
 		for _, f := range d.Revert.Files {
@@ -104,23 +99,25 @@ func listContents(id session.ID, d session.EventData) (out []string) {
 		for _, f := range d.Revert.Kept {
 			changes = append(changes, session.FileChange{Path: f.Path, Before: f.State, After: f.To})
 		}
-		return contentsOf(id, &session.FilesWriting{Files: dropGuarded(changes)})
+		return contentsOf(changes)
 	default:
 		return nil
 	}
 }
 
-func contentsOf(id session.ID, d session.EventData) []string {
-	ledger := undo.NewLedger()
-	ledger.AddEvent(id, 0, d)
-	return ledger.ListBlobs()
-}
-
-// dropGuarded returns the changes of files of the worktree that are not protected.
-func dropGuarded(changes []session.FileChange) []session.FileChange {
-	return slices.DeleteFunc(slices.Clone(changes), func(c session.FileChange) bool {
-		return !isInWorktree(string(c.Path)) || permission.ProtectedName(string(c.Path)) != ""
-	})
+// contentsOf returns the contents on both sides of the changes.
+func contentsOf(changes []session.FileChange) (out []string) {
+	for _, c := range changes {
+		if !isInWorktree(string(c.Path)) || permission.ProtectedName(string(c.Path)) != "" {
+			continue
+		}
+		for _, s := range []session.PathState{c.Before, c.After} {
+			if s.Blob != "" && s.Mode != session.ModeSubmodule {
+				out = append(out, s.Blob)
+			}
+		}
+	}
+	return out
 }
 
 // isInWorktree reports whether the path of a record is one below the worktree.

@@ -173,7 +173,7 @@ func (x *Export) writeEvents(ctx context.Context, w *logfile.Writer, s exported,
 			if err != nil {
 				return err
 			}
-			contents.add(listContents(s.id, e.Data))
+			contents.add(listContents(e.Data))
 		}
 	}
 	return nil

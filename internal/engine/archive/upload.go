@@ -88,7 +88,7 @@ func checkPiece(p Piece) error {
 	case p.Size <= 0 || p.Size > logfile.MaxFile:
 		return session.Errorf(session.CodeInvalid, "the size must be 1 to %d bytes, got %d", int64(logfile.MaxFile), p.Size).
 			At("size")
-	case p.Offset < 0 || p.Offset+int64(len(p.Data)) > p.Size:
+	case p.Offset < 0 || p.Offset > p.Size-int64(len(p.Data)):
 		return session.Errorf(session.CodeInvalid, "the piece is not inside of the %d bytes of the file", p.Size).At("offset")
 	}
 	return nil

@@ -113,7 +113,7 @@ func (v *verifier) checkEvent(item logfile.Item) error {
 		if err != nil {
 			return err
 		}
-		ids := listContents(row.SessionID, e.Data)
+		ids := listContents(e.Data)
 		v.named.add(ids)
 		v.pins[row.SessionID] = append(v.pins[row.SessionID], ids...)
 	}
