@@ -75,6 +75,7 @@ func (e *Export) excerpt(member, text string) string {
 			return ""
 		}
 	}
+	// Remove secrets, and begin at the first one if it is further behind.
 	text = string(redact.MaskText(redact.MaskValues([]byte(text), e.Known)))
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if at := strings.Index(text, redact.Mark); at > maxExcerpt/2 && member == kindSecret {

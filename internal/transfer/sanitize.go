@@ -81,6 +81,7 @@ func (e *Export) sanitizeValue(enc *jsontext.Encoder, name string, v jsontext.Va
 // sanitizeMembers writes an object or a list.
 func (e *Export) sanitizeMembers(enc *jsontext.Encoder, name string, v jsontext.Value) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	// Read the beginning: in an object the members have names, in a list that of the list.
 	begin, err := dec.ReadToken()
 	if err != nil {
 		return err
@@ -90,6 +91,7 @@ func (e *Export) sanitizeMembers(enc *jsontext.Encoder, name string, v jsontext.
 	if err := enc.WriteToken(begin); err != nil {
 		return err
 	}
+	// Sanitise the members.
 	for k := dec.PeekKind(); k != '}' && k != ']'; k = dec.PeekKind() {
 		if isObject {
 			t, err := dec.ReadToken()

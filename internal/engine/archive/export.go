@@ -34,6 +34,7 @@ type exported struct {
 func (a *Archive) OpenExport(ctx context.Context, ids []session.ID) (*Export, error) {
 	out := &Export{archive: a}
 	err := a.Journal.Store.View(ctx, func(r store.Reader) error {
+		// A view may run again; what it found then does not count.
 		out.sessions = nil
 		unfinished, err := r.Unfinished(0)
 		if err != nil {
@@ -43,6 +44,7 @@ func (a *Archive) OpenExport(ctx context.Context, ids []session.ID) (*Export, er
 		for _, id := range unfinished {
 			atWork[id] = true
 		}
+		// Add each named session with its descendants, once.
 		for _, id := range ids {
 			if _, err := store.FindSession(r, id); err != nil {
 				return err

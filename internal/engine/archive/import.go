@@ -130,6 +130,7 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 	var output io.WriteCloser
 	owner := 0
 	_, err = forEachLine(from, func(_ *logfile.Reader, item logfile.Item) (err error) {
+		// Contents are stored when their last chunk is here: their ids follow from all bytes.
 		c := item.Chunk
 		switch {
 		case c == nil:
@@ -142,6 +143,7 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 			content = content[:0]
 			return err
 		}
+		// Outputs are written chunk by chunk.
 		if c.Offset == 0 {
 			for !isOutputOf(in.sessions[owner], c.Name) {
 				owner++
@@ -160,6 +162,7 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 	if output != nil {
 		_ = output.Close() // the error before it counts
 	}
+	// Pin the contents before the events that name them are committed.
 	for id, ids := range in.pins {
 		if err == nil {
 			err = a.Files.PinBlobs(string(id), ids)
@@ -253,6 +256,7 @@ func (a *Archive) endImport(
 	if err != nil {
 		return err
 	}
+	// The place of the session is that of the import, whatever the log says.
 	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, Log: &session.LogImport{
 		SHA256: in.trailer.SHA256, Location: scope.Location, ProjectID: scope.ProjectID, Subpath: scope.Subpath,
 		Sandbox:  scope.ChooseNewSandbox(s.Sandbox, s.Agent),
@@ -278,6 +282,7 @@ func (a *Archive) endImport(
 		return &logfile.FormatError{Line: in.lineOf(id, 0), What: fmt.Sprintf("the session %s was at work when it "+
 			"was exported; export it again when it is idle", id)}
 	}
+	// What fsck would find is found before the commit.
 	violations, err := check.CheckSession(ctx, w.Tx, id)
 	if err != nil {
 		return err

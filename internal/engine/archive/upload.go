@@ -72,7 +72,7 @@ func (a *Archive) Upload(ctx context.Context, p Piece) (*Progress, error) {
 		return &Progress{Received: received}, nil
 	}
 	// The file is here. Whatever becomes of it, it is not needed again.
-	defer os.Remove(f.Name()) //nolint:errcheck // an old upload is removed later
+	defer func() { _ = os.Remove(f.Name()) }() // an old upload is removed later
 	result, err := a.importFile(ctx, f, p.Location)
 	if e, ok := errors.AsType[*logfile.FormatError](err); ok {
 		return nil, session.Errorf(session.CodeInvalid, "%v", e).At("data")

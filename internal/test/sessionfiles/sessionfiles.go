@@ -56,7 +56,7 @@ func (m *Memory) PutContent(content []byte) (string, error) {
 		return "", errFull
 	}
 	h := sha1.New() //nolint:gosec // git's names of contents
-	fmt.Fprintf(h, "blob %d\x00%s", len(content), content)
+	_, _ = fmt.Fprintf(h, "blob %d\x00%s", len(content), content)
 	id := hex.EncodeToString(h.Sum(nil))
 	m.Contents[id] = bytes.Clone(content)
 	return id, nil
