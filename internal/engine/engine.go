@@ -36,6 +36,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/engine/archive"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
@@ -56,6 +57,7 @@ type Config struct {
 	Locations scope.Scopes
 	Outputs   Outputs         // nil keeps no output of tools
 	Checkouts admit.Checkouts // nil: sessions move without changes
+	Files     archive.Files   // nil: logs are not exported
 	Limits    Limits
 	Logger    *slog.Logger
 	Version   string           // of cairn, stored with each session
@@ -108,6 +110,11 @@ func New(c Config) *Engine {
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
 		Wake:   func(id session.ID) { e.coordinator.wake(id, drainRestart) },
 		Limits: task.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
+	}
+	if c.Files != nil {
+		e.Archive = archive.New(archive.Config{
+			Journal: e.journal, Locations: e.locations, Files: c.Files, Version: c.Version, CheckOpen: e.checkOpen,
+		})
 	}
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.checkOpen,

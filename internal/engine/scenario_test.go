@@ -748,6 +748,7 @@ func (p *player) finish() string {
 	}
 	if !p.damaged {
 		prove(p.t, p.w)
+		proveExports(p.t, p.w)
 	}
 	return p.ids.replace(p.out.String())
 }

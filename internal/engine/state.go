@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/engine/archive"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
@@ -26,9 +27,10 @@ import (
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
-	Commands *admit.Commands // what callers ask of a session
-	Asks     *ask.Asks       // permission asks and questions
-	Jobs     *task.Registry  // background jobs
+	Commands *admit.Commands  // what callers ask of a session
+	Asks     *ask.Asks        // permission asks and questions
+	Archive  *archive.Archive // exports and imports logs; nil without Config.Files
+	Jobs     *task.Registry   // background jobs
 
 	journal   *turnlog.Journal
 	locations scope.Scopes

@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/test/script"
+	"github.com/cairn-dev/cairn/internal/test/sessionfiles"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -48,6 +49,7 @@ type world struct {
 	sources    []*source
 	tools      *tool.Registry
 	outputs    *tool.Outputs
+	files      *sessionfiles.Memory
 	broken     error // what keeps the location from working
 	gates      map[string]chan struct{}
 	effects    map[string]int // by token
@@ -81,6 +83,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		effects: map[string]int{},
 		tools:   tool.NewRegistry(tool.Config{}),
 		outputs: &tool.Outputs{Dir: t.TempDir()},
+		files:   sessionfiles.New(t.TempDir()),
 		layers: []permission.Layer{
 			{
 				Name: "defaults",
@@ -130,7 +133,7 @@ func (w *world) start() {
 	}
 	log := eventlog.New(eventlog.Config{Store: s, IDs: ids})
 	w.process = &process{
-		log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"}),
+		log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test", Files: w.files}),
 	}
 }
 

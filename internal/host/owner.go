@@ -114,11 +114,11 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
+	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
-		Outputs:   sessionFiles{w.locations.outputs, w.locations.snapshots.blobs},
-		Checkouts: checkouts{w.locations.projects},
-		Limits:    engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
+		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects},
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
@@ -129,7 +129,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	})
 	w.v2 = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
-		Runs: w.engine, Jobs: w.engine.Jobs,
+		Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive,
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},

@@ -150,10 +150,27 @@ func removeCaptures(dir string) error {
 // sessionFiles are the files outside of the store that belong to sessions.
 type sessionFiles struct {
 	*tool.Outputs
-	blobs *snapshot.Blobs
+	*snapshot.Blobs
+	spool string // for uploads
 }
+
+// ReadContent implements archive.Files.
+func (f sessionFiles) ReadContent(id string) ([]byte, error) {
+	return f.Blobs.Read(id, snapshot.MaxBlob)
+}
+
+// PutContent implements archive.Files.
+func (f sessionFiles) PutContent(content []byte) (string, error) { return f.Blobs.Put(content) }
+
+// Read implements task.OutputReader.
+func (f sessionFiles) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
+	return f.Outputs.Read(path, offset, n)
+}
+
+// SpoolDir implements archive.Files.
+func (f sessionFiles) SpoolDir() string { return f.spool }
 
 // Remove implements admit.OutputRemover.
 func (f sessionFiles) Remove(id session.ID, paths []string) error {
-	return errors.Join(f.Outputs.Remove(id, paths), f.blobs.UnpinAll(string(id)))
+	return errors.Join(f.Outputs.Remove(id, paths), f.UnpinAll(string(id)))
 }

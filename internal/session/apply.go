@@ -174,6 +174,13 @@ func (s *Session) applyRetry(e *Retried) bool {
 // completeImport makes a completely imported session visible.
 func (s *Session) completeImport(e *Imported) {
 	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
+	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
+		s.Location, s.ProjectID, s.Subpath, s.Sandbox = l.Location, l.ProjectID, l.Subpath, l.Sandbox
+		if l.Detached {
+			s.ParentID = ""
+		}
+		return
+	}
 	if s.Import != nil {
 		whole := *s.Import
 		whole.Whole = true

@@ -69,6 +69,19 @@ type Epoch struct {
 	Since *int64 `json:"since,omitzero"`
 }
 
+// EndsEpoch reports whether the session's context epoch ends with the event and no other begins: the session has another
+// location, or came from another store.
+func (e Event) EndsEpoch() bool {
+	switch d := e.Data.(type) {
+	case *Moved:
+		return true
+	case *Imported:
+		return d.Log != nil
+	default:
+		return false
+	}
+}
+
 // Kind is the wire name of an event type, without version.
 type Kind string
 
@@ -374,6 +387,18 @@ type (
 
 		Hash     string `json:"hash,omitzero"` // of all imported messages; "" leaves that of the session
 		Messages int    `json:"messages,omitzero"`
+
+		Log *LogImport `json:"log,omitzero"` // nil unless the events before this one came from an exported log
+	}
+	// LogImport says where a session lives whose events came from an exported log. Its context epoch ends: the next
+	// turn writes a system context of this machine. Detached removes the parent, which did not come with it.
+	LogImport struct {
+		SHA256    string      `json:"sha256"` // of the exported log
+		Location  Location    `json:"location"`
+		ProjectID ProjectID   `json:"projectID"`
+		Subpath   string      `json:"subpath,omitzero"`
+		Sandbox   SandboxMode `json:"sandbox,omitzero"`
+		Detached  bool        `json:"detached,omitzero"`
 	}
 )
 

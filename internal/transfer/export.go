@@ -23,6 +23,8 @@ type Export struct {
 	Sanitize bool     // nothing that was said or done, as OpenCode's --sanitize
 	Secrets  bool     // secrets too
 	Known    []string // secrets that are known
+
+	replaced map[string]*Replacement // by kind
 }
 
 // pageSize is the number of messages that are held at once.
@@ -34,7 +36,9 @@ func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (le
 	c := &secretFilter{export: e}
 	info := opencode.ToOpenCode(s)
 	if e.Sanitize {
-		info = opencode.SanitizeSession(info)
+		before := info
+		info = opencode.SanitizeSession(info.Clone())
+		e.noteDifference(before, info)
 	}
 	if err := writeTokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
 		return 0, err
@@ -108,7 +112,9 @@ func (e *Export) writeMessages(ctx context.Context, s *session.Session, give fun
 				return err
 			}
 			if e.Sanitize {
-				raw = opencode.SanitizeMessage(raw)
+				before := jsontext.Value(raw)
+				raw = opencode.SanitizeMessage(before.Clone())
+				e.noteDifference(before, raw)
 			}
 			if err := give(raw); err != nil {
 				return err
@@ -173,6 +179,7 @@ func (c *secretFilter) filterText(member, s string) string {
 	b = redact.MaskText(redact.MaskValues(b, c.export.Known))
 	if string(b) != s {
 		c.left++
+		c.export.note(kindSecret, s)
 	}
 	return string(b)
 }

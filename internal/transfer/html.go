@@ -32,6 +32,11 @@ img{max-width:100%}`
 // WriteHTML writes the session as one page for people, which needs no script and loads nothing: prompts, answers, calls
 // with their output and diffs, todos and costs. It reports from how many texts secrets were left out.
 func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
+	if e.Sanitize {
+		if s, err = e.sanitizeSession(s); err != nil {
+			return 0, err
+		}
+	}
 	p := &htmlPage{filter: &secretFilter{export: e}}
 	p.writeHead(s)
 	if err := p.flush(w); err != nil {

@@ -22,6 +22,11 @@ func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Sess
 		}
 		return c.filterText("", text)
 	}
+	if e.Sanitize {
+		if s, err = e.sanitizeSession(s); err != nil {
+			return 0, err
+		}
+	}
 	if _, err := fmt.Fprintf(w, "# %s\n", clean(describe.SessionTitle(s))); err != nil {
 		return 0, err
 	}
@@ -41,6 +46,11 @@ func (e *Export) readPages(ctx context.Context, s *session.Session, give func(se
 			return err
 		}
 		for _, m := range page.Data {
+			if e.Sanitize {
+				if m, err = e.sanitizeMessage(m); err != nil {
+					return err
+				}
+			}
 			if err := give(m); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/netip"
@@ -28,13 +29,15 @@ func (g transferCommands) importCommand() *cobra.Command {
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
+			"A log from cairn export --format jsonl is recognised by its first line: all of its sessions are added, whole,\n" +
+			"with what undo, diff and fork need. A file that was cut off or changed is rejected.\n\n" +
 			"With the URL of a share, https://" + transfer.ShareHost +
 			"/share/…, import the session that is published there.\n\n" +
 			"With --from, import the sessions of another program from where it keeps them, or from the given files and\n" +
 			"directories: " + strings.Join(sources.Programs(), ", ") + ". Nothing there is changed. Each session comes into its own directory.\n" +
 			"The same import again adds what is new; a session that was used here meanwhile is imported as another one.\n" +
 			"Rows that cannot be read are left out and named.",
-		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123\n" +
+		Example: "  cairn import session.json\n  cairn import session.jsonl\n  cairn import https://" + transfer.ShareHost + "/share/AbC123\n" +
 			"  cairn import --from claude --since 30d --dry-run",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
 			if o.from != "" {
@@ -83,7 +86,50 @@ func (g transferCommands) importFile(ctx context.Context, name string) error {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return cli.UsageErrorf("%s is not a regular file", path)
 	}
+	if isLog, err := transfer.IsLog(f); err != nil || isLog {
+		if err != nil {
+			return cli.UsageErrorf("%v", err)
+		}
+		return g.importLog(ctx, name, f)
+	}
 	return g.importFrom(ctx, name, f)
+}
+
+// importLog imports the sessions of an exported log.
+func (g transferCommands) importLog(ctx context.Context, name string, from io.ReadSeeker) error {
+	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		got, err := transfer.ImportLog(ctx, c, name, from)
+		if err != nil {
+			return wrapImportError(err)
+		}
+		if g.inv.JSON {
+			g.inv.ReportChange(cli.Change{SessionID: got.Sessions[0]}, "")
+			return nil
+		}
+		for _, id := range got.Sessions {
+			g.inv.Out.Printf("Imported session: %s\n", id)
+		}
+		if got.Known {
+			g.inv.Err.Printf("It was imported before; nothing changed.\n")
+			return nil
+		}
+		if got.Grants > 0 {
+			g.inv.Note(fmt.Sprintf("rights were left out of %d events: rules and policies that allow something", got.Grants))
+		}
+		if got.Missing > 0 {
+			g.inv.Note(fmt.Sprintf("the export has %d contents of files less than its sessions name: "+
+				"undo and diff leave these files out", got.Missing))
+		}
+		return nil
+	})
+}
+
+// wrapImportError gives an error about the document its exit code.
+func wrapImportError(err error) error {
+	if m, ok := errors.AsType[*transfer.FormatError](err); ok {
+		return cli.NewExitError(cli.ExitUsage, m, "Nothing was imported.")
+	}
+	return err
 }
 
 // importShare imports a published session. A host that is allowed by its IP address may be in a private network.
@@ -107,11 +153,8 @@ func (g transferCommands) importShare(ctx context.Context, address string, hosts
 func (g transferCommands) importFrom(ctx context.Context, name string, from io.ReadSeeker) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		got, err := transfer.Import(ctx, c, name, from)
-		if m, ok := errors.AsType[*transfer.FormatError](err); ok {
-			return cli.NewExitError(cli.ExitUsage, m, "Nothing was imported.")
-		}
 		if err != nil {
-			return err
+			return wrapImportError(err)
 		}
 		if g.inv.JSON {
 			g.inv.ReportChange(cli.Change{SessionID: got.Session.ID}, "")

@@ -206,6 +206,11 @@ func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	if err != nil || !ok {
 		return []eventlog.Draft{draft}, err
 	}
+	// One of another location, or of another store, does not come back.
+	ends, err := tx.Events(id, newest.Seq, 1, session.KindMoved, session.KindImported)
+	if err != nil || len(ends) > 0 {
+		return []eventlog.Draft{draft}, err
+	}
 	before := *e.Private.Before
 	before.Revision = current.Revision + 1
 	draft.Private = &session.Private{Epoch: &before}

@@ -73,6 +73,13 @@ func Run(ctx context.Context, s store.Store) (Report, error) {
 	return c.result, nil
 }
 
+// CheckSession checks one session, which a transaction may have just written.
+func CheckSession(ctx context.Context, r store.Reader, id session.ID) ([]Violation, error) {
+	c := &checker{}
+	err := c.checkSession(ctx, r, id)
+	return c.result.Violations, err
+}
+
 type checker struct{ result Report }
 
 func (c *checker) report(i Invariant, id session.ID, seq int64, format string, args ...any) {

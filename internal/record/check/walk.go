@@ -140,9 +140,16 @@ func (w *walk) followCopies(e session.Event) {
 
 func (w *walk) followEpoch(e session.Event) {
 	change := e.Private != nil && e.Private.Epoch != nil
-	switch e.Data.(type) {
-	case *session.Moved, *session.RevertCommitted:
+	if e.EndsEpoch() {
 		w.revision = 0
+		return
+	}
+	switch d := e.Data.(type) {
+	case *session.RevertCommitted:
+		_, ok, err := store.FindMessage(w.fold, w.id, d.MessageID)
+		if !d.FilesOnly && (ok || err != nil) { // else no message goes, and the epoch stays as it is
+			w.revision = 0
+		}
 		return
 	case *session.ContextUpdated, *session.ContextBased:
 		if !change {

@@ -13,7 +13,7 @@ var ErrEpoch = fmt.Errorf("the context epoch was changed concurrently")
 // applyEpoch begins, advances or ends the context epoch by compare and set of its revision (EP-1, EP-4). A baseline
 // covers everything before its event.
 func applyEpoch(tx store.Tx, e session.Event) error {
-	if _, moved := e.Data.(*session.Moved); moved {
+	if e.EndsEpoch() {
 		return tx.PutEpoch(e.SessionID, nil)
 	}
 	if e.Private == nil || e.Private.Epoch == nil {

@@ -21,6 +21,7 @@ type Config struct {
 	Asks      AskService
 	Runs      SessionRuns
 	Jobs      JobService
+	Archive   ArchiveService
 	Store     store.Viewer
 	Log       broadcast.Log
 	IDs       *session.IDs

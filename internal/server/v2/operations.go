@@ -146,11 +146,16 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 	inbox := inboxHandlers{d}
 	jobs := jobHandlers{d}
 	spend := spendHandlers{d}
+	archives := archiveHandlers{d}
 	contexts := contextHandlers{d}
 	// Sessions and jobs first, then their work and inbox, then context, spending and the installation.
 	return append([]operation.Operation{
 		operation.New("prompt POST /api/session/import Import a piece of a session",
 			"", sessions.importSession).WithStatuses(http.StatusConflict),
+		operation.New("approve GET /api/session/log Return the exported log of sessions and their children",
+			"", archives.exportLog).WithStatuses(http.StatusNotFound, http.StatusConflict),
+		operation.New("approve POST /api/session/log Import a piece of an exported log",
+			"", archives.importLog).WithStatuses(http.StatusConflict),
 		operation.New("prompt PATCH "+sessionPath+" Change a session", "", sessions.update),
 		operation.New("prompt DELETE "+sessionPath+" Delete a session and its children", "", sessions.delete),
 		operation.New("prompt POST "+sessionPath+"/summary Return the summary of a session, brought up to date",

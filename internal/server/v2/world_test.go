@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/test/script"
+	"github.com/cairn-dev/cairn/internal/test/sessionfiles"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -51,10 +52,12 @@ func newWorld(t testing.TB, s script.Script) *world {
 	}
 	ids := &session.IDs{}
 	w.log = eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
-	w.engine = engine.New(engine.Config{Store: w.store, Log: w.log, IDs: ids, Locations: scopes{w}, Version: "test"})
+	w.engine = engine.New(engine.Config{
+		Store: w.store, Log: w.log, IDs: ids, Locations: scopes{w}, Version: "test", Files: sessionfiles.New(t.TempDir()),
+	})
 	w.api = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
-		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: w.log, IDs: ids,
+		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log, IDs: ids,
 		Locations: places{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})

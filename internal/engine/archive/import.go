@@ -1,0 +1,296 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/record/check"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/logfile"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Result is what an import did.
+type Result struct {
+	Sessions []session.ID // those of the file, the first one first
+	Known    bool         // they are here already: nothing changed
+	Grants   int          // events that lost rights
+	Missing  int          // contents of files that the export did not have
+}
+
+// importFile imports a whole file: all of its sessions, or none. The same file again changes nothing, also after the
+// sessions went on here. A session that is here with other events is a conflict.
+func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.Location) (*Result, error) {
+	ctx = context.WithoutCancel(ctx)
+	in, err := verify(from)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Sessions: in.sessions, Grants: in.grants, Missing: in.trailer.Missing}
+	if out.Known, err = a.isKnown(ctx, from, in); err != nil || out.Known {
+		return out, err
+	}
+	scope, release, err := a.Locations.Scope(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	// Store what is outside of the log first: without the events nothing refers to it.
+	created, err := a.storeFiles(from, in)
+	if err == nil {
+		err = a.Journal.Log.ImportLogs(ctx, func(w *eventlog.LogWriter) error { return a.insert(ctx, w, from, in, scope) })
+	}
+	if err != nil && !errors.Is(err, store.ErrUncertain) {
+		return nil, errors.Join(err, a.removeFiles(in, created))
+	}
+	return out, err
+}
+
+// isKnown reports whether the events of the file are the first ones of the sessions here. All of the sessions are here,
+// or none; anything else is a conflict.
+func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents) (bool, error) {
+	here := map[session.ID]bool{}
+	err := a.Journal.Store.View(ctx, func(r store.Reader) error {
+		for _, id := range in.sessions {
+			_, ok, err := r.Session(id)
+			if err != nil {
+				return err
+			}
+			here[id] = ok
+		}
+		return nil
+	})
+	if err != nil || !slices.ContainsFunc(in.sessions, func(id session.ID) bool { return here[id] }) {
+		return false, err
+	}
+	// Compare the events, page by page.
+	stored := &storedEvents{archive: a}
+	_, err = forEachLine(from, func(_ *logfile.Reader, item logfile.Item) error {
+		if item.Event == nil {
+			return nil
+		}
+		if !here[item.Event.SessionID] {
+			return session.Conflict("session", string(item.Event.SessionID), "of the file is not here, although others of the "+
+				"file are; to import all of them, delete those first: cairn session delete "+string(in.sessions[0]))
+		}
+		same, err := stored.hasNext(ctx, item.Event)
+		if err == nil && !same {
+			id := string(item.Event.SessionID)
+			return session.Conflict("session", id, fmt.Sprintf("exists and is not the imported one "+
+				"(line %d of the file differs); to import this one, delete it first: cairn session delete %s", item.Line, id))
+		}
+		return err
+	})
+	return err == nil, err
+}
+
+// storedEvents reads the events of sessions here, to compare them with those of a file.
+type storedEvents struct {
+	archive *Archive
+	id      session.ID
+	rows    []store.EventRow // that were read and not compared yet
+}
+
+// hasNext reports whether the next event of the session is the imported one, with or without its grants: the file may
+// have been exported here.
+func (s *storedEvents) hasNext(ctx context.Context, row *store.EventRow) (bool, error) {
+	if s.id != row.SessionID {
+		s.id, s.rows = row.SessionID, nil
+	}
+	if len(s.rows) == 0 {
+		rows, err := store.Query(ctx, s.archive.Journal.Store, func(r store.Reader) ([]store.EventRow, error) {
+			return r.Events(s.id, row.Seq-1, page)
+		})
+		if err != nil || len(rows) == 0 {
+			return false, err
+		}
+		s.rows = rows
+	}
+	have := s.rows[0]
+	s.rows = s.rows[1:]
+	without, _, err := dropGrants(*row)
+	return isSame(have, *row) || err == nil && isSame(have, without), err
+}
+
+func isSame(a, b store.EventRow) bool {
+	return a.ID == b.ID && a.SessionID == b.SessionID && a.Seq == b.Seq && a.Kind == b.Kind && a.Version == b.Version &&
+		bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Private, b.Private)
+}
+
+// storeFiles stores the contents, pins them for their sessions, and creates the output files, whose names it returns.
+func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string, err error) {
+	var content []byte
+	var output io.WriteCloser
+	owner := 0
+	_, err = forEachLine(from, func(_ *logfile.Reader, item logfile.Item) (err error) {
+		// Contents are stored when their last chunk is here: their ids follow from all bytes.
+		c := item.Chunk
+		switch {
+		case c == nil:
+			return nil
+		case c.Kind == logfile.ChunkContent:
+			if content = append(content, c.Data...); !c.IsLast() {
+				return nil
+			}
+			_, err = a.Files.PutContent(content)
+			content = content[:0]
+			return err
+		}
+		// Outputs are written chunk by chunk.
+		if c.Offset == 0 {
+			for !isOutputOf(in.sessions[owner], c.Name) {
+				owner++
+			}
+			if output, err = a.Files.CreateOutput(in.sessions[owner], c.Name); err != nil {
+				return err
+			}
+			created = append(created, c.Name)
+		}
+		if _, err = output.Write(c.Data); err != nil || c.IsLast() {
+			err = cmp.Or(err, output.Close())
+			output = nil
+		}
+		return err
+	})
+	if output != nil {
+		_ = output.Close() // the error before it counts
+	}
+	// Pin the contents before the events that name them are committed.
+	for id, ids := range in.pins {
+		if err == nil {
+			err = a.Files.PinBlobs(string(id), ids)
+		}
+	}
+	return created, err
+}
+
+// removeFiles removes what storeFiles stored. Contents without a pin are removed later.
+func (a *Archive) removeFiles(in *contents, created []string) (err error) {
+	for _, name := range created {
+		err = errors.Join(err, a.Files.RemoveOutput(name))
+	}
+	for id := range in.pins {
+		err = errors.Join(err, a.Files.UnpinAll(string(id)))
+	}
+	return err
+}
+
+// insert inserts the events of all sessions, and ends each session's import. What the events mean must be what a store
+// can have: the check of a whole store is made for each session before the commit.
+func (a *Archive) insert(
+	ctx context.Context, w *eventlog.LogWriter, from io.ReadSeeker, in *contents, scope *scope.Scope,
+) error {
+	for _, id := range in.sessions {
+		if err := checkFree(w.Tx, id); err != nil {
+			return err
+		}
+	}
+	_, err := forEachLine(from, func(_ *logfile.Reader, item logfile.Item) error {
+		if item.Event == nil {
+			return nil
+		}
+		row, _, err := dropGrants(*item.Event)
+		if err != nil {
+			return err
+		}
+		return describeFailure(item.Line, w.Insert(row))
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range in.sessions {
+		if err := a.endImport(ctx, w, id, in, scope); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFree returns an error unless a session with the id can be created.
+func checkFree(tx store.Tx, id session.ID) error {
+	head, err := tx.Head(id)
+	if err != nil {
+		return err
+	}
+	spent, err := tx.Spent(id, 0)
+	switch {
+	case err != nil:
+		return err
+	case head >= 0:
+		return session.Conflict("session", string(id), "exists; delete it first: cairn session delete "+string(id))
+	case len(spent) > 0:
+		return session.Conflict("session", string(id), "was used by a deleted session, whose cost is stored under this id; "+
+			"it stays deleted")
+	}
+	return nil
+}
+
+// describeFailure adds the line to the error of an event that cannot follow those before it.
+func describeFailure(line int64, err error) error {
+	if err == nil || errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeConflict {
+		at := *e
+		at.Message = fmt.Sprintf("line %d: %s", line, e.Message)
+		return &at
+	}
+	return &logfile.FormatError{Line: line, What: fmt.Sprintf("the event cannot follow those before it: %v", err)}
+}
+
+// endImport appends the event that gives the session its place here, and checks that the session is whole and at rest.
+func (a *Archive) endImport(
+	ctx context.Context, w *eventlog.LogWriter, id session.ID, in *contents, scope *scope.Scope,
+) error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	s, err := store.FindSession(w.Tx, id)
+	if err != nil {
+		return err
+	}
+	// The place of the session is that of the import, whatever the log says.
+	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, Log: &session.LogImport{
+		SHA256: in.trailer.SHA256, Location: scope.Location, ProjectID: scope.ProjectID, Subpath: scope.Subpath,
+		Sandbox:  scope.ChooseNewSandbox(s.Sandbox, s.Agent),
+		Detached: s.ParentID != "" && !slices.Contains(in.sessions, s.ParentID),
+	}}
+	end.Timestamp = max(s.Time.Updated, 1)
+	if err := w.Append(id, eventlog.Draft{Data: end}); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	// A session with work to do would begin it by itself.
+	unfinished, err := w.Tx.Unfinished(0)
+	if err != nil {
+		return err
+	}
+	asks, err := w.Tx.Asks(store.AskQuery{SessionID: id, Pending: true})
+	if err != nil {
+		return err
+	}
+	if len(asks) > 0 || slices.Contains(unfinished, id) {
+		return &logfile.FormatError{Line: in.lineOf(id, 0), What: fmt.Sprintf("the session %s was at work when it "+
+			"was exported; export it again when it is idle", id)}
+	}
+	// What fsck would find is found before the commit.
+	violations, err := check.CheckSession(ctx, w.Tx, id)
+	if err != nil {
+		return err
+	}
+	if len(violations) > 0 {
+		v := violations[0]
+		return &logfile.FormatError{Line: in.lineOf(id, v.Seq), What: fmt.Sprintf("session %s: %s; the file was changed: "+
+			"export it again", id, v.Detail)}
+	}
+	return nil
+}
