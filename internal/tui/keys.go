@@ -23,6 +23,7 @@ func sessionCommands() []command {
 	return []command{
 		// Sessions, models and agents.
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
+		{"worktree", "", "begin a session in a git worktree of its own", enterWorktree},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
 		{"effort", "alt+e", "take the next reasoning effort of the model", switchEffort},
