@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,11 +20,9 @@ func AddWorktreeFlag(fs *pflag.FlagSet, name *string) {
 	fs.Lookup("worktree").NoOptDefVal = newWorktreeName
 }
 
-var worktreeWord = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}$`)
-
 // CheckWorktreeWords refuses a prompt whose first word was probably meant as the name of the worktree.
 func CheckWorktreeWords(name string, words []string) error {
-	if name == newWorktreeName && len(words) > 1 && worktreeWord.MatchString(words[0]) {
+	if name == newWorktreeName && len(words) > 1 && len(strings.Fields(words[0])) == 1 {
 		return UsageErrorf("give the name of the worktree as --worktree=%s, or the prompt in quotes", words[0])
 	}
 	return nil

@@ -27,19 +27,17 @@ type worktrees struct {
 	locations *locationCache
 	store     store.Viewer
 	isIdle    func(session.ID) bool
-	ctx       context.Context // ends the commands that prepare worktrees
-	stop      context.CancelFunc
+	closing   chan struct{} // closed to end the commands that prepare worktrees
 	preparing sync.WaitGroup
 }
 
 func newWorktrees(l *locationCache, s store.Viewer, isIdle func(session.ID) bool) *worktrees {
-	ctx, stop := context.WithCancel(context.Background())
-	return &worktrees{locations: l, store: s, isIdle: isIdle, ctx: ctx, stop: stop}
+	return &worktrees{locations: l, store: s, isIdle: isIdle, closing: make(chan struct{})}
 }
 
 // close ends the commands that prepare worktrees.
 func (w *worktrees) close() {
-	w.stop()
+	close(w.closing)
 	w.preparing.Wait()
 }
 
@@ -95,13 +93,29 @@ func (w *worktrees) CreateWorktree(
 		return err
 	}
 	if !n.Prepare {
-		w.preparing.Go(func() { _ = prepare(w.ctx) }) // done says why it failed
+		w.prepareBeside(context.WithoutCancel(ctx), prepare)
 		return out, nil
 	}
 	if err := prepare(ctx); err != nil {
 		out.Problem = err.Error()
 	}
 	return out, nil
+}
+
+// prepareBeside runs a preparation until it ends, or close is called.
+func (w *worktrees) prepareBeside(ctx context.Context, prepare func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w.preparing.Go(func() {
+		defer cancel()
+		_ = prepare(ctx) // it tells why it failed
+	})
+	w.preparing.Go(func() {
+		defer cancel()
+		select {
+		case <-w.closing:
+		case <-ctx.Done():
+		}
+	})
 }
 
 // prepare runs the configured command of a new worktree, then the other one. Each ends with all that it started.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,16 +36,23 @@ type NewWorktree struct {
 // BranchPrefix is the beginning of the names of branches that CreateWorktree makes.
 const BranchPrefix = "cairn/"
 
-var worktreeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// maxWorktreeName bounds the name of a worktree.
+const maxWorktreeName = 64
 
 // CheckWorktreeName returns an error for people if the name cannot be that of a worktree and of a branch.
 func CheckWorktreeName(name string) error {
-	if !worktreeName.MatchString(name) || strings.HasSuffix(name, ".lock") || strings.Contains(name, "..") ||
-		strings.HasSuffix(name, ".") {
-		return session.Errorf(session.CodeInvalid, "the name %q of a worktree must have letters, digits, -, _ and . only, "+
-			"and at most 64 of them", session.ClipText(name, 80)).At("name")
+	isOdd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r))
 	}
-	return nil
+	switch {
+	case name == "" || len(name) > maxWorktreeName || strings.ContainsFunc(name, isOdd):
+	case strings.ContainsAny(name[:1], "-_.") || strings.Contains(name, ".."):
+	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock"): // no name of a branch
+	default:
+		return nil
+	}
+	return session.Errorf(session.CodeInvalid, "the name %q of a worktree must have letters, digits, -, _ and . only, "+
+		"and at most %d of them", session.ClipText(name, 80), maxWorktreeName).At("name")
 }
 
 // ListWorktrees returns the linked worktrees of the project's repository, sorted by directory. Outside of a repository

@@ -24,7 +24,7 @@ func (d *dependencies) listWorktreeOperations() []operation.Operation {
 			WithStatuses(http.StatusNotFound, http.StatusConflict),
 		operation.New("approve POST /api/worktree/reset Make a worktree as the default branch", "", h.reset).
 			WithStatuses(http.StatusNotFound, http.StatusConflict),
-		operation.New("read POST /api/worktree/refresh Do nothing: lists are always read anew", "worktree.refresh", h.refresh),
+		operation.New("prompt POST /api/worktree/refresh Do nothing: lists are always read anew", "worktree.refresh", h.refresh),
 	}
 }
 
@@ -64,17 +64,25 @@ type worktreeIn struct {
 	Body api.WorktreeName `body:"required"`
 }
 
+var errNoWorktree = httpio.NewInvalid("body", "directory", "directory is missing: it must name a worktree")
+
 func (h worktreeHandlers) remove(ctx context.Context, in worktreeIn) (none operation.None, err error) {
 	_, err = h.removeAndTell(ctx, in)
 	return none, err
 }
 
 func (h worktreeHandlers) removeAndTell(ctx context.Context, in worktreeIn) (api.SavedWork, error) {
+	if in.Body.Directory == "" {
+		return api.SavedWork{}, errNoWorktree
+	}
 	saved, err := h.Worktrees.RemoveWorktree(ctx, in.Location.Location, in.Body)
 	return saved, httpio.WithPart("body", err)
 }
 
 func (h worktreeHandlers) reset(ctx context.Context, in worktreeIn) (api.SavedWork, error) {
+	if in.Body.Directory == "" {
+		return api.SavedWork{}, errNoWorktree
+	}
 	saved, err := h.Worktrees.ResetWorktree(ctx, in.Location.Location, in.Body)
 	return saved, httpio.WithPart("body", err)
 }
@@ -89,6 +97,9 @@ func (h worktreeHandlers) refresh(ctx context.Context, in struct {
 	Body projectName `body:"required"`
 },
 ) (none operation.None, err error) {
+	if in.Body.ProjectID == "" {
+		return none, httpio.NewInvalid("body", "projectID", "projectID is missing: it must name a project")
+	}
 	_, err = h.Worktrees.ListWorktrees(ctx, in.Location.Location, in.Body.ProjectID)
 	return none, err
 }
