@@ -52,6 +52,7 @@ type owner struct {
 	recorder  *replay.Recorder
 	locations *locationCache
 	terminals *pty.Terminals
+	worktrees *worktrees
 	logger    *slog.Logger
 	bodyLimit int64 // of a request in bytes; 0 is the default
 	streams   int   // of one client; 0 is the default
@@ -120,18 +121,20 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects},
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
+	isIdle := func(id session.ID) bool { return w.engine.Status(id).Type == engine.StatusIdle }
+	w.worktrees = newWorktrees(w.locations, watched, isIdle)
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: log, IDs: ids,
-		Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
+		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 	})
 	w.v2 = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
 		Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive,
 		Store: watched, Log: log, IDs: ids,
-		Locations: w.locations, Files: w.locations, Explainer: w.locations,
+		Locations: w.locations, Worktrees: w.worktrees, Files: w.locations, Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
@@ -258,6 +261,9 @@ func (w *owner) release() error {
 	if w.stopSweeps != nil {
 		w.stopSweeps()
 		w.sweeps.Wait()
+	}
+	if w.worktrees != nil {
+		w.worktrees.close()
 	}
 	if w.terminals != nil {
 		w.terminals.Close()

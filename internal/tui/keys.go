@@ -24,6 +24,7 @@ func sessionCommands() []command {
 		// Sessions, models and agents.
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
+		{"worktree", "", "begin a session in a git worktree of its own", enterWorktree},
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
 		{"effort", "alt+e", "take the next reasoning effort of the model", switchEffort},
 		{"login", "", "log in at a provider of models", pickLogin},

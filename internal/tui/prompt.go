@@ -108,6 +108,8 @@ func runWithWords(m *model, name, words string) tea.Cmd {
 	switch name {
 	case "rename":
 		accepted, run = m.hasSession(), func() tea.Cmd { return setTitle(m, m.session.ID, words) }
+	case "worktree":
+		accepted, run = true, func() tea.Cmd { return enterWorktreeNamed(m, words) }
 	case "export":
 		accepted, run = m.hasSession(), func() tea.Cmd { return exportSession(m, words) }
 	case "compact": // the words stay until it is confirmed

@@ -35,7 +35,6 @@ var unsupportedCommands = map[string]string{
 	"uninstall": "remove the program, and for its data the directories of %s storage",
 	"unshare":   "nothing is published; to delete a session: %s session delete",
 	"update":    "install the new version in place of this one; %s version shows which one it is",
-	"worktree":  "make one with git worktree add DIRECTORY, then: %s DIRECTORY",
 	"web":       "there is no web page; programs use the HTTP API: %s serve",
 }
 

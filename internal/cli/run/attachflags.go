@@ -22,7 +22,7 @@ type attachFlags struct {
 	sandbox session.SandboxMode
 	session string
 
-	model, agent, effort, prompt string // of the full-screen interface
+	model, agent, effort, prompt, worktree string // of the full-screen interface
 
 	last, here         bool
 	noReplay           bool

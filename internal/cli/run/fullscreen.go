@@ -54,7 +54,7 @@ func IsFullScreen(inv *cli.Invocation) bool {
 
 // runFullScreen shows the interface until it is left. What the process has to say meanwhile is shown in it.
 func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error {
-	if err := f.resolveDirectory(g.inv); err != nil {
+	if err := f.resolveDirectory(ctx, g.inv); err != nil {
 		return err
 	}
 	notes := cli.NewNoteWriter(g.inv.Err)

@@ -35,6 +35,8 @@ func addInterfaceFlags(cmd *cobra.Command, f *attachFlags) {
 	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` for the next prompt (see cairn agent list)")
 	addEffortFlag(cmd, &f.effort, "use the reasoning effort `LEVEL` of the model for the next prompt")
 	fs.StringVar(&f.prompt, "prompt", "", "send this `PROMPT` at once")
+	cli.AddWorktreeFlag(fs, &f.worktree)
+	cmd.MarkFlagsMutuallyExclusive("session", "worktree")
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 }
 
@@ -62,7 +64,7 @@ func (i *Interface) AcceptArguments(args []string, dash int) bool {
 func (i *Interface) IsWanted() bool {
 	f := &i.flags
 	return IsFullScreen(i.inv) || f.server.directory != "" || f.last || f.session != "" || f.model != "" ||
-		f.agent != "" || f.effort != "" || f.prompt != ""
+		f.agent != "" || f.effort != "" || f.prompt != "" || f.worktree != ""
 }
 
 // Run opens the interface.
@@ -119,9 +121,18 @@ func (g attachCommand) runInterface(ctx context.Context, f *attachFlags) error {
 	return g.runFullScreen(ctx, f)
 }
 
-// resolveDirectory makes the directory of a cairn of this machine the one without symbolic links, by which its sessions
-// are listed.
-func (f *attachFlags) resolveDirectory(inv *cli.Invocation) error {
+// resolveDirectory makes the directory of a cairn of this machine that of the worktree, if the flags ask for one, and
+// the one without symbolic links, by which its sessions are listed.
+func (f *attachFlags) resolveDirectory(ctx context.Context, inv *cli.Invocation) (err error) {
+	if f.worktree != "" {
+		if f.server.url != "" {
+			return cli.UsageErrorf("--worktree makes a worktree on this machine; omit it, or the URL of the server")
+		}
+		f.here = f.here || f.last // --continue means a session of the worktree
+		if f.server.directory, err = inv.EnterWorktree(ctx, f.server.directory, f.worktree); err != nil {
+			return err
+		}
+	}
 	if f.server.url != "" || f.server.directory == "" {
 		return nil
 	}

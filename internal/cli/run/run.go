@@ -32,6 +32,7 @@ type runFlags struct {
 	last, queue, thinking bool
 	steer, here           bool
 	sandbox               session.SandboxMode
+	worktree              string
 
 	server                         serverFlags
 	variant, effort                string
@@ -113,6 +114,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.IntVar(&f.budgetTurns, "budget-turns", 0, "stop after this many model `TURNS` for one prompt")
 	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
 	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
+	cli.AddWorktreeFlag(fs, &f.worktree)
 	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
 	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of the session")
 	fs.StringVar(&f.record, "record", "", "record the provider's traffic, without secrets, in `FILE`")
@@ -121,6 +123,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	f.addOpenCode(cmd)
 	cli.AddTrustFlag(cmd, &f.trust)
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cmd.MarkFlagsMutuallyExclusive("session", "worktree")
 	cmd.MarkFlagsMutuallyExclusive("ask", "auto")
 	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
@@ -154,10 +157,13 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	r := &promptRun{inv: g.inv, started: time.Now(), printer: g.newPrinter(f), stop: g.inv.Stopping}
 	r.desk = newAskDesk("", r.printer.ShowNote)
-	// Plan the run, and read the configuration before anything is created.
-	var err error
+	// Plan the run, and read the configuration before anything but a worktree is created.
+	err := g.enterWorktree(ctx, f, args)
 	var cfg *config.Config
-	if r.plan, err = g.newPlan(ctx, f, args); err == nil && r.plan.server == nil {
+	if err == nil {
+		r.plan, err = g.newPlan(ctx, f, args)
+	}
+	if err == nil && r.plan.server == nil {
 		if cfg, err = g.inv.CheckConfig(ctx, r.plan.options); cfg != nil {
 			r.plan.pinModel(cfg)
 		}
@@ -180,6 +186,22 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 		return g.inv.Out.Err
 	}
 	return &cli.ExitError{Code: out.ExitCode}
+}
+
+// enterWorktree makes the directory of the run that of the worktree which the flag asks for.
+func (g runCommand) enterWorktree(ctx context.Context, f *runFlags, args []string) (err error) {
+	switch {
+	case f.worktree == "":
+		return nil
+	case f.server.url != "":
+		return cli.UsageErrorf("--worktree makes a worktree on this machine; omit it or --attach")
+	}
+	if err := cli.CheckWorktreeWords(f.worktree, args); err != nil {
+		return err
+	}
+	f.here = f.here || f.last // --continue means a session of the worktree
+	f.dir, err = g.inv.EnterWorktree(ctx, f.dir, f.worktree)
+	return err
 }
 
 // openDesk decides how requests are answered: by the policy, or by the person. Without a terminal, and for programs,

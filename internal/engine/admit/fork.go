@@ -48,7 +48,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd
 		info.Contract, approvals = "", nil
 	}
 	now := c.journal.Now().UnixMilli()
-	info.Slug, info.Version = slugOf(string(to)), c.version
+	info.Slug, info.Version = NameSlug(string(to)), c.version
 	info.Time = session.SessionTime{Created: now, Updated: now}
 	scope, release, err := c.locations.Scope(ctx, info.Location)
 	if err == nil { // without its location the fork cannot restore files

@@ -240,7 +240,7 @@ func buildImported(s session.Session, scope *scope.Scope) session.Session {
 		ID: s.ID, ParentID: s.ParentID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
 		Title: s.Title, TitledBy: "user", Summary: s.Summary,
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
-		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
+		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, NameSlug(string(s.ID))), Version: s.Version,
 		Metadata: s.Metadata, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),
 	}
 	if r := s.Revert; r != nil {

@@ -52,7 +52,7 @@ func (r *CreateRequest) buildSession(scope *scope.Scope, version string, now tim
 	info := &session.Session{
 		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
-		Location: scope.Location, Subpath: scope.Subpath, Slug: slugOf(string(r.ID)), Version: version,
+		Location: scope.Location, Subpath: scope.Subpath, Slug: NameSlug(string(r.ID)), Version: version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
 		Timezone: r.Timezone,
 	}

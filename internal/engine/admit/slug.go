@@ -1,7 +1,7 @@
 package admit
 
-// slugOf returns a short name for people, adjective-noun, derived from the id.
-func slugOf(id string) string {
+// NameSlug returns a short name for people, adjective-noun, derived from the id.
+func NameSlug(id string) string {
 	h := uint32(2166136261) // FNV-1a
 	for _, c := range []byte(id) {
 		h = (h ^ uint32(c)) * 16777619

@@ -9,14 +9,16 @@ import (
 // Directories are cairn's directories. All paths are absolute. They need not exist: the first writer creates them with
 // mode 0700.
 type Directories struct {
-	Home    string   // the user's home; "" when unknown
-	Config  string   // cairn.json[c], AGENTS.md
-	Data    string   // the store, auth.json, managed output files
-	State   string   // logs, locks
-	Cache   string   // data that can be fetched again
-	Runtime string   // the socket and the discovery file of a running server
-	Foreign string   // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
-	Managed []string // the administrator's configuration, read as the highest layer
+	Home    string // the user's home; "" when unknown
+	Config  string // cairn.json[c], AGENTS.md
+	Data    string // the store, auth.json, managed output files
+	State   string // logs, locks
+	Cache   string // data that can be fetched again
+	Runtime string // the socket and the discovery file of a running server
+	// Worktrees is where linked worktrees of git are made. It is not in Data, which tools cannot read.
+	Worktrees string
+	Foreign   string   // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
+	Managed   []string // the administrator's configuration, read as the highest layer
 }
 
 // BackgroundLog returns the path of the log of servers that run in the background.
@@ -42,7 +44,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 		in := func(name string) string { return filepath.Join(own, name) }
 		return Directories{
 			Home: home, Config: in("config"), Data: in("data"), State: in("state"), Cache: in("cache"), Runtime: in("run"),
-			Managed: managedDirs(getenv),
+			Worktrees: in("worktrees"), Managed: managedDirs(getenv),
 		}, nil
 	}
 	// Otherwise each directory has its XDG variable, and a default below the home directory.
@@ -67,7 +69,8 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 	in := func(dir string) string { return filepath.Join(dir, "cairn") }
 	d := Directories{
 		Home: home, Config: in(config), Data: in(data), State: in(state), Cache: in(cache),
-		Foreign: filepath.Join(config, "opencode"), Managed: managedDirs(getenv),
+		Worktrees: filepath.Join(data, "cairn-worktrees"),
+		Foreign:   filepath.Join(config, "opencode"), Managed: managedDirs(getenv),
 	}
 	// Sockets are in the runtime directory; systems without one use the state directory.
 	d.Runtime = filepath.Join(d.State, "run")

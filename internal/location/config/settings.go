@@ -50,7 +50,14 @@ type Settings struct {
 	MCP               map[string]MCP      `json:"mcp" doc:"MCP servers by name"`
 	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
 	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
+	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
 	Foreign
+}
+
+// Worktree configures the linked worktrees of git that are made for sessions.
+type Worktree struct {
+	Directory string `json:"directory" scope:"user" doc:"where they are made; default: cairn-worktrees beside cairn's data"`
+	Start     string `json:"start" doc:"shell command that prepares a new one, such as npm ci"`
 }
 
 // Agent changes a built-in agent or defines one. Nil and empty fields change nothing.

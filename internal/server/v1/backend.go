@@ -38,6 +38,17 @@ type Backend interface {
 	Configure(ctx context.Context, members map[string]jsontext.Value) error
 }
 
+// Worktrees are linked worktrees of the repository of a location.
+type Worktrees interface {
+	ListWorktrees(ctx context.Context, l session.Location, id session.ProjectID) ([]api.Worktree, error)
+	// CreateWorktree makes a worktree and prepares it beside; done is called when it is prepared or cannot be.
+	CreateWorktree(
+		ctx context.Context, l session.Location, n api.NewWorktree, done func(api.Worktree, error),
+	) (api.Worktree, error)
+	RemoveWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
+	ResetWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
+}
+
 // Location is a location as it was read at one moment.
 type Location struct {
 	Directory string

@@ -25,6 +25,7 @@ type Config struct {
 	Log         broadcast.Log
 	IDs         *session.IDs
 	Backend     Backend
+	Worktrees   Worktrees
 	Credentials Credentials
 	Terminals   *pty.Terminals
 	Directory   string // the location of requests that name none

@@ -20,7 +20,7 @@ func (d *dependencies) listOperations() []operation.Operation {
 		d.listTerminalOperations(),
 		d.listMCPOperations(),
 		d.listLanguageOperations(),
-		d.listUnimplemented(),
+		d.listWorktreeOperations(), d.listUnimplemented(),
 	)
 }
 

@@ -31,6 +31,17 @@ type Locations interface {
 	ForgetLocation(l session.Location)
 }
 
+// Worktrees are linked worktrees of the repository of a location. A request for another project is of code not-found.
+type Worktrees interface {
+	ListWorktrees(ctx context.Context, l session.Location, id session.ProjectID) ([]api.Worktree, error)
+	// CreateWorktree makes a worktree and prepares it; done, which may be nil, is called when it is prepared or cannot be.
+	CreateWorktree(
+		ctx context.Context, l session.Location, n api.NewWorktree, done func(api.Worktree, error),
+	) (api.Worktree, error)
+	RemoveWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
+	ResetWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
+}
+
 // Files lists and searches the files of a location. A path that leaves the location and its checkout, also by symbolic
 // links, is an error of code denied.
 type Files interface {

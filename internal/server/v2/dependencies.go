@@ -26,6 +26,7 @@ type Config struct {
 	Log       broadcast.Log
 	IDs       *session.IDs
 	Locations Locations
+	Worktrees Worktrees
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector

@@ -57,8 +57,8 @@ func newWorld(t testing.TB, s script.Script) *world {
 	})
 	w.api = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
-		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log, IDs: ids,
-		Locations: places{}, Explainer: places{}, Doctor: places{},
+		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
+		IDs: ids, Locations: places{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	w.handler = w.api.NewHandler()
@@ -248,4 +248,25 @@ func says(texts ...string) script.Script {
 		)
 	}
 	return s
+}
+
+// noWorktrees is a repository without linked worktrees.
+type noWorktrees struct{}
+
+func (noWorktrees) ListWorktrees(context.Context, session.Location, session.ProjectID) ([]api.Worktree, error) {
+	return []api.Worktree{}, nil
+}
+
+func (noWorktrees) CreateWorktree(
+	context.Context, session.Location, api.NewWorktree, func(api.Worktree, error),
+) (api.Worktree, error) {
+	return api.Worktree{Directory: "/trees/one", Name: "one"}, nil
+}
+
+func (noWorktrees) RemoveWorktree(_ context.Context, _ session.Location, n api.WorktreeName) (api.SavedWork, error) {
+	return api.SavedWork{}, session.NotFound("worktree", n.Directory)
+}
+
+func (noWorktrees) ResetWorktree(_ context.Context, _ session.Location, n api.WorktreeName) (api.SavedWork, error) {
+	return api.SavedWork{}, session.NotFound("worktree", n.Directory)
 }

@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// worktreeCommands are `cairn worktree …`.
+type worktreeCommands struct{ inv *cli.Invocation }
+
+func (g worktreeCommands) worktreeCommand() *cobra.Command {
+	return cli.GroupCommand(&cobra.Command{
+		Use: "worktree", Short: "Create, list, reset and remove git worktrees for sessions",
+		Long: "A linked worktree of git is a directory with a branch of its own, so that sessions beside each other do not\n" +
+			"change the same files. cairn run --worktree works in a new one. Worktrees are made below the configured\n" +
+			"worktree.directory, and prepared by the command worktree.start, which a project's file sets once it is trusted.\n" +
+			"Nothing that is not committed is ever deleted, but for files that git ignores.",
+	}, g.listCommand(), g.createCommand(), g.resetCommand(), g.removeCommand())
+}
+
+func (g worktreeCommands) listCommand() *cobra.Command {
+	return g.inv.AddJSONFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the linked worktrees of this repository", Args: cobra.NoArgs,
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
+			all, err := api.Worktrees{Client: c}.List(ctx)
+			if err != nil {
+				return err
+			}
+			return cli.List[api.Worktree]{
+				Head: []string{"NAME", "BRANCH", "SESSIONS", "DIRECTORY"}, Row: formatWorktree,
+				Empty: "This repository has no linked worktrees. To work in a new one: cairn run --worktree \"…\"",
+			}.Print(g.inv, all)
+		}),
+	})
+}
+
+func formatWorktree(w api.Worktree) []string {
+	directory := terminal.FirstLine(w.Directory, 200)
+	if w.Missing {
+		directory += " (is gone)"
+	}
+	return []string{
+		terminal.FirstLine(w.Name, 64), terminal.FirstLine(w.Branch, 64), fmt.Sprint(len(w.Sessions)), directory,
+	}
+}
+
+func (g worktreeCommands) createCommand() *cobra.Command {
+	n := api.NewWorktree{Prepare: true}
+	cmd := &cobra.Command{
+		Use: "create [NAME]", Short: "Make a worktree with a branch of its own", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn worktree create fix\n  cairn worktree create --from origin/main",
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			n.Name = cli.FirstArg(args, "")
+			made, err := api.Worktrees{Client: c}.Create(ctx, n)
+			if err != nil {
+				return err
+			}
+			if made.Problem != "" {
+				g.inv.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
+			}
+			if g.inv.JSON {
+				return g.inv.PrintJSON(made)
+			}
+			g.inv.Out.Printf("%s\n", terminal.FirstLine(made.Directory, 400))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&n.From, "from", "", "start at this `BRANCH` or commit instead of HEAD")
+	cmd.Flags().StringVar(&n.Branch, "branch", "", "call its `BRANCH` so, instead of cairn/NAME")
+	cmd.Flags().StringVar(&n.Start, "start", "", "run this shell `COMMAND` in it, after the configured one")
+	return g.inv.AddJSONFlag(cmd)
+}
+
+func (g worktreeCommands) removeCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "remove NAME|DIR", Short: "Remove a worktree, and its branch if another one has its commits",
+		Long: "Remove a worktree in which no session works, and its branch if another one has its commits. With uncommitted\n" +
+			"changes it stays; --force saves them as a commit under a reference of git, which is printed, and removes it.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		Example: "  cairn worktree remove fix",
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := g.findWorktree(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			saved, err := api.Worktrees{Client: c}.Remove(ctx, api.WorktreeName{Directory: w.Directory, Force: force})
+			return g.report(saved, err, "removed "+terminal.FirstLine(w.Directory, 200))
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "save uncommitted changes under a reference, and remove it")
+	return g.inv.AddJSONFlag(cmd)
+}
+
+func (g worktreeCommands) resetCommand() *cobra.Command {
+	return g.inv.AddJSONFlag(&cobra.Command{
+		Use: "reset NAME|DIR", Short: "Make a worktree as the newest commit of the default branch",
+		Long: "Make a worktree in which no session works, and its branch, as the newest commit of the default branch. With\n" +
+			"uncommitted changes nothing happens. Commits that no other branch has are saved under a reference of git.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := g.findWorktree(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			saved, err := api.Worktrees{Client: c}.Reset(ctx, api.WorktreeName{Directory: w.Directory})
+			return g.report(saved, err, "reset "+terminal.FirstLine(w.Directory, 200))
+		}),
+	})
+}
+
+// report prints what was done, and where work is kept.
+func (g worktreeCommands) report(saved api.SavedWork, err error, done string) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Field == "force" {
+		return cli.NewExitError(cli.CodeOf(err), err, "--force saves them under a reference of git and removes the worktree")
+	}
+	if err != nil {
+		return err
+	}
+	if g.inv.JSON {
+		return g.inv.PrintJSON(saved)
+	}
+	g.inv.Out.Printf("%s\n", done)
+	if saved.Ref != "" {
+		g.inv.Note(fmt.Sprintf("its work is saved; to see it: git show %s", saved.Ref))
+	}
+	if saved.Branch != "" {
+		g.inv.Note(fmt.Sprintf("the branch %s stays: it has commits that no other one has", terminal.FirstLine(saved.Branch, 100)))
+	}
+	return nil
+}
+
+// findWorktree returns the worktree of a name or of a directory.
+func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name string) (api.Worktree, error) {
+	all, err := api.Worktrees{Client: c}.List(ctx)
+	if err != nil {
+		return api.Worktree{}, err
+	}
+	path, err := g.inv.ResolvePath(name)
+	if err != nil {
+		return api.Worktree{}, err
+	}
+	var names []string
+	for _, w := range all {
+		if w.Directory == path || w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	return api.Worktree{}, session.NotFound("worktree", name, names...)
+}
+
+func completeWorktrees(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {
+	all, err := api.Worktrees{Client: c}.List(ctx)
+	for _, w := range all {
+		out = append(out, cobra.CompletionWithDesc(w.Name, w.Directory))
+	}
+	return out, err
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// newWorktreeName is the value of --worktree without a name.
+const newWorktreeName = "*"
+
+// AddWorktreeFlag adds the flag --worktree, whose name is optional.
+func AddWorktreeFlag(fs *pflag.FlagSet, name *string) {
+	fs.StringVar(name, "worktree", "", "work in a git worktree of its own; --worktree=`NAME` makes that one or continues in it")
+	fs.Lookup("worktree").NoOptDefVal = newWorktreeName
+}
+
+// CheckWorktreeWords refuses a prompt whose first word was probably meant as the name of the worktree.
+func CheckWorktreeWords(name string, words []string) error {
+	if name == newWorktreeName && len(words) > 1 && len(strings.Fields(words[0])) == 1 {
+		return UsageErrorf("give the name of the worktree as --worktree=%s, or the prompt in quotes", words[0])
+	}
+	return nil
+}
+
+// EnterWorktree returns the directory of a linked worktree of the repository around dir, which it makes and prepares
+// unless there is one of that name. It says which one it is.
+func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (string, error) {
+	o, err := a.HostOptions(dir)
+	if err != nil {
+		return "", err
+	}
+	var made api.Worktree
+	err = a.WithHostClient(ctx, o, func(ctx context.Context, c *api.Client) error {
+		w := api.Worktrees{Client: c}
+		if name == newWorktreeName {
+			name = ""
+		}
+		all, err := w.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			if one.Name == name && !one.Missing {
+				made = one
+				a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
+				return nil
+			}
+		}
+		if made, err = w.Create(ctx, api.NewWorktree{Name: name, Prepare: true}); err != nil {
+			return err
+		}
+		a.Note(fmt.Sprintf("made the worktree %s", describeWorktree(made)))
+		if made.Problem != "" {
+			a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
+		}
+		return nil
+	})
+	return made.Directory, err
+}
+
+func describeWorktree(w api.Worktree) string {
+	text := terminal.FirstLine(w.Directory, 200)
+	if w.Branch != "" {
+		text += " (branch " + terminal.FirstLine(w.Branch, 100) + ")"
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,240 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// newRepository returns a repository with one commit, its project, and a place for worktrees.
+func newRepository(t *testing.T) (f *Finder, p Project, parent string) {
+	t.Helper()
+	repo := repository(t)
+	runGit(t, repo, "checkout", "-q", "-b", "main")
+	writeFiles(t, repo, map[string]string{"a.txt": "one\n", ".gitignore": "ignored\n"})
+	runGit(t, repo, "add", ".")
+	commit(t, repo, "one")
+	f = &Finder{}
+	return f, find(t, f, repo), filepath.Join(realTemp(t), "trees")
+}
+
+func create(t *testing.T, f *Finder, p Project, n NewWorktree) LinkedWorktree {
+	t.Helper()
+	w, err := f.CreateWorktree(t.Context(), p, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// A worktree is created with a branch, listed, and removed with its branch.
+func TestWorktrees(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	want := LinkedWorktree{Name: "fix", Branch: "cairn/fix", Directory: filepath.Join(parent, "fix")}
+	got, err := f.ListWorktrees(t.Context(), p)
+	if diff := cmp.Diff([]LinkedWorktree{want}, got, cmp.AllowUnexported(LinkedWorktree{})); diff != "" || err != nil || w != want {
+		t.Errorf("%v, %v, %s", w, err, diff)
+	}
+	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
+		t.Errorf("the files: %s", diff)
+	}
+	// From within it, too, it can be removed.
+	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), w.Directory, false)
+	if err != nil || saved != (Saved{}) {
+		t.Errorf("%v, %v", saved, err)
+	}
+	if branches := runGit(t, p.Worktree, "branch", "--format=%(refname:short)"); branches != "main" {
+		t.Errorf("branches: %s", branches)
+	}
+	if _, err := os.Stat(w.Directory); err == nil {
+		t.Error("the directory is there")
+	}
+}
+
+// A wrong request creates nothing.
+func TestCreateWorktreeRefused(t *testing.T) {
+	f, p, parent := newRepository(t)
+	create(t, f, p, NewWorktree{Name: "taken", Parent: parent})
+	runGit(t, p.Worktree, "branch", "cairn/branch")
+	empty := find(t, f, repository(t))
+	for name, c := range map[string]struct {
+		p    Project
+		n    NewWorktree
+		want string
+	}{
+		"no repository": {find(t, f, realTemp(t)), NewWorktree{Name: "a"}, "is in no git repository"},
+		"no commit":     {empty, NewWorktree{Name: "a"}, "has no commit yet"},
+		"option":        {p, NewWorktree{Name: "-f"}, "must have letters"},
+		"path":          {p, NewWorktree{Name: "../a"}, "must have letters"},
+		"dots":          {p, NewWorktree{Name: "a..b"}, "must have letters"},
+		"empty":         {p, NewWorktree{}, "must have letters"},
+		"taken":         {p, NewWorktree{Name: "taken"}, "exists already"},
+		"branch":        {p, NewWorktree{Name: "branch"}, "the branch cairn/branch exists already"},
+		"bad branch":    {p, NewWorktree{Name: "a", Branch: "--x"}, "no name of a branch"},
+		"from":          {p, NewWorktree{Name: "a", From: "--all"}, "is no branch or commit here"},
+		"from a file":   {p, NewWorktree{Name: "a", From: "HEAD:a.txt"}, "is no branch or commit here"},
+	} {
+		c.n.Parent = parent
+		_, err := f.CreateWorktree(t.Context(), c.p, c.n)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, _ := f.ListWorktrees(t.Context(), p); len(got) != 1 {
+		t.Errorf("worktrees: %v", got)
+	}
+}
+
+// A worktree whose files cannot be written leaves neither a directory nor a branch behind.
+func TestCreateWorktreeCleansUp(t *testing.T) {
+	f, p, parent := newRepository(t)
+	writeFiles(t, p.Worktree, map[string]string{"b.txt": "lost\n"})
+	runGit(t, p.Worktree, "add", ".")
+	commit(t, p.Worktree, "two")
+	blob := runGit(t, p.Worktree, "rev-parse", "HEAD:b.txt")
+	if err := os.Remove(filepath.Join(p.Worktree, ".git", "objects", blob[:2], blob[2:])); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.CreateWorktree(t.Context(), p, NewWorktree{Name: "fix", Parent: parent})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got, _ := f.ListWorktrees(t.Context(), p); len(got) != 0 {
+		t.Errorf("worktrees: %v", got)
+	}
+	if branches := runGit(t, p.Worktree, "branch", "--format=%(refname:short)"); branches != "main" {
+		t.Errorf("branches: %s", branches)
+	}
+}
+
+// Neither hooks nor filters of the repository run.
+func TestCreateWorktreeRunsNothing(t *testing.T) {
+	f, p, parent := newRepository(t)
+	canary := filepath.Join(t.TempDir(), "ran")
+	writeFiles(t, p.Worktree, map[string]string{
+		".gitattributes": "* filter=evil\n", ".git/hooks/post-checkout": "#!/bin/sh\ntouch " + canary + "\n",
+		".git/hooks/reference-transaction": "#!/bin/sh\ntouch " + canary + "\n",
+	})
+	runGit(t, p.Worktree, "add", ".gitattributes")
+	commit(t, p.Worktree, "two")
+	for _, name := range []string{"post-checkout", "reference-transaction"} {
+		if err := os.Chmod(filepath.Join(p.Worktree, ".git", "hooks", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runGit(t, p.Worktree, "config", "filter.evil.smudge", "touch "+canary+"; cat")
+	runGit(t, p.Worktree, "config", "filter.evil.clean", "touch "+canary+"; cat")
+	_ = os.Remove(canary)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent, Filters: true})
+	if _, err := os.Stat(canary); err != nil {
+		t.Errorf("an allowed filter did not run in %s: %v", w.Directory, err)
+	}
+}
+
+// What is not committed, and commits that no branch has, are never deleted.
+func TestRemoveWorktreeKeepsWork(t *testing.T) {
+	f, p, parent := newRepository(t)
+	conflict := &session.Error{Code: session.CodeConflict}
+	// Uncommitted changes.
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, w.Directory, map[string]string{"a.txt": "TWO\n", "new.txt": "new\n", "ignored": "x"})
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, conflict) {
+		t.Errorf("uncommitted: %v", err)
+	}
+	if _, err := f.ResetWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, conflict) {
+		t.Errorf("reset: %v", err)
+	}
+	before := readFiles(t, w.Directory)
+	saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+	if err != nil || saved.Ref == "" {
+		t.Fatal(saved, err)
+	}
+	again := filepath.Join(parent, "again")
+	runGit(t, p.Worktree, "worktree", "add", "-q", "--detach", again, saved.Ref)
+	delete(before, "ignored")
+	if diff := cmp.Diff(before, readFiles(t, again)); diff != "" {
+		t.Errorf("saved: %s", diff)
+	}
+	// Commits of a branch: the branch stays.
+	w = create(t, f, p, NewWorktree{Name: "work", Parent: parent})
+	tip := commit(t, w.Directory, "work")
+	if saved, err = f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil || saved.Branch != "cairn/work" {
+		t.Errorf("%v, %v", saved, err)
+	}
+	if got := runGit(t, p.Worktree, "rev-parse", "cairn/work"); got != tip {
+		t.Errorf("the branch is at %s", got)
+	}
+	// Commits without a branch: they are saved.
+	loose := filepath.Join(parent, "loose")
+	runGit(t, p.Worktree, "worktree", "add", "-q", "--detach", loose)
+	tip = commit(t, loose, "loose")
+	if saved, err = f.RemoveWorktree(t.Context(), p, loose, false); err != nil || saved.Ref == "" {
+		t.Fatal(saved, err)
+	}
+	if got := runGit(t, p.Worktree, "rev-parse", saved.Ref); got != tip {
+		t.Errorf("saved is %s", got)
+	}
+}
+
+// A reset makes a worktree as the default branch, and saves the commits that only its branch had.
+func TestResetWorktree(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, w.Directory, map[string]string{"a.txt": "mine\n", "b.txt": "b\n"})
+	runGit(t, w.Directory, "add", ".")
+	tip := commit(t, w.Directory, "mine")
+	writeFiles(t, p.Worktree, map[string]string{"a.txt": "theirs\n"})
+	runGit(t, p.Worktree, "add", ".")
+	commit(t, p.Worktree, "theirs")
+	saved, err := f.ResetWorktree(t.Context(), find(t, f, w.Directory), w.Directory, false)
+	if err != nil || saved.Ref == "" {
+		t.Fatal(saved, err)
+	}
+	if got := runGit(t, p.Worktree, "rev-parse", saved.Ref); got != tip {
+		t.Errorf("saved is %s", got)
+	}
+	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
+		t.Errorf("the files: %s", diff)
+	}
+	if saved, err = f.ResetWorktree(t.Context(), p, w.Directory, false); err != nil || saved.Ref != "" {
+		t.Errorf("again: %v, %v", saved, err)
+	}
+	if _, err := f.ResetWorktree(t.Context(), p, p.Worktree, false); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		t.Errorf("the main worktree: %v", err)
+	}
+}
+
+// A removal that was cut off goes on, and what is gone already is forgotten.
+func TestRemoveWorktreeAgain(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	runGit(t, p.Worktree, "worktree", "lock", "--reason", removing, w.Directory)
+	if err := os.Remove(filepath.Join(w.Directory, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	if err := os.RemoveAll(w.Directory); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	create(t, f, p, NewWorktree{Name: "fix", Parent: parent}) // the branch is gone, too
+}

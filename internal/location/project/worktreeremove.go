@@ -1,0 +1,215 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Saved says where the work of a worktree is kept that is removed or reset.
+type Saved struct {
+	// Ref names a commit with what was not committed, or with commits that no branch has; "" if there is nothing of both.
+	Ref string
+	// Branch is that of the worktree if it stays because it has commits that the default branch does not have.
+	Branch string
+}
+
+// removing is the reason of the lock of a worktree that is being removed.
+const removing = "cairn removes this worktree"
+
+// RemoveWorktree removes a linked worktree, and its branch if another one has its commits. With uncommitted changes that
+// git does not ignore it is a conflict; force saves them under a reference and removes the worktree. A removal that a
+// crash cut off is completed by the next one.
+func (f *Finder) RemoveWorktree(ctx context.Context, p Project, directory string, force bool) (out Saved, err error) {
+	w, g, c, err := f.findWorktree(ctx, p, directory)
+	if err != nil {
+		return out, err
+	}
+	if !w.isRemoving && !w.IsGone {
+		if out.Ref, err = g.secure(ctx, w, force); err != nil {
+			return out, err
+		}
+		if _, err := g.runFor(ctx, c, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
+			return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if _, err := g.runFor(ctx, c, nil, "worktree", "remove", "--force", "--force", w.Directory); err != nil {
+		return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
+	}
+	if w.Branch != "" {
+		if _, err := g.run(ctx, c, "branch", "--delete", "--quiet", w.Branch); err != nil { // git refuses what is not merged
+			out.Branch = w.Branch
+		}
+	}
+	return out, nil
+}
+
+// ResetWorktree makes a linked worktree, and its branch, as the newest commit of the default branch. With uncommitted
+// changes it is a conflict. Commits that no other branch has are saved under a reference.
+func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string, filters bool) (out Saved, err error) {
+	w, g, c, err := f.findWorktree(ctx, p, directory)
+	if err != nil {
+		return out, err
+	}
+	if w.IsGone {
+		return out, session.Errorf(session.CodeInvalid, "the worktree %s is gone", w.Directory).At("directory")
+	}
+	_, standard := f.Branches(ctx, p)
+	target := ""
+	for _, name := range []string{"refs/remotes/origin/" + standard, "refs/heads/" + standard} {
+		if target == "" && standard != "" {
+			target, _ = g.findCommit(ctx, c, name)
+		}
+	}
+	if target == "" {
+		return out, session.Errorf(session.CodeInvalid, "the repository has no default branch to reset the worktree to")
+	}
+	if out.Ref, err = g.secure(ctx, w, false); err != nil {
+		return out, err
+	}
+	if out.Ref == "" {
+		if out.Ref, err = g.saveCommits(ctx, w, target); err != nil {
+			return out, err
+		}
+	}
+	if err := g.writeFiles(ctx, w.Directory, filters, target); err != nil {
+		return out, fmt.Errorf("reset the worktree %s: %w", w.Directory, err)
+	}
+	return out, nil
+}
+
+// findWorktree returns a linked worktree of the project's repository, and git with its main checkout.
+func (f *Finder) findWorktree(
+	ctx context.Context, p Project, directory string,
+) (w LinkedWorktree, g git, c checkout.Checkout, err error) {
+	all, err := f.ListWorktrees(ctx, p)
+	if err != nil {
+		return w, g, c, err
+	}
+	real, errLinks := filepath.EvalSymlinks(directory)
+	i := slices.IndexFunc(all, func(w LinkedWorktree) bool {
+		return w.Directory == directory || errLinks == nil && w.Directory == real
+	})
+	if i < 0 {
+		var names []string
+		for _, w := range all {
+			names = append(names, w.Directory)
+		}
+		return w, g, c, session.NotFound("worktree", directory, names...)
+	}
+	// Git cannot remove the worktree that it runs in.
+	g, err = f.findGit()
+	c, ok := checkout.Find(p.Main)
+	if err == nil && !ok {
+		c, ok = checkout.Find(p.Directory)
+	}
+	if err == nil && !ok {
+		err = session.Errorf(session.CodeInvalid, "%s is in no git repository", p.Directory)
+	}
+	return all[i], g, c, err
+}
+
+// secure returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
+// branch, are saved; "" if there are none. Without force, uncommitted changes are a conflict.
+func (g git) secure(ctx context.Context, w LinkedWorktree, force bool) (ref string, err error) {
+	c, ok := checkout.Find(w.Directory)
+	if !ok || c.Top != w.Directory {
+		return "", session.Errorf(session.CodeConflict, "%s is no worktree of git any more; look at it yourself", w.Directory)
+	}
+	env, err := disableFilters(ctx, g, c)
+	if err != nil {
+		return "", err
+	}
+	status, err := g.runFor(ctx, c, env, "--work-tree="+c.Top, "status", "--porcelain", "--untracked-files=all")
+	if err != nil {
+		return "", fmt.Errorf("look for uncommitted changes in %s: %w", w.Directory, err)
+	}
+	if status == "" {
+		if w.Branch != "" {
+			return "", nil
+		}
+		return g.saveCommits(ctx, w, "")
+	}
+	if !force {
+		first, _, _ := strings.Cut(status, "\n")
+		return "", session.Errorf(session.CodeConflict, "the worktree %s has uncommitted changes (%s); commit or remove them first",
+			w.Directory, strings.TrimSpace(session.ClipText(first, 100))).At("force")
+	}
+	// Commit everything below a reference of ours, with an index of its own.
+	index, err := os.CreateTemp("", "cairn-index-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.Remove(index.Name()) }()
+	if err := index.Close(); err != nil {
+		return "", err
+	}
+	if err := os.Remove(index.Name()); err != nil { // git refuses an empty one
+		return "", err
+	}
+	env = append(slices.Clone(env), "GIT_INDEX_FILE="+index.Name())
+	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "--all", "."}} {
+		if _, err := g.runFor(ctx, c, env, append([]string{"--work-tree=" + c.Top}, args...)...); err != nil {
+			return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
+		}
+	}
+	tree, err := g.runFor(ctx, c, env, "write-tree")
+	if err != nil {
+		return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
+	}
+	return g.saveTree(ctx, c, w, strings.TrimSpace(tree))
+}
+
+// saveTree commits a tree on top of HEAD and returns its reference.
+func (g git) saveTree(ctx context.Context, c checkout.Checkout, w LinkedWorktree, tree string) (string, error) {
+	author := []string{
+		"GIT_AUTHOR_NAME=cairn", "GIT_AUTHOR_EMAIL=cairn@localhost", "GIT_COMMITTER_NAME=cairn",
+		"GIT_COMMITTER_EMAIL=cairn@localhost",
+	}
+	commit, err := g.runFor(ctx, c, author, "commit-tree", "-p", "HEAD", "-m", "uncommitted changes of "+w.Directory, tree)
+	if err != nil {
+		return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
+	}
+	return g.saveRef(ctx, c, w, strings.TrimSpace(commit))
+}
+
+// saveCommits returns the reference under which HEAD of the worktree is saved if neither another branch nor target has
+// its commit; target may be "".
+func (g git) saveCommits(ctx context.Context, w LinkedWorktree, target string) (string, error) {
+	c, ok := checkout.Find(w.Directory)
+	if !ok {
+		return "", fmt.Errorf("%s is no worktree of git any more", w.Directory)
+	}
+	args := []string{"rev-list", "--max-count=1", "HEAD", "--not"}
+	if w.Branch != "" {
+		args = append(args, "--exclude="+w.Branch)
+	}
+	args = append(args, "--branches", "--tags", "--remotes", "--glob=refs/cairn/*")
+	if target != "" {
+		args = append(args, target)
+	}
+	own, err := g.runFor(ctx, c, nil, args...)
+	if err != nil || strings.TrimSpace(own) == "" {
+		return "", err
+	}
+	head, err := g.findCommit(ctx, c, "")
+	if err != nil {
+		return "", err
+	}
+	return g.saveRef(ctx, c, w, head)
+}
+
+// saveRef makes a reference for a commit and returns its name.
+func (g git) saveRef(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) (string, error) {
+	ref := "refs/cairn/worktrees/" + w.Name + "-" + time.Now().UTC().Format("20060102T150405.000")
+	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
+	return ref, err
+}
