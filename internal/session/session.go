@@ -24,6 +24,7 @@ type Session struct {
 	ID        ID            `json:"id"`
 	ParentID  ID            `json:"parentID,omitzero"`
 	ProjectID ProjectID     `json:"projectID"`
+	RecordID  RecordID      `json:"recordID,omitzero"` // of the project; "" in sessions from before records
 	Agent     string        `json:"agent,omitzero"`
 	Model     *ModelRef     `json:"model,omitzero"`
 	Cost      USD           `json:"cost"`

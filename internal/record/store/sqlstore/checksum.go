@@ -87,6 +87,11 @@ func (r *Reader) sumApproval(a *store.Approval) int64 {
 	return checksumOf(r.key)
 }
 
+func (r *Reader) sumProject(id session.RecordID, data []byte) int64 {
+	r.key = appendText(appendText(r.key[:0], "project"), id)
+	return checksumOf(r.key, data)
+}
+
 func (r *Reader) sumSpend(id session.ID, seq int64, data []byte) int64 {
 	r.key = appendInt(appendText(appendText(r.key[:0], "spend"), id), seq)
 	return checksumOf(r.key, data)
