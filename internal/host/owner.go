@@ -102,14 +102,12 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
+	w.locations.projects = &project.Finder{Store: watched, IDs: ids}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
-		FindProject: func(ctx context.Context, dir string) (session.ProjectID, error) {
-			pr, err := w.locations.projects.Find(ctx, dir)
-			if pr.ID == project.Global {
-				return "", err
-			}
-			return pr.ID, err
+		FindRecord: func(ctx context.Context, dir string) (session.RecordID, error) {
+			pr, err := w.locations.projects.Peek(ctx, dir)
+			return pr.RecordID, err
 		},
 	}
 	w.removeScratch()
@@ -163,7 +161,7 @@ func (w *owner) newLocations(
 				w.logger.Warn("a language server is not used", "directory", directory, "reason", text)
 			},
 		},
-		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
+		dirs: w.dirs, getenv: o.Env,
 		models: models.NewPool(models.Options{
 			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
 		}),

@@ -101,6 +101,7 @@ func (s *Session) applySetting(d EventData) bool {
 		s.selectModel(e.Model)
 	case *Moved:
 		s.Location, s.Subpath = e.Location, e.Subdirectory
+		s.ProjectID, s.RecordID = cmp.Or(e.ProjectID, s.ProjectID), cmp.Or(e.RecordID, s.RecordID)
 	default:
 		return false
 	}

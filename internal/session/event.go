@@ -221,8 +221,10 @@ type (
 	// Moved gives the session another Location and ends its context epoch.
 	Moved struct {
 		Fact
-		Location     Location `json:"location"`
-		Subdirectory string   `json:"subdirectory,omitzero"`
+		Location     Location  `json:"location"`
+		Subdirectory string    `json:"subdirectory,omitzero"`
+		ProjectID    ProjectID `json:"projectID,omitzero"` // "" if it is the same as before, as RecordID
+		RecordID     RecordID  `json:"recordID,omitzero"`
 	}
 )
 

@@ -136,8 +136,8 @@ func (p ProjectID) isOutside() bool { return p == "" || p == "global" }
 // Tombstone returns the fields that are kept of a deleted session: its identity and location, no content.
 func (s *Session) Tombstone() Session {
 	return Session{
-		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Location: s.Location, Subpath: s.Subpath, Slug: s.Slug,
-		Version: s.Version, Time: s.Time,
+		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, RecordID: s.RecordID, Location: s.Location,
+		Subpath: s.Subpath, Slug: s.Slug, Version: s.Version, Time: s.Time,
 	}
 }
 
