@@ -178,12 +178,9 @@ func (a *Invocation) ListProjectSessions(
 
 // DescribeElsewhere says how many sessions of other checkouts of the repository there are, and what lists them.
 func DescribeElsewhere(n int) string {
-	count := fmt.Sprintf("%d sessions", n)
-	switch n {
-	case 1:
-		count = "1 session"
-	case api.MaxElsewhere:
-		count = fmt.Sprintf("%d or more sessions", n)
+	count := terminal.FormatPlural(n, "session")
+	if n == api.MaxElsewhere {
+		count = "at least " + count
 	}
 	return count + " of another checkout of this repository: cairn session list --all"
 }

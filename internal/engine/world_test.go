@@ -167,7 +167,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 		agents[name] = a
 	}
 	s := &scope.Scope{
-		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
+		Location: l, ProjectID: "global", RecordID: "prj_test", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
 		ReportUsage: w.report,

@@ -141,18 +141,6 @@ func (s *Session) Tombstone() Session {
 	}
 }
 
-// ApprovalProject returns the project of the session's saved approvals: its own, or, outside of a repository, its
-// directory, so that an approval in one directory does not cover all directories without a project.
-func (s *Session) ApprovalProject() ProjectID { return ApprovalProject(s.ProjectID, s.Location) }
-
-// ApprovalProject returns that of sessions of the project at the location.
-func ApprovalProject(p ProjectID, l Location) ProjectID {
-	if p.isOutside() {
-		return ProjectID("directory:" + l.Directory)
-	}
-	return p
-}
-
 // SessionTime holds when a session was created, last changed and archived.
 type SessionTime struct {
 	Created  int64 `json:"created"`

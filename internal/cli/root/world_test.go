@@ -270,7 +270,7 @@ type scopes struct {
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
-		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
+		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: s, Tools: s.tools,
 		Agents: map[string]session.Agent{
 			"build": {ID: "build", Mode: session.ModePrimary},
 			"plan":  {ID: "plan", Mode: session.ModePrimary},
@@ -314,7 +314,7 @@ func (places) Servers(context.Context, session.Location) (*mcp.Set, error) {
 func (places) ForgetLocation(session.Location) {}
 
 func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
-	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
+	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}, RecordID: "prj_test"}, nil
 }
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }

@@ -66,6 +66,14 @@ type LocationInfo struct {
 	RecordID session.RecordID `json:"recordID,omitzero"`
 }
 
+// ProjectRef returns what a request can name the location's project by: its record, or what OpenCode calls it without one.
+func (l LocationInfo) ProjectRef() session.ProjectID {
+	if l.RecordID != "" {
+		return session.ProjectID(l.RecordID)
+	}
+	return l.Project.ID
+}
+
 // Project is a repository, or "global" for what is in none.
 type Project struct {
 	ID        session.ProjectID `json:"id"`
@@ -131,10 +139,11 @@ type Status struct {
 // StatusIdle is the Type of a session that does nothing.
 const StatusIdle = "idle"
 
-// Approval is a saved permission of a project. Lifetime, Holder and Time are sent with all=1 only.
+// Approval is a saved permission of a project. RecordID, Lifetime, Holder and Time are sent with all=1 only.
 type Approval struct {
 	ID        string            `json:"id"`
 	ProjectID session.ProjectID `json:"projectID"`
+	RecordID  session.RecordID  `json:"recordID,omitzero"`
 	Action    string            `json:"action"`
 	Resource  string            `json:"resource"`
 	Lifetime  session.Lifetime  `json:"lifetime,omitzero"`

@@ -144,8 +144,8 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
-	if err == nil && at.RecordID != "" {
-		q.Directory, q.Project, q.Within = "", session.ProjectID(at.RecordID), at.Repository
+	if err == nil && (at.RecordID != "" || at.Repository != "") {
+		q.Directory, q.Project, q.Within = "", at.ProjectRef(), at.Repository
 	}
 	return q, err
 }

@@ -355,21 +355,22 @@ type AskWriter interface {
 	PutAsk(a *AskRow) error
 }
 
-// Approval allows an action on the resources that match, in one project, until its lifetime ends or it is revoked.
+// Approval allows an action on the resources that match, in the project of one record, until its lifetime ends or it is
+// revoked.
 type Approval struct {
-	ID        string            `json:"id"`
-	ProjectID session.ProjectID `json:"projectID"`
-	Action    string            `json:"action"`
-	Resource  string            `json:"resource"`
-	Lifetime  session.Lifetime  `json:"lifetime"`
-	Holder    string            `json:"holder,omitzero"` // the session or the process that the lifetime ends with
-	Time      int64             `json:"time,omitzero"`
+	ID       string           `json:"id"`
+	RecordID session.RecordID `json:"recordID"`
+	Action   string           `json:"action"`
+	Resource string           `json:"resource"`
+	Lifetime session.Lifetime `json:"lifetime"`
+	Holder   string           `json:"holder,omitzero"` // the session or the process that the lifetime ends with
+	Time     int64            `json:"time,omitzero"`
 }
 
 // ApprovalReader reads saved approvals.
 type ApprovalReader interface {
-	// Approvals returns the approvals of the project ("" all projects), oldest first, by (time, id).
-	Approvals(p session.ProjectID) ([]Approval, error)
+	// Approvals returns the approvals of the record ("" all records), oldest first, by (time, id).
+	Approvals(id session.RecordID) ([]Approval, error)
 }
 
 // ApprovalWriter writes saved approvals.

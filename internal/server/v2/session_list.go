@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -85,7 +84,7 @@ func (h sessionHandlers) selectRecord(ctx context.Context, in *sessionListIn) {
 	if in.Cursor != "" || in.ProjectID == "" || in.ProjectID == "global" {
 		return
 	}
-	if strings.HasPrefix(string(in.ProjectID), string(session.PrefixRecord)+"_") {
+	if isRecordID(in.ProjectID) {
 		in.RecordID, in.ProjectID = session.RecordID(in.ProjectID), ""
 		return
 	}

@@ -320,10 +320,10 @@ func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	return out, nil
 }
 
-func (r reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
+func (r reader) Approvals(id session.RecordID) ([]store.Approval, error) {
 	out := []store.Approval{}
 	for _, a := range r.s.approvals {
-		if p == "" || a.ProjectID == p {
+		if id == "" || a.RecordID == id {
 			out = append(out, a)
 		}
 	}

@@ -78,7 +78,7 @@ func (r *Reader) sumEpoch(id session.ID, e *store.Epoch) int64 {
 
 func (r *Reader) sumApproval(a *store.Approval) int64 {
 	k := appendText(appendText(r.key[:0], "approval"), a.ID)
-	k = appendText(appendText(appendText(k, a.ProjectID), a.Action), a.Resource)
+	k = appendText(appendText(appendText(k, a.RecordID), a.Action), a.Resource)
 	k = appendInt(k, a.Time)
 	if a.Lifetime != session.LifetimeProject { // a row from before lifetimes keeps its checksum
 		k = appendText(appendText(k, a.Lifetime), a.Holder)
