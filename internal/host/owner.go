@@ -102,7 +102,9 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
-	w.locations.projects = &project.Finder{Store: watched, IDs: ids}
+	w.locations.projects = &project.Finder{
+		Store: watched, IDs: ids, OnChange: func(p store.Project) { w.v1.AnnounceProject(p) },
+	}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
 		FindRecord: func(ctx context.Context, dir string) (session.RecordID, error) {
@@ -128,7 +130,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
 		Runs: w.engine, Jobs: w.engine.Jobs,
 		Store: watched, Log: log, IDs: ids,
-		Locations: w.locations, Files: w.locations, Explainer: w.locations,
+		Locations: w.locations, Projects: projectRecords{w.locations}, Files: w.locations, Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{

@@ -3,10 +3,14 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -42,6 +46,39 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 			break
 		}
 		notify(o, fmt.Sprintf("dropped: %s %s", a.Action, session.ClipText(a.Resource, 100)))
+	}
+}
+
+// projectRecords implements v2.Projects.
+type projectRecords struct{ locations *locationCache }
+
+// ChangeRecord implements v2.Projects.
+func (r projectRecords) ChangeRecord(
+	ctx context.Context, id session.RecordID, c project.RecordChange,
+) (store.Project, error) {
+	p, err := r.locations.projects.ChangeRecord(ctx, id, c)
+	if err == nil && c.Directory != nil {
+		r.locations.forgetProjects()
+	}
+	return p, err
+}
+
+// ForgetRecord implements v2.Projects.
+func (r projectRecords) ForgetRecord(ctx context.Context, id session.RecordID) error {
+	err := r.locations.projects.ForgetRecord(ctx, id)
+	r.locations.forgetProjects()
+	return err
+}
+
+// forgetProjects makes the next use of each location find its project anew.
+func (l *locationCache) forgetProjects() {
+	l.mu.Lock()
+	slots := slices.Collect(maps.Values(l.slots))
+	l.mu.Unlock()
+	for _, s := range slots {
+		s.mu.Lock()
+		s.setup = nil
+		s.mu.Unlock()
 	}
 }
 

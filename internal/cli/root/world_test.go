@@ -27,6 +27,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -66,6 +67,12 @@ func newWorld(t *testing.T, source string) *world {
 		t.Fatal(err)
 	}
 	w.store, w.tools = storetest.NewMemory(), tools
+	err = w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		return tx.PutProject(store.Project{ID: "prj_test", ProjectID: "global", Path: "/"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.own()
 	t.Cleanup(func() { w.leave(t) })
 	return w

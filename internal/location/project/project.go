@@ -1,5 +1,4 @@
-// Package project finds the project of a directory: the checkout around it, and the record of the project in the store
-// (LC-1).
+// Package project finds the project of a directory: the checkout around it, and the record of the project in the store.
 //
 // A record is matched by the place and the identity of the repository on disk (match.go). A repository is untrusted: what
 // it contains, such as its root commit or its remote, never leads to the record of another one. Git is called with a
@@ -58,6 +57,8 @@ type Finder struct {
 	// Store has the records; nil: projects have none.
 	Store store.Store
 	IDs   *session.IDs // of new records; needed with Store
+	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
+	OnChange func(store.Project)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
 }

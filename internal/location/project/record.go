@@ -79,7 +79,9 @@ func (f *Finder) findRecord(ctx context.Context, now *diskState, c checkout.Chec
 		return p, nil
 	}
 	// Decide again in the transaction: another directory of the repository may have been opened meanwhile.
+	changed := false
 	err = f.Store.Update(ctx, store.Relaxed, func(tx store.Tx) error {
+		changed = false
 		known, err := tx.Projects(query)
 		if err != nil {
 			return err
@@ -89,11 +91,14 @@ func (f *Finder) findRecord(ctx context.Context, now *diskState, c checkout.Chec
 			return nil
 		}
 		p.Updated = time.Now().UnixMilli()
-		if p.ID == "" {
+		if changed = p.ID != ""; !changed {
 			p.ID, p.Created = session.RecordID(f.IDs.New(session.PrefixRecord)), p.Updated
 		}
 		return putRecord(tx, p)
 	})
+	if err == nil && changed {
+		f.announce(p)
+	}
 	if errors.Is(err, store.ErrUnavailable) { // the directory can be read all the same
 		p, err = f.complete(match(now, known), c), nil
 	}

@@ -25,6 +25,7 @@ type Config struct {
 	Log       broadcast.Log
 	IDs       *session.IDs
 	Locations Locations
+	Projects  Projects
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector
