@@ -51,7 +51,7 @@ func FindNewest(
 		return nil, err
 	}
 	place := c.Directory
-	if q.Project != "" {
+	if q.Within != "" {
 		place = "the repository of " + place
 	}
 	s, err := readNewest(ctx, c, q, place, n.Hint)
@@ -114,6 +114,9 @@ func readNewest(ctx context.Context, c *api.Client, q api.SessionQuery, place, h
 		return nil, err
 	}
 	if len(page.Data) == 0 {
+		if page.Elsewhere > 0 {
+			hint += "; " + DescribeElsewhere(page.Elsewhere)
+		}
 		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", place), hint)
 	}
 	return page.Data[0], nil
@@ -158,30 +161,51 @@ func FindByID[T any, ID ~string](kind Kind, list []T, id func(T) ID, name string
 func (a *Invocation) ListSessions(
 	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
 ) ([]*session.Session, error) {
-	list, damaged, err := listSessions(ctx, c, q, limit)
-	if damaged > 0 {
-		a.Note(fmt.Sprintf("the list is not complete: %d stored sessions are damaged; see cairn fsck", damaged))
-	}
+	list, _, err := a.ListProjectSessions(ctx, c, q, limit)
 	return list, err
 }
 
+// ListProjectSessions is ListSessions, and returns how many sessions of other checkouts of the repository there are.
+func (a *Invocation) ListProjectSessions(
+	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
+) (list []*session.Session, elsewhere int, err error) {
+	list, left, err := listSessions(ctx, c, q, limit)
+	if left.Damaged > 0 {
+		a.Note(fmt.Sprintf("the list is not complete: %d stored sessions are damaged; see cairn fsck", left.Damaged))
+	}
+	return list, left.Elsewhere, err
+}
+
+// DescribeElsewhere says how many sessions of other checkouts of the repository there are, and what lists them.
+func DescribeElsewhere(n int) string {
+	count := terminal.FormatPlural(n, "session")
+	if n == api.MaxElsewhere {
+		count = "at least " + count
+	}
+	return count + " of another checkout of this repository: cairn session list --all"
+}
+
+// leftOut counts the sessions that a list does not have.
+type leftOut struct{ Damaged, Elsewhere int }
+
 func listSessions(
 	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
-) (list []*session.Session, damaged int, err error) {
+) (list []*session.Session, left leftOut, err error) {
 	list = []*session.Session{}
 	for len(list) < limit {
 		q.Limit = min(limit-len(list), 100)
 		page, err := c.Sessions(ctx, q)
 		if err != nil {
-			return nil, 0, err
+			return nil, left, err
 		}
-		list, damaged = append(list, page.Data...), damaged+page.Damaged
+		list, left.Damaged = append(list, page.Data...), left.Damaged+page.Damaged
+		left.Elsewhere += page.Elsewhere
 		if len(page.Data)+page.Damaged < q.Limit || page.Cursor.Next == "" {
 			break
 		}
 		q.Cursor = page.Cursor.Next
 	}
-	return list, damaged, nil
+	return list, left, nil
 }
 
 // FindSessionID is FindSession for an optional name: "" stays "", which means all sessions.

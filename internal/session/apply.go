@@ -100,7 +100,8 @@ func (s *Session) applySetting(d EventData) bool {
 	case *ModelSwitched:
 		s.selectModel(e.Model)
 	case *Moved:
-		s.Location, s.Subpath, s.ProjectID = e.Location, e.Subdirectory, cmp.Or(e.ProjectID, s.ProjectID)
+		s.Location, s.Subpath = e.Location, e.Subdirectory
+		s.ProjectID, s.RecordID = cmp.Or(e.ProjectID, s.ProjectID), cmp.Or(e.RecordID, s.RecordID)
 	default:
 		return false
 	}

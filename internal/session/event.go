@@ -236,7 +236,8 @@ type (
 		Fact
 		Location     Location  `json:"location"`
 		Subdirectory string    `json:"subdirectory,omitzero"`
-		ProjectID    ProjectID `json:"projectID,omitzero"` // "": as before
+		ProjectID    ProjectID `json:"projectID,omitzero"` // "" if it is the same as before, as RecordID
+		RecordID     RecordID  `json:"recordID,omitzero"`
 	}
 )
 

@@ -191,8 +191,8 @@ type Answers struct {
 // SessionQuery selects sessions. Cursor continues an earlier list, whose other fields it holds itself.
 type SessionQuery struct {
 	Directory string
-	Project   session.ProjectID
-	Within    string // additive, with Project: adds those of project "global" in this directory and below
+	Project   session.ProjectID // also the id of a record (additive)
+	Within    string            // additive, with a record: adds those of project "global" in this directory and below
 	Subpath   string
 	Search    string
 	Parent    *session.ID // nil any; pointer to "" only roots (additive)

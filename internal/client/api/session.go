@@ -132,8 +132,8 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 }
 
 // RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
-// its directories and worktrees, also from before its first commit. Outside of repositories, if the directory cannot be
-// read, or if here is set, it is for those of the directory alone.
+// its directories and worktrees, also from before its first commit or under an earlier path. Outside of repositories, if
+// the directory cannot be read, or if here is set, it is for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
 	q := SessionQuery{Directory: c.Directory, Parent: &root}
@@ -144,8 +144,8 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
-	if err == nil && at.Repository != "" {
-		q.Directory, q.Project, q.Within = "", at.Project.ID, at.Repository
+	if err == nil && (at.RecordID != "" || at.Repository != "") {
+		q.Directory, q.Project, q.Within = "", at.ProjectRef(), at.Repository
 	}
 	return q, err
 }

@@ -75,7 +75,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return to, true, nil
 	case s.Revert != nil:
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
-	case !s.ProjectID.IsSame(to.ProjectID) && !r.OtherProject:
+	case !r.OtherProject && s.RecordID != to.RecordID && !s.ProjectID.IsSame(to.ProjectID):
 		return nil, false, conflict("%s belongs to another project than the session",
 			to.Location.Directory).At("otherProject")
 	}
@@ -136,7 +136,7 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 		}
 	}
 	moved := func() *session.Moved {
-		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID}
+		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID}
 	}
 	if err := c.journal.AppendFacts(ctx, s.ID, moved()); err != nil {
 		if copied != nil {
