@@ -43,7 +43,7 @@ func (f *Fact) Stamp() *Fact { return f }
 // Version returns 1, the version of payloads that do not define their own.
 func (*Fact) Version() int { return 1 }
 
-// Private is the part of an event that models, clients and exports never see.
+// Private is the part of an event that models and clients never see. Of exports, only that of whole logs has it.
 type Private struct {
 	Epoch  *Epoch  `json:"epoch,omitzero"`
 	Answer *Answer `json:"answer,omitzero"`
