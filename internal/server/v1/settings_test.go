@@ -321,6 +321,10 @@ func TestProjectsAreNamed(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := get[map[string]any](t, w, "/project/current")["id"].(string)
 	at := "/project/" + id
+	all := w.follow(t, "/global/event")
+	if got := all(); got != "server.connected {}" {
+		t.Fatal(got)
+	}
 	for _, c := range []struct {
 		body   string
 		status int
@@ -335,6 +339,9 @@ func TestProjectsAreNamed(t *testing.T) {
 		if a := w.ask(t, http.MethodPatch, at, c.body); a.status != c.status || !strings.Contains(a.body, c.says) {
 			t.Errorf("%s: %d %s", c.body, a.status, a.body)
 		}
+	}
+	if got := all(); !strings.HasPrefix(got, `global project.updated {"id":"`+id) || !strings.Contains(got, `"name":"Mine"`) {
+		t.Error(got)
 	}
 	for _, path := range []string{"/project", "/project/current", "/api/project"} {
 		a := w.ask(t, http.MethodGet, path, "")
