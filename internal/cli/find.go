@@ -60,6 +60,9 @@ func FindNewest(
 	}
 	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
 	if c.IsDirectoryMissing(ctx, s.Location.Directory) {
+		if moved, err := followProject(ctx, c, s, note); err != nil || moved != nil {
+			return moved, err
+		}
 		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
 			terminal.FirstLine(s.Location.Directory, 200))
 		if s, err = skipMissing(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
@@ -95,13 +98,35 @@ func skipMissing(
 	return newest, nil
 }
 
-// CheckDirectory refuses to continue a session whose directory does not exist any more.
-func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) error {
+// followProject moves a session to where its project went, says so, and returns it. Nil: it did not go anywhere.
+func followProject(
+	ctx context.Context, c *api.Client, s *session.Session, note func(string),
+) (*session.Session, error) {
+	moved, ok, err := c.FollowProject(ctx, s)
+	if !ok || err != nil {
+		return nil, err
+	}
+	note(fmt.Sprintf("the session %s went with its project from %s to %s", s.ID,
+		terminal.FirstLine(s.Location.Directory, 200), terminal.FirstLine(moved.Location.Directory, 200)))
+	return moved, nil
+}
+
+// CheckDirectory refuses to continue a session whose directory does not exist any more. If its project was moved, the
+// session follows, and *s is it as it is then.
+func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session, note func(string)) error {
 	dir := s.Location.Directory
 	if dir == c.Directory || !c.IsDirectoryMissing(ctx, dir) {
 		return nil
 	}
-	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
+	moved, err := followProject(ctx, c, s, note)
+	if err != nil {
+		return err
+	}
+	if moved != nil {
+		*s = *moved
+		return nil
+	}
+	err = fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
 	return NewExitError(ExitUsage, err, fmt.Sprintf("cairn session move %s DIR makes it go on in another directory; "+
 		"make the old one again, such as with git worktree add, or start a new session", s.ID))
 }

@@ -22,6 +22,7 @@ type ProjectRecord struct {
 	RecordID  session.RecordID `json:"recordID,omitzero"`
 	Root      string           `json:"root,omitzero"`      // root commit
 	Remote    string           `json:"remote,omitzero"`    // host and path of the remote "origin"
+	Earlier   []string         `json:"earlier,omitzero"`   // where it was before, the newest last
 	Missing   bool             `json:"missing,omitzero"`   // the directory does not exist
 	Sessions  int              `json:"sessions,omitzero"`  // up to MaxElsewhere, without those of subagents
 	Approvals int              `json:"approvals,omitzero"` // saved permissions

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -161,6 +163,34 @@ func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
 	_, err := there.Location(ctx)
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Field == "directory"
+}
+
+// FollowProject moves a session whose directory does not exist any more to where its project went, as after a rename of
+// the project's directory. It returns the session as it is then, and false if it is not known to have gone anywhere.
+func (c *Client) FollowProject(ctx context.Context, s *session.Session) (moved *session.Session, ok bool, err error) {
+	if s.RecordID == "" || s.ParentID != "" {
+		return s, false, nil
+	}
+	p, err := c.Project(ctx, session.ProjectID(s.RecordID))
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, err
+	}
+	for _, earlier := range p.Earlier {
+		rest, inside := strings.CutPrefix(s.Location.Directory+"/", strings.TrimSuffix(earlier, "/")+"/")
+		to := path.Join(p.Canonical, rest)
+		if !inside || c.IsDirectoryMissing(ctx, to) {
+			continue
+		}
+		if err := c.MoveSession(ctx, s.ID, MoveRequest{Directory: to}); err != nil {
+			return s, false, err
+		}
+		moved, err := c.Session(ctx, s.ID)
+		return moved, err == nil, err
+	}
+	return s, false, nil
 }
 
 // maxDirectories bounds the directories that FindMissingDirectories asks for.

@@ -73,7 +73,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
 	case s.Location.Directory == to.Location.Directory:
 		return to, true, nil
-	case s.Revert != nil:
+	case s.Revert != nil && c.isOpen(ctx, s.Location): // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
 	case !r.OtherProject && s.RecordID != to.RecordID && !s.ProjectID.IsSame(to.ProjectID):
 		return nil, false, conflict("%s belongs to another project than the session",
@@ -89,6 +89,15 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		}
 	}
 	return to, false, err
+}
+
+// isOpen reports whether a location can be worked in.
+func (c *Commands) isOpen(ctx context.Context, l session.Location) bool {
+	_, release, err := c.locations.Scope(ctx, l)
+	if err == nil {
+		release()
+	}
+	return err == nil
 }
 
 // listSubagents returns the sessions below a session that work in its directory.

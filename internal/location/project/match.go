@@ -1,6 +1,10 @@
 package project
 
-import "github.com/cairn-dev/cairn/internal/record/store"
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+)
 
 // diskState is what is on disk at a directory.
 type diskState struct {
@@ -79,6 +83,11 @@ func isMoved(now *diskState, p *store.Project) bool {
 // apply returns the record with what is on disk.
 func (now *diskState) apply(p store.Project) store.Project {
 	if !now.Guessed || p.Common != now.Common {
+		if p.Path != "" && p.Path != now.Path {
+			earlier := slices.DeleteFunc(slices.Clone(p.Earlier), func(path string) bool { return path == p.Path || path == now.Path })
+			p.Earlier = append(earlier, p.Path)
+			p.Earlier = p.Earlier[max(0, len(p.Earlier)-store.MaxEarlier):]
+		}
 		p.Path = now.Path
 	}
 	p.Common, p.File = now.Common, now.file()

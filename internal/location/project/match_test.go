@@ -1,6 +1,7 @@
 package project
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,7 +146,7 @@ func TestMatch(t *testing.T) {
 func TestMatchWithoutGit(t *testing.T) {
 	repo := store.Project{ID: "prj_r", Path: "/r", Common: "/r/.git", File: "git1", Root: "root"}
 	now := &diskState{Path: "/r", Common: "/r/.git", CommonFile: "git1"} // its functions are missing
-	if got := match(now, []store.Project{repo}); got != repo {
+	if got := match(now, []store.Project{repo}); !reflect.DeepEqual(got, repo) {
 		t.Errorf("got %v", got)
 	}
 }

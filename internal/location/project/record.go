@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,12 +130,7 @@ func (f *Finder) complete(p store.Project, c checkout.Checkout) store.Project {
 }
 
 func isStored(p store.Project, known []store.Project) bool {
-	for _, k := range known {
-		if k == p {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(known, func(k store.Project) bool { return reflect.DeepEqual(k, p) })
 }
 
 // Worktrees returns the linked worktrees of the project that exist.

@@ -8,6 +8,7 @@ type Project struct {
 	ID        session.RecordID  `json:"id"`
 	ProjectID session.ProjectID `json:"projectID"`        // what OpenCode calls it; several records may have the same
 	Path      string            `json:"path"`             // root of the main checkout, or the directory outside of git
+	Earlier   []string          `json:"earlier,omitzero"` // paths before, the newest last, at most MaxEarlier
 	Common    string            `json:"common,omitzero"`  // git common directory; "" outside of git
 	File      string            `json:"file,omitzero"`    // identity of Common, or of Path outside of git; "" if unknown
 	Root      string            `json:"root,omitzero"`    // root commit; "" without commits
@@ -30,6 +31,9 @@ type ProjectQuery struct {
 	ID                 session.RecordID
 	Common, Path, File string
 }
+
+// MaxEarlier bounds the earlier paths of a project.
+const MaxEarlier = 8
 
 // MaxProjects bounds the records that a query returns.
 const MaxProjects = 10_000

@@ -79,6 +79,7 @@ func describeProject(rd store.Reader, p store.Project, all allFields) (api.Proje
 	if all {
 		_, statErr := os.Stat(p.Path)
 		out.RecordID, out.Root, out.Remote, out.Missing = p.ID, p.Root, p.Remote, os.IsNotExist(statErr)
+		out.Earlier = p.Earlier
 	}
 	return out, nil
 }
