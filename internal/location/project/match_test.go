@@ -135,6 +135,11 @@ func TestMatch(t *testing.T) {
 				HasRoot: func(commit string) bool { return commit == c.now.root },
 				Root:    func() string { return c.now.root },
 			}
+			for _, k := range known { // the path that it had is kept
+				if k.ID == c.want.ID && k.Path != c.want.Path && c.want.ID != "" {
+					c.want.Earlier = []string{k.Path}
+				}
+			}
 			if d := cmp.Diff(c.want, match(now, known)); d != "" {
 				t.Error(d)
 			}
