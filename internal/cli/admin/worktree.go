@@ -48,6 +48,9 @@ func formatWorktree(w api.Worktree) []string {
 	if w.Missing {
 		directory += " (is gone)"
 	}
+	if w.Problem != "" {
+		directory += " (" + terminal.FirstLine(w.Problem, 200) + ")"
+	}
 	return []string{
 		terminal.FirstLine(w.Name, 64), terminal.FirstLine(w.Branch, 64), fmt.Sprint(len(w.Sessions)), directory,
 	}
