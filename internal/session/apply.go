@@ -176,7 +176,8 @@ func (s *Session) applyRetry(e *Retried) bool {
 func (s *Session) completeImport(e *Imported) {
 	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
-		s.Location, s.ProjectID, s.Subpath, s.Sandbox = l.Location, l.ProjectID, l.Subpath, l.Sandbox
+		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
+		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
 		if l.Detached {
 			s.ParentID = ""
 		}

@@ -397,6 +397,7 @@ type (
 		SHA256    string      `json:"sha256"` // of the exported log
 		Location  Location    `json:"location"`
 		ProjectID ProjectID   `json:"projectID"`
+		RecordID  RecordID    `json:"recordID,omitzero"`
 		Subpath   string      `json:"subpath,omitzero"`
 		Sandbox   SandboxMode `json:"sandbox,omitzero"`
 		Detached  bool        `json:"detached,omitzero"`

@@ -75,7 +75,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return to, true, nil
 	case s.Revert != nil && c.isOpen(ctx, s.Location): // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
-	case !r.OtherProject && s.RecordID != to.RecordID && !s.ProjectID.IsSame(to.ProjectID):
+	case !r.OtherProject && !isOfProject(s, to):
 		return nil, false, conflict("%s belongs to another project than the session",
 			to.Location.Directory).At("otherProject")
 	}
@@ -89,6 +89,15 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		}
 	}
 	return to, false, err
+}
+
+// isOfProject reports whether a session belongs to the project of a scope. Its record decides: a root commit or a remote
+// can be copied.
+func isOfProject(s *session.Session, to *scope.Scope) bool {
+	if s.RecordID == "" { // from before records
+		return s.ProjectID.IsSame(to.ProjectID)
+	}
+	return s.RecordID == to.RecordID
 }
 
 // isOpen reports whether a location can be worked in.
