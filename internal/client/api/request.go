@@ -91,7 +91,7 @@ type MoveRequest struct {
 	Directory string `json:"directory"` // absolute
 	// Delivery is OpenCode's and has no effect: a session moves at the next boundary between two turns.
 	Delivery     session.Delivery `json:"delivery,omitzero"`
-	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along
+	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along; needs the scope approve
 	OtherProject bool             `json:"otherProject,omitzero"` // allow a directory of another project; needs the scope approve
 }
 

@@ -33,8 +33,8 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
-	if r.OtherProject {
-		if err := caller.Require(ctx, caller.Approve, "a move of a session to another project"); err != nil {
+	if r.OtherProject || r.Changes {
+		if err := caller.Require(ctx, caller.Approve, "a move to another project or with uncommitted changes"); err != nil {
 			return err
 		}
 	}
