@@ -1,9 +1,10 @@
 // Package follower delivers the events of all sessions to a consumer that keeps something up to date with them: a
-// mirror, an index, an outbox. It remembers in a file how far the consumer came, and goes on from there after a restart.
+// mirror, an index, an outbox. It remembers in a file how far the consumer came, and goes on from there after a
+// restart.
 //
 // Delivery is at least once and in the order of positions: the cursor is stored after the consumer returned, so a
-// consumer that was ended in between gets the same events again and must be idempotent. Events of a deleted session that
-// were not delivered yet never are; the session.Deleted event is, because it outlives its session.
+// consumer that was ended in between gets the same events again and must be idempotent. Events of a deleted session
+// that were not delivered yet never are; the session.Deleted event is, because it outlives its session.
 //
 // A follower only reads the store. An append waits for nothing here: it signals a channel that coalesces wake-ups.
 package follower
@@ -55,13 +56,31 @@ const (
 	// An attempt that failed is repeated after firstBackoff, then each time after twice the time, up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
+	// lastTime bounds what is delivered after the end of the context.
+	lastTime = 2 * time.Second
 )
 
-// Run delivers events until ctx ends. It returns when the consumer has returned.
+// Run delivers events until ctx ends, then once more what was committed until then, for at most lastTime: a process that
+// lives for one command ends within the pause. It returns when the consumer has returned.
 func (f *Follower) Run(ctx context.Context) {
 	wake, stop := f.Log.WatchCommits()
 	defer stop()
 	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer}
+	f.follow(ctx, r, wake)
+	if _, failed := f.State(); failed != nil || !r.started {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+	defer cancel()
+	for more := true; more && last.Err() == nil; {
+		var err error
+		more, err = r.advance(last)
+		f.note(err, r.cursor.Position)
+	}
+}
+
+// follow delivers events until ctx ends.
+func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) {
 	backoff := firstBackoff
 	for {
 		more, err := r.advance(ctx)

@@ -382,3 +382,25 @@ func TestSlowConsumer(t *testing.T) {
 		}
 	})
 }
+
+// What was committed before the end is delivered, also within the pause.
+func TestEndDelivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(id)
+		_, stop := w.start()
+		idle()
+		w.take()
+		w.rename(id)
+		stop()
+		w.expect("at the end", "2.renamed")
+		_, stop = w.start()
+		idle()
+		w.failWith(errors.New("full"))
+		w.rename(id)
+		idle()
+		w.take()
+		stop()
+		w.expect("after a failure")
+	})
+}

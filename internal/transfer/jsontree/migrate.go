@@ -25,8 +25,8 @@ type FindProject func(ctx context.Context, worktree string) (string, error)
 //   - 1 copies the trees of the projects into the shared one. A project whose working tree is gone stays as it is.
 //   - 2 moves the changes of files out of the sessions, into session_diff.
 //
-// Each stores its number when it is done, so that it can be ended at any time and run again. A tree of a newer form is an
-// error. Values that cannot be read stay where they are.
+// Each stores its number when it is done, so that it can be ended at any time and run again. A tree of a newer form is
+// an error. Values that cannot be read stay where they are.
 func (t *Tree) Migrate(ctx context.Context, find FindProject) error {
 	return t.withLock(ctx, true, func() error {
 		version, err := t.readVersion()

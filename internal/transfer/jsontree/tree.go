@@ -24,8 +24,8 @@ import (
 )
 
 // Tree is a tree of the newest form that is written to. Any number of processes may use one tree: a read holds a shared
-// lock of the tree, a change an exclusive one, and a file is replaced as a whole, so that programs without the lock never
-// see a part of a value. Nothing outside of the folder is read or written, also not through links in it.
+// lock of the tree, a change an exclusive one, and a file is replaced as a whole, so that programs without the lock
+// never see a part of a value. Nothing outside of the folder is read or written, also not through links in it.
 //
 // Changes are not synchronised with the disk: a power cut may lose the newest of them.
 type Tree struct {
@@ -43,8 +43,8 @@ var collections = map[string]int{
 
 const storageDir = "storage"
 
-// OpenTree opens the tree in a data folder, which it creates if necessary. Call Migrate before using a tree that may have
-// an older form.
+// OpenTree opens the tree in a data folder, which it creates if necessary. Call Migrate before using a tree that may
+// have an older form.
 func OpenTree(dir string) (*Tree, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -116,20 +116,44 @@ func (t *Tree) withLock(ctx context.Context, exclusive bool, f func() error) err
 	return f()
 }
 
+// Change is a change of several values, which no other process sees in between if it holds the lock. Its methods are those
+// of Tree.
+type Change struct{ tree *Tree }
+
+// Change runs f with the exclusive lock. What f has written before it fails stays.
+func (t *Tree) Change(ctx context.Context, f func(Change) error) error {
+	return t.withLock(ctx, true, func() error { return f(Change{t}) })
+}
+
 // Read returns the value's bytes; a missing one is fs.ErrNotExist.
 func (t *Tree) Read(ctx context.Context, k Key) (v jsontext.Value, err error) {
-	name, err := k.path()
-	if err == nil {
-		err = t.withLock(ctx, false, func() error {
-			v, err = t.readFile(name)
-			return err
-		})
-	}
+	err = t.withLock(ctx, false, func() error {
+		v, err = Change{t}.Read(k)
+		return err
+	})
 	return v, err
+}
+
+// Read is Tree.Read.
+func (c Change) Read(k Key) (jsontext.Value, error) {
+	name, err := k.path()
+	if err != nil {
+		return nil, err
+	}
+	return c.tree.readFile(name)
 }
 
 // Write stores the value, and reports whether the file had to be changed.
 func (t *Tree) Write(ctx context.Context, k Key, v any) (changed bool, err error) {
+	err = t.Change(ctx, func(c Change) error {
+		changed, err = c.Write(k, v)
+		return err
+	})
+	return changed, err
+}
+
+// Write is Tree.Write.
+func (c Change) Write(k Key, v any) (changed bool, err error) {
 	name, err := k.path()
 	if err != nil {
 		return false, err
@@ -138,64 +162,67 @@ func (t *Tree) Write(ctx context.Context, k Key, v any) (changed bool, err error
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", name, err)
 	}
-	err = t.withLock(ctx, true, func() error {
-		// An equal file stays, so that a program that watches it sees changes only.
-		if stored, err := t.readFile(name); err == nil && bytes.Equal(stored, text) {
-			return nil
-		}
-		changed = true
-		return t.replaceFile(name, text)
-	})
-	return changed && err == nil, err
+	// An equal file stays, so that a program that watches it sees changes only.
+	if stored, err := c.tree.readFile(name); err == nil && bytes.Equal(stored, text) {
+		return false, nil
+	}
+	err = c.tree.replaceFile(name, text)
+	return err == nil, err
 }
 
 // Update replaces the value by what change returns for it, while nothing else changes the tree. A missing value is
 // fs.ErrNotExist.
 func (t *Tree) Update(ctx context.Context, k Key, change func(jsontext.Value) (any, error)) error {
-	name, err := k.path()
-	if err != nil {
-		return err
-	}
-	return t.withLock(ctx, true, func() error {
-		stored, err := t.readFile(name)
+	return t.Change(ctx, func(c Change) error {
+		stored, err := c.Read(k)
 		if err != nil {
 			return err
 		}
 		v, err := change(stored)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = c.Write(k, v)
 		}
-		text, err := Encode(v)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", name, err)
-		}
-		return t.replaceFile(name, text)
+		return err
 	})
 }
 
 // Remove removes the value, if it exists, and its folder if it is empty then. It reports whether there was a value.
 func (t *Tree) Remove(ctx context.Context, k Key) (removed bool, err error) {
-	name, err := k.path()
-	if err != nil {
-		return false, err
-	}
-	err = t.withLock(ctx, true, func() error {
-		err := t.root.Remove(name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return nil
-		}
-		removed = err == nil
-		if len(k) > 2 && removed {
-			_ = t.root.Remove(path.Dir(name)) // fails if there are other files
-		}
+	err = t.Change(ctx, func(c Change) error {
+		removed, err = c.Remove(k)
 		return err
 	})
 	return removed, err
 }
 
+// Remove is Tree.Remove.
+func (c Change) Remove(k Key) (removed bool, err error) {
+	name, err := k.path()
+	if err != nil {
+		return false, err
+	}
+	err = c.tree.root.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if len(k) > 2 && err == nil {
+		_ = c.tree.root.Remove(path.Dir(name)) // fails if there are other files
+	}
+	return err == nil, err
+}
+
 // List returns the keys of the values below a prefix: a collection, or a collection with its first id. They are sorted.
 // Files with names that are no keys, and folders in the place of values, are left out.
 func (t *Tree) List(ctx context.Context, prefix ...string) (keys []Key, err error) {
+	err = t.withLock(ctx, false, func() error {
+		keys, err = Change{t}.List(prefix...)
+		return err
+	})
+	return keys, err
+}
+
+// List is Tree.List.
+func (c Change) List(prefix ...string) ([]Key, error) {
 	depth := 0
 	if len(prefix) > 0 {
 		depth = collections[prefix[0]]
@@ -208,11 +235,7 @@ func (t *Tree) List(ctx context.Context, prefix ...string) (keys []Key, err erro
 			return nil, fmt.Errorf("the prefix %q has a part that cannot be the name of a file", strings.Join(prefix, "/"))
 		}
 	}
-	err = t.withLock(ctx, false, func() error {
-		keys, err = t.list(prefix, depth)
-		return err
-	})
-	return keys, err
+	return c.tree.list(prefix, depth)
 }
 
 func (t *Tree) list(prefix Key, depth int) (keys []Key, err error) {
@@ -235,6 +258,17 @@ func (t *Tree) list(prefix Key, depth int) (keys []Key, err error) {
 		keys = append(keys, below...)
 	}
 	return keys, err
+}
+
+// FS returns the data folder for reading.
+func (t *Tree) FS() fs.FS { return t.root.FS() }
+
+// RemoveRest removes the file if it is one that a killed process left while it wrote, and reports whether it is.
+func (c Change) RemoveRest(name string) (bool, error) {
+	if !strings.HasPrefix(path.Base(name), tempPrefix) {
+		return false, nil
+	}
+	return true, c.tree.root.Remove(name)
 }
 
 // Encode returns a value in the form of OpenCode's files.
