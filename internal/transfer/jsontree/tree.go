@@ -68,8 +68,11 @@ func FileName(id string) string {
 	if isFileName(id) {
 		return id
 	}
-	return "x-" + digest(id)
+	return DigestPrefix + digest(id)
 }
+
+// DigestPrefix begins the names that FileName makes.
+const DigestPrefix = "x-"
 
 // maxName bounds the length of names, in bytes; with the extension it is far below the limits of file systems.
 const maxName = 128
@@ -258,6 +261,17 @@ func (t *Tree) list(prefix Key, depth int) (keys []Key, err error) {
 		keys = append(keys, below...)
 	}
 	return keys, err
+}
+
+// ListFolders returns the folders of a collection, whose names are the first ids of its keys. They are sorted.
+func (c Change) ListFolders(collection string) (names []string, err error) {
+	entries, err := c.tree.readDir(path.Join(storageDir, collection))
+	for _, e := range entries {
+		if e.IsDir() && isFileName(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // FS returns the data folder for reading.
