@@ -34,3 +34,6 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		}
 	}
 }
+
+// LockShared is Lock: on this system readers wait for one another, too.
+func LockShared(ctx context.Context, path string) (unlock func(), err error) { return Lock(ctx, path) }

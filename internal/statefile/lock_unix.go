@@ -15,6 +15,15 @@ import (
 // Lock takes the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. The kernel
 // releases the lock if the holder dies. The file is never removed, since then two processes could hold the lock.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	return lock(ctx, path, unix.LOCK_EX)
+}
+
+// LockShared is Lock for readers: any number of them hold the lock together, and none while Lock holds it.
+func LockShared(ctx context.Context, path string) (unlock func(), err error) {
+	return lock(ctx, path, unix.LOCK_SH)
+}
+
+func lock(ctx context.Context, path string, how int) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -24,7 +33,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}

@@ -15,6 +15,7 @@ type hub struct {
 	mu       sync.Mutex // guards everything below
 	sessions map[session.ID]*liveSession
 	feed     map[*waiter]struct{}
+	commits  map[*waiter]struct{} // signalled by commits only
 	position int64
 	notices  []queuedNotice // the newest maxNotices, the last one being number noticed
 	notice   int64
@@ -61,7 +62,7 @@ const (
 )
 
 func newHub() hub {
-	return hub{sessions: map[session.ID]*liveSession{}, feed: map[*waiter]struct{}{}}
+	return hub{sessions: map[session.ID]*liveSession{}, feed: map[*waiter]struct{}{}, commits: map[*waiter]struct{}{}}
 }
 
 // addCommitted makes the events visible. Batches of one session may arrive out of order if several goroutines
@@ -86,6 +87,9 @@ func (h *hub) addCommitted(events []session.Event) {
 		h.dropIdle(events[0].SessionID, l)
 	}
 	for w := range h.feed {
+		w.signal()
+	}
+	for w := range h.commits {
 		w.signal()
 	}
 }

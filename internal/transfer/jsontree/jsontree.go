@@ -1,5 +1,5 @@
-// Package jsontree reads the storage files of OpenCode 0.1 to 1.1: a tree of JSON files, one for each project, session,
-// message and part.
+// Package jsontree reads and writes the storage files of OpenCode 0.1 to 1.1: a tree of JSON files, one for each project,
+// session, message and part.
 //
 //	storage/migration                            number of the last migration
 //	storage/project/PROJECT.json                 id, worktree, vcs
@@ -16,7 +16,8 @@
 //	project/NAME/storage/session/message/SESSION/MESSAGE.json
 //	project/NAME/storage/session/part/SESSION/MESSAGE/PART.json
 //
-// Nothing is written: a tree of an older form is read as OpenCode's migrations would leave it.
+// Read changes nothing: it reads a tree of an older form as OpenCode's migrations would leave it. Tree writes a tree of the
+// newest form, and migrates an older one in place.
 package jsontree
 
 import (
