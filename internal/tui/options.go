@@ -25,6 +25,8 @@ type Options struct {
 	Models  modelfile.File      // of favourite and recent models
 	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
+	// FindForeign names the other programs whose sessions can be imported on this machine; nil on another one.
+	FindForeign func() []string
 	// ReadTrust reads which of the project's files wait for trust; nil on another machine.
 	ReadTrust func(ctx context.Context) (Trust, error)
 	// Secrets are what an export must not contain.

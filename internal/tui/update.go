@@ -56,7 +56,7 @@ func (m *model) Init() tea.Cmd {
 	if m.session != nil {
 		cmds = append(cmds, openSession(m, m.session.ID)) // reads the asks, too
 	} else {
-		cmds = append(cmds, readAsks(m))
+		cmds = append(cmds, readAsks(m), offerImport(m))
 	}
 	return tea.Batch(cmds...)
 }

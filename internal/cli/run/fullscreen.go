@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/transfer/sources"
 	"github.com/cairn-dev/cairn/internal/tui"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/modelfile"
@@ -130,6 +131,7 @@ func (g attachCommand) interfaceOptions(
 			here.Note(text)
 		}
 	}
+	o.FindForeign = func() []string { return sources.FindPrograms(here.Env) }
 	o.ReadTrust = func(ctx context.Context) (tui.Trust, error) { return access.ReadTrust(ctx, here) }
 	return o, nil
 }

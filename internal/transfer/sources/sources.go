@@ -128,6 +128,20 @@ func Find(program string, paths []string, env func(string) string) ([]File, erro
 	return slices.CompactFunc(out, func(a, b File) bool { return a.Path == b.Path }), nil
 }
 
+// FindPrograms returns the programs that have something where they keep their sessions, but those that keep it in
+// projects.
+func FindPrograms(env func(string) string) (found []string) {
+	for _, name := range Programs() {
+		if all[name].home == "" {
+			continue
+		}
+		if files, err := Find(name, nil, env); err == nil && len(files) > 0 {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
 // findStores returns the stores among the paths, and those in the paths that are directories.
 func (s source) findStores(program string, paths []string, env func(string) string) (out []File, err error) {
 	if len(paths) == 0 {
