@@ -179,6 +179,13 @@ func (f *commitFile) write() {
 	_, _ = f.file.WriteAt(sealRecord(f.buf), 0)
 }
 
+// abandon closes the file and leaves the record as it is: the database could not be opened.
+func (f *commitFile) abandon() {
+	if f != nil && f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
 // empty ends the record, before the log is copied into the database and removed.
 func (f *commitFile) empty() error {
 	if f == nil || f.file == nil {

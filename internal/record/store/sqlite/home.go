@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/record/store/sqlstore"
 )
 
 const (
@@ -66,7 +67,8 @@ func (h *home) readMarker() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// prepare ensures that a database file exists. It reports whether the last process failed to close it.
+// prepare ensures that a database file exists. It reports whether the last process failed to close it. Before it creates
+// the file, it removes the commit record of a store that was here before, so that isUnfinished does not find it.
 func (h *home) prepare() (unclean bool, err error) {
 	id, err := h.readMarker()
 	if err != nil {
@@ -78,6 +80,9 @@ func (h *home) prepare() (unclean bool, err error) {
 	if id != "" {
 		return false, h.missingError(id)
 	}
+	if err := removeAny(filepath.Join(h.dir, committedName)); err != nil {
+		return false, newUnavailable("create database: %w", err)
+	}
 	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return false, newUnavailable("create database: %w", err)
@@ -86,6 +91,31 @@ func (h *home) prepare() (unclean bool, err error) {
 		return false, newUnavailable("create database: %w", err)
 	}
 	return false, syncDir(h.dir)
+}
+
+// isUnfinished reports whether the process that created the database ended before it committed the tables; record is the
+// commit record of the folder. Open writes the marker and the record before it returns, and syncs the marker, so that
+// nothing was acknowledged in a folder without both. In any other folder a database without tables is damaged: its log
+// may have had all of them. The same holds for a copy without these files whose log has more commits than a creation.
+func (h *home) isUnfinished(record *commitRecord) bool {
+	if id, err := h.readMarker(); err != nil || id != "" || record != nil {
+		return false
+	}
+	c, err := h.openReader()
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema")
+	if err != nil || tables > 0 {
+		return false
+	}
+	version, err := queryInt(c, "PRAGMA user_version")
+	if err != nil || version > 0 {
+		return false
+	}
+	commits, err := countCommits(h.path + logSuffix)
+	return err == nil && commits <= 1
 }
 
 // missingError returns the error that the database of the store is missing.
@@ -99,11 +129,7 @@ func (h *home) missingError(id string) error {
 // checkUsable returns why the database with the id must not be used here even if it can be read: it is newer than
 // this cairn or belongs to another folder.
 func (h *home) checkUsable(c dbConn, id string) error {
-	all, err := readMigrations(h.migrations)
-	if err != nil {
-		return err
-	}
-	if _, err := h.readSchemaVersion(c, int64(len(all))); err != nil {
+	if _, _, err := h.findPending(c); err != nil {
 		return err
 	}
 	marked, err := h.readMarker()
@@ -196,7 +222,10 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 	if err == nil {
 		return h.openReader, nil
 	}
-	if h.fileSize("-wal") > 0 {
+	if errors.Is(err, store.ErrDamaged) && h.fileSize(logSuffix) > 0 {
+		return nil, newUnavailable("read %s: %w", h.path, err)
+	}
+	if h.fileSize(logSuffix) > 0 {
 		return nil, newUnavailable(
 			"read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path,
 			err,
@@ -236,25 +265,53 @@ func (h *home) checkAfterCrash(
 	return unchecked, quickCheck(ctx, c)
 }
 
-// prepareSchema migrates the database and returns its id.
-func (h *home) prepareSchema(ctx context.Context, c dbConn, version string) (string, error) {
-	if err := h.migrateSchema(ctx, c, version); err != nil {
-		return "", err
+// prepareSchema migrates the database, and begins its record of commits after before, the record of the last process.
+// The record of an existing store begins before the migration, because a log with frames must not be without it.
+func (h *home) prepareSchema(
+	ctx context.Context, c dbConn, version string, before *commitRecord,
+) (commits *commitFile, err error) {
+	found, pending, err := h.findPending(c)
+	if err != nil {
+		return nil, err
 	}
+	if found > 0 {
+		if commits, err = h.beginRecord(c, before); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.migrateSchema(ctx, c, found, pending, version); err != nil {
+		commits.abandon()
+		return nil, err
+	}
+	if found > 0 {
+		return commits, nil
+	}
+	return h.beginRecord(c, before)
+}
+
+// beginRecord begins the record of commits of the store in c. It writes the marker if the folder has none; the marker of
+// another store is an error.
+func (h *home) beginRecord(c dbConn, before *commitRecord) (*commitFile, error) {
 	id, err := metaValue(c, "store-id")
 	if err != nil {
-		return "", newUnavailable("read the store's id: %w", err)
+		return nil, newUnavailable("read the store's id: %w", err)
+	}
+	newest, err := sqlstore.NewReader(c).Head("")
+	if err != nil {
+		return nil, newUnavailable("read %s: %w", h.path, err)
 	}
 	marked, err := h.readMarker()
 	switch {
 	case err != nil:
-		return "", newUnavailable("read %s: %w", markerName, err)
+		return nil, newUnavailable("read %s: %w", markerName, err)
+	case marked != "" && marked != id:
+		return nil, h.foreignError(id, marked)
 	case marked == "":
-		err = writeFile(filepath.Join(h.dir, markerName), []byte(id+"\n"))
-	case marked != id:
-		err = h.foreignError(id, marked)
+		if err := writeFile(filepath.Join(h.dir, markerName), []byte(id+"\n")); err != nil {
+			return nil, err
+		}
 	}
-	return id, err
+	return newCommitFile(h.dir, id, newest, before), nil
 }
 
 // writeFile writes a file that survives a power cut.

@@ -57,22 +57,30 @@ func readMigrations(fsys fs.FS) ([]migration, error) {
 	return out, nil
 }
 
-// migrateSchema migrates the database in one transaction, after a backup if it contains data.
-func (h *home) migrateSchema(ctx context.Context, c dbConn, version string) error {
+// findPending returns the version of the database's schema, 0 for a new database, and the migrations that it lacks.
+func (h *home) findPending(c dbConn) (found int64, pending []migration, err error) {
 	all, err := readMigrations(h.migrations)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	found, err := h.readSchemaVersion(c, int64(len(all)))
-	if err != nil || found == int64(len(all)) {
-		return err
+	found, err = h.readSchemaVersion(c, int64(len(all)))
+	if err != nil {
+		return 0, nil, err
+	}
+	return found, all[found:], nil
+}
+
+// migrateSchema runs the pending migrations in one transaction, after a backup if the database contains data.
+func (h *home) migrateSchema(ctx context.Context, c dbConn, found int64, pending []migration, version string) error {
+	if len(pending) == 0 {
+		return nil
 	}
 	if found > 0 {
 		if err := h.backUpBefore(ctx, c, found); err != nil {
 			return err
 		}
 	}
-	return applyMigrations(c, all[found:], found, version)
+	return applyMigrations(c, pending, found, version)
 }
 
 // readSchemaVersion returns the version of the database's schema, 0 for a new database.

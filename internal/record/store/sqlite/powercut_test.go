@@ -77,7 +77,12 @@ func formatted(t testing.TB) *disk {
 }
 
 func migrateOn(c dbConn) error {
-	return (&home{migrations: embeddedMigrations()}).migrateSchema(context.Background(), c, "test")
+	h := &home{migrations: embeddedMigrations()}
+	found, pending, err := h.findPending(c)
+	if err != nil {
+		return err
+	}
+	return h.migrateSchema(context.Background(), c, found, pending, "test")
 }
 
 // done records one transaction of a worker.

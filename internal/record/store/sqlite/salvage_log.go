@@ -3,6 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
 	"os"
 )
 
@@ -60,6 +62,29 @@ func rejoinLog(path string) error {
 		out = append(sum.append(out), page...)
 	}
 	return os.WriteFile(path, out, 0o600)
+}
+
+// countCommits returns how many frames of a log end a transaction, whether or not the frames are whole; 0 if there is no
+// log.
+func countCommits(path string) (n int, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var head [frameHeaderSize]byte
+	for at := int64(logHeaderSize); ; at += frameHeaderSize + pageSize {
+		if _, err := f.ReadAt(head[:], at); errors.Is(err, io.EOF) {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		if binary.BigEndian.Uint32(head[4:]) != 0 { // the size of the database after the commit
+			n++
+		}
+	}
 }
 
 // logSum is the running checksum of a log.

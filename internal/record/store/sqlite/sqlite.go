@@ -25,7 +25,6 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
-	"github.com/cairn-dev/cairn/internal/record/store/sqlstore"
 )
 
 // Config configures Open.
@@ -98,39 +97,37 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	}
 	// Check the database after an unclean end.
 	before, unchecked := readCommitRecord(h.dir), ""
+	if unclean && h.isUnfinished(before) {
+		unclean = false // a new database, which has nothing to lose
+	}
 	if unclean || before != nil {
 		if unchecked, err = h.checkAfterCrash(ctx, before, cfg.Logger); err != nil {
 			return nil, err
 		}
 	}
-	// Open it, and migrate it.
+	// Open it, migrate it, and begin the record of commits.
 	conn, err := h.openWriter()
 	if err != nil {
 		return nil, newUnavailable("open %s: %w", h.path, err)
 	}
-	id, err := h.prepareSchema(ctx, conn, cfg.Version)
+	commits, err := h.prepareSchema(ctx, conn, cfg.Version, before)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	at, err := newFileIdentity(h.path)
 	if err != nil {
+		commits.abandon()
 		_ = conn.Close()
 		return nil, err
 	}
 	at.lease = cfg.CheckLease
-	newest, err := sqlstore.NewReader(conn).Head("")
-	if err != nil {
-		_ = conn.Close()
-		return nil, newUnavailable("read %s: %w", h.path, err)
-	}
-	// Begin the record of commits, and start the writer.
-	commits := newCommitFile(h.dir, id, newest, before)
 	_ = rememberRecord(conn) // fails on a full disk: then a missing record is not noticed
+	// Start the writer.
 	w := newWriter(conn, at.guardOpen(h.openWriter), at)
 	w.commits = commits
 	s := start(w, at.guardOpen(h.openReader))
-	s.id, s.unchecked = id, unchecked
+	s.id, s.unchecked = commits.record.store, unchecked
 	return s, nil
 }
 
@@ -145,6 +142,10 @@ func start(w *writer, openReader func() (dbConn, error)) *Store {
 // then that is the reason.
 func openReadOnly(h *home, why error) (*Store, error) {
 	record := readCommitRecord(h.dir) // before the rows: a process that owns the folder may commit meanwhile
+	if h.exists() && h.isUnfinished(record) {
+		return nil, newUnavailable("the creation of the database %s was not completed, and it has no data; "+
+			"cairn serve, or any command that opens sessions, completes it", h.path)
+	}
 	open, err := h.findReader()
 	if err != nil {
 		return nil, err
