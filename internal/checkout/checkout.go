@@ -126,6 +126,48 @@ func (c Checkout) FindLinkedRepository() string {
 	return ""
 }
 
+// IsOwned reports whether the repository is that of the working tree: it lies in it, or names it in return. A directory
+// whose file or link .git only claims a repository does not own it.
+func (c Checkout) IsOwned() bool {
+	gitDir, err := filepath.EvalSymlinks(c.GitDir)
+	if err != nil {
+		return false
+	}
+	return gitDir == filepath.Join(c.Top, ".git") && gitDir == c.Common || c.FindLinkedRepository() != ""
+}
+
+// IsLinked reports whether this is a linked working tree, which shares the repository of another one or of a bare one.
+func (c Checkout) IsLinked() bool {
+	gitDir, err := filepath.EvalSymlinks(c.GitDir)
+	return err == nil && gitDir != c.Common
+}
+
+// maxWorktrees bounds ListWorktrees.
+const maxWorktrees = 256
+
+// ListWorktrees returns the linked working trees of a repository, by its common directory, that exist, sorted by name.
+func ListWorktrees(common string) (found []string) {
+	entries, err := os.ReadDir(filepath.Join(common, "worktrees"))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries[:min(len(entries), maxWorktrees)] {
+		gitDir := filepath.Join(common, "worktrees", e.Name())
+		link, ok := FirstLine(filepath.Join(gitDir, "gitdir"))
+		if !ok {
+			continue
+		}
+		top, err := filepath.EvalSymlinks(filepath.Dir(MakeAbsolute(link, gitDir)))
+		if err != nil {
+			continue
+		}
+		if c, ok := checkoutAt(top); ok && c.Common == common {
+			found = append(found, top)
+		}
+	}
+	return found
+}
+
 // ReadSettings returns the start of the repository's file config.
 func (c Checkout) ReadSettings() string { return ReadStart(filepath.Join(c.Common, "config")) }
 

@@ -30,6 +30,25 @@ func ParseSettings(text string) (found []Setting) {
 	return found
 }
 
+// ReadOrigin returns the address of the remote "origin" as the repository's settings have it, "" without one.
+func (c Checkout) ReadOrigin() string {
+	inOrigin := false
+	for line := range strings.Lines(c.ReadSettings()) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			head, _, _ := cutHeader(rest)
+			section, name, _ := strings.Cut(head, " ")
+			inOrigin = strings.EqualFold(section, "remote") && strings.TrimSpace(name) == `"origin"`
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if ok && inOrigin && strings.EqualFold(strings.TrimSpace(name), "url") {
+			return unquoteValue(value)
+		}
+	}
+	return ""
+}
+
 // cutHeader cuts a section's header after its bracket, which may stand in a quoted subsection as well.
 func cutHeader(s string) (head, after string, ok bool) {
 	quoted := false

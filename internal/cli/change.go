@@ -13,6 +13,7 @@ type Change struct {
 	Reply      session.Reply     `json:"reply,omitzero"`
 	JobID      session.JobID     `json:"jobID,omitzero"`
 	ApprovalID string            `json:"approvalID,omitzero"`
+	RecordID   session.RecordID  `json:"recordID,omitzero"` // of a project
 	TokenID    string            `json:"tokenID,omitzero"`
 	Provider   string            `json:"provider,omitzero"`
 	File       string            `json:"file,omitzero"`

@@ -51,7 +51,7 @@ func FindNewest(
 		return nil, err
 	}
 	place := c.Directory
-	if q.Project != "" {
+	if q.Within != "" {
 		place = "the repository of " + place
 	}
 	s, err := readNewest(ctx, c, q, place, n.Hint)
@@ -60,6 +60,9 @@ func FindNewest(
 	}
 	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
 	if c.IsDirectoryMissing(ctx, s.Location.Directory) {
+		if moved, err := followProject(ctx, c, s, note); err != nil || moved != nil {
+			return moved, err
+		}
 		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
 			terminal.FirstLine(s.Location.Directory, 200))
 		if s, err = skipMissing(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
@@ -95,13 +98,35 @@ func skipMissing(
 	return newest, nil
 }
 
-// CheckDirectory refuses to continue a session whose directory does not exist any more.
-func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session) error {
+// followProject moves a session to where its project went, says so, and returns it. Nil: it did not go anywhere.
+func followProject(
+	ctx context.Context, c *api.Client, s *session.Session, note func(string),
+) (*session.Session, error) {
+	moved, ok, err := c.FollowProject(ctx, s)
+	if !ok || err != nil {
+		return nil, err
+	}
+	note(fmt.Sprintf("the session %s went with its project from %s to %s", s.ID,
+		terminal.FirstLine(s.Location.Directory, 200), terminal.FirstLine(moved.Location.Directory, 200)))
+	return moved, nil
+}
+
+// CheckDirectory refuses to continue a session whose directory does not exist any more. If its project was moved, the
+// session follows, and *s is it as it is then.
+func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session, note func(string)) error {
 	dir := s.Location.Directory
 	if dir == c.Directory || !c.IsDirectoryMissing(ctx, dir) {
 		return nil
 	}
-	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
+	moved, err := followProject(ctx, c, s, note)
+	if err != nil {
+		return err
+	}
+	if moved != nil {
+		*s = *moved
+		return nil
+	}
+	err = fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
 	return NewExitError(ExitUsage, err, fmt.Sprintf("cairn session move %s DIR makes it go on in another directory; "+
 		"make the old one again, such as with git worktree add, or start a new session", s.ID))
 }
@@ -114,6 +139,9 @@ func readNewest(ctx context.Context, c *api.Client, q api.SessionQuery, place, h
 		return nil, err
 	}
 	if len(page.Data) == 0 {
+		if page.Elsewhere > 0 {
+			hint += "; " + DescribeElsewhere(page.Elsewhere)
+		}
 		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", place), hint)
 	}
 	return page.Data[0], nil
@@ -158,30 +186,51 @@ func FindByID[T any, ID ~string](kind Kind, list []T, id func(T) ID, name string
 func (a *Invocation) ListSessions(
 	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
 ) ([]*session.Session, error) {
-	list, damaged, err := listSessions(ctx, c, q, limit)
-	if damaged > 0 {
-		a.Note(fmt.Sprintf("the list is not complete: %d stored sessions are damaged; see cairn fsck", damaged))
-	}
+	list, _, err := a.ListProjectSessions(ctx, c, q, limit)
 	return list, err
 }
 
+// ListProjectSessions is ListSessions, and returns how many sessions of other checkouts of the repository there are.
+func (a *Invocation) ListProjectSessions(
+	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
+) (list []*session.Session, elsewhere int, err error) {
+	list, left, err := listSessions(ctx, c, q, limit)
+	if left.Damaged > 0 {
+		a.Note(fmt.Sprintf("the list is not complete: %d stored sessions are damaged; see cairn fsck", left.Damaged))
+	}
+	return list, left.Elsewhere, err
+}
+
+// DescribeElsewhere says how many sessions of other checkouts of the repository there are, and what lists them.
+func DescribeElsewhere(n int) string {
+	count := terminal.FormatPlural(n, "session")
+	if n == api.MaxElsewhere {
+		count = "at least " + count
+	}
+	return count + " of another checkout of this repository: cairn session list --all"
+}
+
+// leftOut counts the sessions that a list does not have.
+type leftOut struct{ Damaged, Elsewhere int }
+
 func listSessions(
 	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
-) (list []*session.Session, damaged int, err error) {
+) (list []*session.Session, left leftOut, err error) {
 	list = []*session.Session{}
 	for len(list) < limit {
 		q.Limit = min(limit-len(list), 100)
 		page, err := c.Sessions(ctx, q)
 		if err != nil {
-			return nil, 0, err
+			return nil, left, err
 		}
-		list, damaged = append(list, page.Data...), damaged+page.Damaged
+		list, left.Damaged = append(list, page.Data...), left.Damaged+page.Damaged
+		left.Elsewhere += page.Elsewhere
 		if len(page.Data)+page.Damaged < q.Limit || page.Cursor.Next == "" {
 			break
 		}
 		q.Cursor = page.Cursor.Next
 	}
-	return list, damaged, nil
+	return list, left, nil
 }
 
 // FindSessionID is FindSession for an optional name: "" stays "", which means all sessions.

@@ -48,6 +48,9 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 		for _, one := range all {
 			if one.Name == name && !one.Missing {
 				made = one
+				if one.Problem != "" {
+					return UsageErrorf("the worktree %s: %s", name, one.Problem)
+				}
 				a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
 				return nil
 			}

@@ -334,3 +334,60 @@ func seal(lines []string) []string {
 	sum := sha256.Sum256([]byte(strings.Join(out, "")))
 	return append(out, `{"lines":`+strconv.Itoa(len(out))+`,"sha256":"`+hex.EncodeToString(sum[:])+`"}`+"\n")
 }
+
+// The undoing of a compaction that was made in another store does not bring that store's system context back.
+func TestUndoImportedCompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		summary := script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{
+			{Text: script.Chunks{"## Goal\n- They said hi."}},
+		}}}}
+		prompt := func(w *world, m session.MessageID) {
+			_, err := w.engine.Commands.AdmitPrompt(t.Context(), admit.PromptRequest{
+				SessionID: "ses_a", ID: m, Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		w := newWorld(t, summary)
+		defer w.close(t)
+		w.sources = []*source{{key: "core/rules", value: "theirs"}}
+		_, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
+			ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "test",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompt(w, "msg_1")
+		if _, err := w.engine.Commands.AdmitCompaction(t.Context(), admit.CompactionAdmission{SessionID: "ses_a"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		file, err := exportLog(t, w, "ses_a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := newWorld(t, summary)
+		defer there.close(t)
+		there.sources = []*source{{key: "core/rules", value: "ours"}}
+		if _, err := importLog(there, file, len(file)); err != nil {
+			t.Fatal(err)
+		}
+		prompt(there, "msg_2")
+		if err := there.engine.Commands.UndoCompaction(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		err = there.store.View(t.Context(), func(r store.Reader) error {
+			e, ok, err := r.Epoch("ses_a")
+			if !ok || !strings.Contains(e.Baseline, "ours") || strings.Contains(e.Baseline, "theirs") {
+				t.Errorf("the system context is %+v", e)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		proveClean(t, there, "after the undoing")
+	})
+}

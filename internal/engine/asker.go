@@ -13,7 +13,7 @@ import (
 // newAsker describes a call of the turn, or the engine itself (c is nil), for package ask.
 func (t *turn) newAsker(c *toolCall) ask.Asker {
 	by := ask.Asker{
-		SessionID: t.id, Project: t.input.session.ApprovalProject(), Agent: t.input.agent.ID, Layers: t.input.rights,
+		SessionID: t.id, RecordID: t.input.scope.RecordID, Agent: t.input.agent.ID, Layers: t.input.rights,
 		Policy: t.input.policy, Restricted: t.input.restricted,
 		Yield: func(action string) func(context.Context) {
 			t.yieldSlots(c, action)

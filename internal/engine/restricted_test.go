@@ -256,7 +256,7 @@ func TestRestrictedForksAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal("read the session:", err)
 		}
-		approval.ProjectID = s.ProjectID
+		approval.RecordID = s.RecordID
 		put := func(tx store.Tx) error { return tx.PutApproval(approval) }
 		if err := w.store.Update(t.Context(), store.Durable, put); err != nil {
 			t.Fatal("save an approval:", err)

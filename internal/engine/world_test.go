@@ -169,12 +169,13 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 	for name, a := range w.agents {
 		agents[name] = a
 	}
-	project := session.ProjectID("global")
+	project, record := session.ProjectID("global"), session.RecordID("prj_test")
 	if strings.HasPrefix(l.Directory, "/repo") {
-		project = "repo"
+		project, record = "repo", "prj_repo"
 	}
 	s := &scope.Scope{
-		Location: l, ProjectID: project, Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
+		Location: l, ProjectID: project, RecordID: record, Agents: agents, DefaultAgent: "build", Models: w,
+		Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
 		ReportUsage: w.report,

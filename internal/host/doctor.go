@@ -19,7 +19,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/location/agent"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/snapshot"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -27,10 +26,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 )
-
-func newProjectFinder(dirs config.Directories) *project.Finder {
-	return &project.Finder{Cache: filepath.Join(dirs.Cache, "project")}
-}
 
 // Doctor implements cli.Maintenance.
 func (h Host) Doctor(ctx context.Context, o client.Options) ([]finding.Finding, error) {

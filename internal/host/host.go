@@ -35,9 +35,11 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -216,15 +218,32 @@ func (h Host) Config(ctx context.Context, o client.Options) (*config.Config, err
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	pr, err := newProjectFinder(dirs).Find(ctx, o.Dir)
+	pr, err := peekProject(ctx, dirs, o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	return config.Load(ctx, config.Options{
-		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: newTrustJudge(dirs, o),
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: pr.History(), Trust: newTrustJudge(dirs, o),
 		Dirs: dirs, Env: o.Env, All: true,
 		Remotes: wellknown.ListCached(auth.New(dirs.Data, o.Env), wellknown.NewCache(dirs.Cache)),
 	})
+}
+
+// peekProject returns the project of a directory, with what the store knows of its repository.
+func peekProject(ctx context.Context, dirs config.Directories, dir string) (project.Project, error) {
+	finder := &project.Finder{}
+	if _, isGit := checkout.Find(dir); isGit && !hasNoStore(dirs) {
+		s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
+		if err == nil { // else git tells
+			defer func() { _ = s.Close() }()
+			finder.Store = s
+		}
+	}
+	pr, err := finder.Peek(ctx, dir)
+	if err != nil && finder.Store != nil {
+		return new(project.Finder).Peek(ctx, dir)
+	}
+	return pr, err
 }
 
 // Trust implements cli.Host.

@@ -75,7 +75,7 @@ func addEndedApproval(t *testing.T, dir string) {
 	}
 	err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
 		return tx.PutApproval(store.Approval{
-			ID: "psv_1", ProjectID: "global", Action: "bash", Resource: "*", Lifetime: session.LifetimeProcess, Holder: "gone",
+			ID: "psv_1", RecordID: "prj_gone", Action: "bash", Resource: "*", Lifetime: session.LifetimeProcess, Holder: "gone",
 		})
 	})
 	if err := errors.Join(err, s.Close()); err != nil {

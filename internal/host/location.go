@@ -234,15 +234,18 @@ func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
-// every turn, so it costs a stat, outside of a repository one for each folder above. Only a repository without commits,
-// which has no identity yet, is examined again from time to time.
+// every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. Only
+// a repository without commits is examined again from time to time.
 func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool {
 	before := s.setup.project
 	info, err := os.Stat(before.Directory)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	if before.ID != project.Global || before.IsStillOutside() ||
+	if !before.IsSameFile() {
+		return false
+	}
+	if before.Root != "" || before.IsStillOutside() ||
 		before.IsGit() && time.Since(s.checkedAt) < projectRecheck {
 		return true
 	}
@@ -339,7 +342,7 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
 	return config.Load(ctx, config.Options{
-		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust,
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: pr.History(), Trust: l.trust,
 		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx),
 	})
 }
@@ -364,7 +367,8 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 	}
 	defaultAgent, _ := p.agents.Default()
 	return &scope.Scope{
-		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
+		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID,
+		RecordID: p.project.RecordID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
 		Summaries:        p.config.Summaries,
 		Budget:           p.config.Budget.Session(),
@@ -485,7 +489,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main}
+	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why
 		info.Model = &ref

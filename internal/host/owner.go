@@ -105,14 +105,14 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
+	w.locations.projects = &project.Finder{
+		Store: watched, IDs: ids, OnChange: func(p store.Project) { w.v1.AnnounceProject(p) },
+	}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
-		FindProject: func(ctx context.Context, dir string) (session.ProjectID, error) {
-			pr, err := w.locations.projects.Find(ctx, dir)
-			if pr.ID == project.Global {
-				return "", err
-			}
-			return pr.ID, err
+		FindRecord: func(ctx context.Context, dir string) (session.RecordID, error) {
+			pr, err := w.locations.projects.Peek(ctx, dir)
+			return pr.RecordID, err
 		},
 	}
 	w.removeScratch()
@@ -136,7 +136,8 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
 		Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive,
 		Store: watched, Log: log, IDs: ids,
-		Locations: w.locations, Worktrees: w.worktrees, Files: w.locations, Explainer: w.locations,
+		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
+		Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
@@ -170,7 +171,7 @@ func (w *owner) newLocations(
 				w.logger.Warn("a language server is not used", "directory", directory, "reason", text)
 			},
 		},
-		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
+		dirs: w.dirs, getenv: o.Env,
 		models: models.NewPool(models.Options{
 			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
 		}),

@@ -54,6 +54,7 @@ func startOwnerServer(
 	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
+	w.moveApprovals(ctx, o.Options)
 	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A
 	// command resumes none: it would cut it off again when it ends.
 	if at != nil {

@@ -32,6 +32,7 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 			if serving || w.isSweepDue(time.Now()) {
 				w.sweepSnapshots(ctx, time.Now())
 				w.sweepOutputs(ctx)
+				w.sweepProjects(ctx)
 			}
 			select {
 			case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -45,6 +46,7 @@ func TestTidy(t *testing.T) {
 		store: s,
 		locations: &locationCache{
 			outputs: &tool.Outputs{Dir: dir}, snapshots: newSnapshots(filepath.Join(home, "data"), logger),
+			projects: &project.Finder{Store: s},
 		},
 		logger: logger,
 	}

@@ -199,6 +199,9 @@ func (w *worktrees) ListWorktrees(
 	out = []api.Worktree{}
 	for _, tree := range all {
 		one := api.Worktree{Directory: tree.Directory, Name: tree.Name, Branch: tree.Branch, Missing: tree.IsGone}
+		if tree.IsRemoving {
+			one.Problem = "its removal was cut off: cairn worktree remove completes it"
+		}
 		err := w.store.View(ctx, func(r store.Reader) error {
 			sessions, err := store.ReadSessions(r, store.SessionQuery{Directory: tree.Directory, Limit: maxSessions})
 			for _, s := range sessions {

@@ -7,8 +7,17 @@ type Project struct {
 	ID        session.ProjectID `json:"id"`
 	Worktree  string            `json:"worktree"`
 	VCS       string            `json:"vcs,omitzero" enum:"git"`
+	Name      string            `json:"name,omitzero"`
+	Icon      ProjectIcon       `json:"icon,omitzero"`
 	Time      ProjectTime       `json:"time"`
 	Sandboxes []string          `json:"sandboxes"`
+}
+
+// ProjectIcon is how clients draw a project.
+type ProjectIcon struct {
+	URL      string `json:"url,omitzero"`
+	Override string `json:"override,omitzero"`
+	Color    string `json:"color,omitzero"`
 }
 
 // ProjectTime holds the times of the first and the last use of a project.

@@ -141,7 +141,7 @@ func (nowhere) ForgetLocation(session.Location) {}
 
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
-		Location: l, ProjectID: "global", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
+		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
 		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil

@@ -100,7 +100,8 @@ func (s *Session) applySetting(d EventData) bool {
 	case *ModelSwitched:
 		s.selectModel(e.Model)
 	case *Moved:
-		s.Location, s.Subpath, s.ProjectID = e.Location, e.Subdirectory, cmp.Or(e.ProjectID, s.ProjectID)
+		s.Location, s.Subpath = e.Location, e.Subdirectory
+		s.ProjectID, s.RecordID = cmp.Or(e.ProjectID, s.ProjectID), cmp.Or(e.RecordID, s.RecordID)
 	default:
 		return false
 	}
@@ -175,7 +176,8 @@ func (s *Session) applyRetry(e *Retried) bool {
 func (s *Session) completeImport(e *Imported) {
 	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
-		s.Location, s.ProjectID, s.Subpath, s.Sandbox = l.Location, l.ProjectID, l.Subpath, l.Sandbox
+		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
+		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
 		if l.Detached {
 			s.ParentID = ""
 		}

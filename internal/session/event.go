@@ -43,7 +43,7 @@ func (f *Fact) Stamp() *Fact { return f }
 // Version returns 1, the version of payloads that do not define their own.
 func (*Fact) Version() int { return 1 }
 
-// Private is the part of an event that models, clients and exports never see.
+// Private is the part of an event that models and clients never see. Of exports, only that of whole logs has it.
 type Private struct {
 	Epoch  *Epoch  `json:"epoch,omitzero"`
 	Answer *Answer `json:"answer,omitzero"`
@@ -236,7 +236,8 @@ type (
 		Fact
 		Location     Location  `json:"location"`
 		Subdirectory string    `json:"subdirectory,omitzero"`
-		ProjectID    ProjectID `json:"projectID,omitzero"` // "": as before
+		ProjectID    ProjectID `json:"projectID,omitzero"` // "" if it is the same as before, as RecordID
+		RecordID     RecordID  `json:"recordID,omitzero"`
 	}
 )
 
@@ -396,6 +397,7 @@ type (
 		SHA256    string      `json:"sha256"` // of the exported log
 		Location  Location    `json:"location"`
 		ProjectID ProjectID   `json:"projectID"`
+		RecordID  RecordID    `json:"recordID,omitzero"`
 		Subpath   string      `json:"subpath,omitzero"`
 		Sandbox   SandboxMode `json:"sandbox,omitzero"`
 		Detached  bool        `json:"detached,omitzero"`

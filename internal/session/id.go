@@ -18,7 +18,8 @@ type (
 	EventID   string // evt_…
 	AskID     string // per_… or que_…
 	JobID     string // job_…
-	ProjectID string // the root commit of the repository, or "global"
+	ProjectID string // what OpenCode calls the project: see package project
+	RecordID  string // prj_…: the record of a project
 )
 
 // Prefix is the part of an id that names its kind.
@@ -35,6 +36,7 @@ const (
 	PrefixQuestion   Prefix = "que"
 	PrefixTool       Prefix = "tool"
 	PrefixJob        Prefix = "job"
+	PrefixRecord     Prefix = "prj"
 )
 
 // MaxIDLength is the maximum length of an id that a caller chooses.

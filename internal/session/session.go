@@ -24,6 +24,7 @@ type Session struct {
 	ID        ID            `json:"id"`
 	ParentID  ID            `json:"parentID,omitzero"`
 	ProjectID ProjectID     `json:"projectID"`
+	RecordID  RecordID      `json:"recordID,omitzero"` // of the project; "" in sessions from before records
 	Agent     string        `json:"agent,omitzero"`
 	Model     *ModelRef     `json:"model,omitzero"`
 	Cost      USD           `json:"cost"`
@@ -138,21 +139,9 @@ func (p ProjectID) IsSame(other ProjectID) bool { return p == other && !p.isOuts
 // Tombstone returns the fields that are kept of a deleted session: its identity and location, no content.
 func (s *Session) Tombstone() Session {
 	return Session{
-		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Location: s.Location, Subpath: s.Subpath, Slug: s.Slug,
-		Version: s.Version, Time: s.Time,
+		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, RecordID: s.RecordID, Location: s.Location,
+		Subpath: s.Subpath, Slug: s.Slug, Version: s.Version, Time: s.Time,
 	}
-}
-
-// ApprovalProject returns the project of the session's saved approvals: its own, or, outside of a repository, its
-// directory, so that an approval in one directory does not cover all directories without a project.
-func (s *Session) ApprovalProject() ProjectID { return ApprovalProject(s.ProjectID, s.Location) }
-
-// ApprovalProject returns that of sessions of the project at the location.
-func ApprovalProject(p ProjectID, l Location) ProjectID {
-	if p.isOutside() {
-		return ProjectID("directory:" + l.Directory)
-	}
-	return p
 }
 
 // SessionTime holds when a session was created, last changed and archived.

@@ -161,7 +161,7 @@ func pickApproval(m *model) tea.Cmd {
 	return m.callAPI("list the permissions", func(ctx context.Context) error {
 		at, err := c.Location(ctx)
 		if err == nil {
-			list, err = c.Approvals(ctx, at.Project.ID)
+			list, err = c.Approvals(ctx, at.ProjectRef())
 		}
 		return err
 	}, func() tea.Cmd {

@@ -48,9 +48,21 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		}
 		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
 			o.isDirectoryMissing = c.IsDirectoryMissing(ctx, o.session.Location.Directory)
+			if o.isDirectoryMissing {
+				o.session, o.isDirectoryMissing = followProject(ctx, c, o.session)
+			}
 		}
 		return o
 	})
+}
+
+// followProject returns the session where its project went, and whether its directory is still missing.
+func followProject(ctx context.Context, c *api.Client, s *session.Session) (now *session.Session, isMissing bool) {
+	moved, ok, err := c.FollowProject(ctx, s)
+	if err != nil { // it can be read where it was
+		return s, true
+	}
+	return moved, !ok
 }
 
 // showOpened shows an opened session and follows it.

@@ -13,6 +13,7 @@ func SessionCommands(inv *cli.Invocation) []*cobra.Command {
 		sessionCommands{
 			inv,
 		}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
+		projectCommands{inv}.projectCommand(),
 		questionCommands{inv}.questionCommand(), jobCommands{inv}.jobsCommand(), serveCommand{inv}.serveCommand(),
 		worktreeCommands{inv}.worktreeCommand(),
 	}

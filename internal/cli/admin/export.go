@@ -50,6 +50,7 @@ func (g transferCommands) exportCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.Sanitize, "sanitize", false, "remove all texts, paths and outputs")
 	cmd.Flags().BoolVar(&o.Secrets, "secrets", false, "keep keys and values that look like keys")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be removed or replaced")
+	_ = cmd.RegisterFlagCompletionFunc("format", cli.FixedCompletions("json", "markdown", "html", "jsonl")) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
 }
 

@@ -46,6 +46,11 @@ func (g transferCommands) importCommand() *cobra.Command {
 				}
 				return g.importForeign(ctx, o, args)
 			}
+			for name, given := range map[string]bool{"since": since != "", "into": o.into != "", "dry-run": o.dryRun} {
+				if given {
+					return cli.UsageErrorf("--%s is for --from; omit it", name)
+				}
+			}
 			if len(args) != 1 {
 				return cli.UsageErrorf("give one FILE or URL, or the program with --from %s", strings.Join(sources.Programs(), "|"))
 			}

@@ -74,6 +74,7 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		}
 		o.into = into
 	}
+	named := len(paths) > 0
 	for i, p := range paths {
 		path, err := g.inv.ResolvePath(p)
 		if err != nil {
@@ -92,6 +93,9 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	if err != nil {
 		return cli.NewExitError(cli.ExitUsage, err, "")
 	}
+	if len(files) == 0 && named {
+		return cli.UsageErrorf("nothing of %s was found in %s", o.from, strings.Join(paths, ", "))
+	}
 	files = slices.DeleteFunc(files, func(f sources.File) bool { return f.Modified.Before(o.since) })
 	r := &importReport{
 		Program: o.from, DryRun: o.dryRun, Files: len(files), Outcomes: map[transfer.Outcome]int{},
@@ -108,6 +112,9 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	})
 	if n := r.Outcomes[failed]; err == nil && n > 0 {
 		err = errors.New(terminal.FormatPlural(n, "session") + " could not be imported; the same command tries again")
+	}
+	if err == nil && named && r.Sessions == 0 && len(r.Problems) > 0 {
+		err = fmt.Errorf("no session of %s could be read", o.from)
 	}
 	if g.inv.JSON {
 		return cmp.Or(err, g.inv.PrintJSON(r))
@@ -232,6 +239,9 @@ func (g transferCommands) printReport(r *importReport) {
 	var parts []string
 	for _, o := range slices.Sorted(maps.Keys(r.Outcomes)) {
 		parts = append(parts, fmt.Sprintf("%d %s", r.Outcomes[o], o))
+	}
+	if n := len(r.Problems); n > 0 {
+		parts = append(parts, terminal.FormatPlural(n, "problem"))
 	}
 	verb := "Read"
 	if r.DryRun {

@@ -237,7 +237,7 @@ func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval
 	if err != nil {
 		return nil, err
 	}
-	return c.Approvals(ctx, at.Project.ID)
+	return c.Approvals(ctx, at.ProjectRef())
 }
 
 func (g permissionCommands) permissionRevoke() *cobra.Command {

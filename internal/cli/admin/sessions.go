@@ -63,7 +63,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				if all {
 					q.Directory = ""
 				}
-				list, err := g.inv.ListSessions(ctx, c, q, limit)
+				list, elsewhere, err := g.inv.ListProjectSessions(ctx, c, q, limit)
 				if err != nil {
 					return err
 				}
@@ -80,6 +80,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 						return err
 					}
 					g.listSessions(list, readFacts(ctx, c, list, activities), all)
+					if elsewhere > 0 {
+						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
+					}
 				}
 				return nil
 			})

@@ -29,6 +29,7 @@ func (g worktreeCommands) worktreeCommand() *cobra.Command {
 func (g worktreeCommands) listCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the linked worktrees of this repository", Args: cobra.NoArgs,
+		Example: "  cairn worktree list",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			all, err := api.Worktrees{Client: c}.List(ctx)
 			if err != nil {
@@ -46,6 +47,9 @@ func formatWorktree(w api.Worktree) []string {
 	directory := terminal.FirstLine(w.Directory, 200)
 	if w.Missing {
 		directory += " (is gone)"
+	}
+	if w.Problem != "" {
+		directory += " (" + terminal.FirstLine(w.Problem, 200) + ")"
 	}
 	return []string{
 		terminal.FirstLine(w.Name, 64), terminal.FirstLine(w.Branch, 64), fmt.Sprint(len(w.Sessions)), directory,
@@ -106,6 +110,7 @@ func (g worktreeCommands) resetCommand() *cobra.Command {
 		Long: "Make a worktree in which no session works, and its branch, as the newest commit of the default branch. With\n" +
 			"uncommitted changes nothing happens. Commits that no other branch has are saved under a reference of git.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		Example: "  cairn worktree reset fix",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := g.findWorktree(ctx, c, args[0])
 			if err != nil {

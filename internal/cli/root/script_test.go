@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/cli/root"
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -71,10 +72,14 @@ func TestScripts(t *testing.T) {
 			"same":    same,
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "sandbox" {
+			switch cond {
+			case "sandbox":
+				return sandbox.Check() == nil, nil
+			case "identity": // of files that are renamed
+				return fileattr.ReadIdentity(os.TempDir()) != "", nil
+			default:
 				return false, fmt.Errorf("there is no condition %q", cond)
 			}
-			return sandbox.Check() == nil, nil
 		},
 	}
 	if p.Dir = "testdata"; raceEnabled && os.Getenv("CAIRN_SOAK") == "" {

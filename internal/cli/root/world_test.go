@@ -27,6 +27,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -66,6 +67,12 @@ func newWorld(t *testing.T, source string) *world {
 		t.Fatal(err)
 	}
 	w.store, w.tools = storetest.NewMemory(), tools
+	err = w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		return tx.PutProject(store.Project{ID: "prj_test", ProjectID: "global", Path: "/"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.own()
 	t.Cleanup(func() { w.leave(t) })
 	return w
@@ -274,7 +281,7 @@ type scopes struct {
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
-		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
+		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: s, Tools: s.tools,
 		Agents: map[string]session.Agent{
 			"build": {ID: "build", Mode: session.ModePrimary},
 			"plan":  {ID: "plan", Mode: session.ModePrimary},
@@ -318,7 +325,7 @@ func (places) Servers(context.Context, session.Location) (*mcp.Set, error) {
 func (places) ForgetLocation(session.Location) {}
 
 func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
-	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
+	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}, RecordID: "prj_test"}, nil
 }
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }

@@ -55,7 +55,7 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		s, err := findAttached(ctx, c, f, g.inv.Note)
 		if err == nil && s != nil {
-			err = cmp.Or(checkSandbox(s, f.sandbox), cli.CheckDirectory(ctx, c, s))
+			err = cmp.Or(checkSandbox(s, f.sandbox), cli.CheckDirectory(ctx, c, s, g.inv.Note))
 		}
 		if err != nil {
 			return err

@@ -191,8 +191,10 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 // enterWorktree makes the directory of the run that of the worktree which the flag asks for.
 func (g runCommand) enterWorktree(ctx context.Context, f *runFlags, args []string) (err error) {
 	switch {
-	case f.worktree == "":
+	case f.worktree == "" && !f.given("worktree"):
 		return nil
+	case f.worktree == "":
+		return cli.UsageErrorf("--worktree= has no name; without = cairn chooses one")
 	case f.server.url != "":
 		return cli.UsageErrorf("--worktree makes a worktree on this machine; omit it or --attach")
 	}

@@ -134,7 +134,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	if err := s.checkSandbox(found); err != nil {
 		return err
 	}
-	if err := cli.CheckDirectory(ctx, c, found); err != nil {
+	if err := cli.CheckDirectory(ctx, c, found, s.desk.note); err != nil {
 		return err
 	}
 	here := *c

@@ -95,7 +95,7 @@ func (t *conversation) chooseSession(ctx context.Context, name string) error {
 		var s *session.Session
 		if !t.callAPI(ctx, func(ctx context.Context) (err error) {
 			if s, err = t.client.Session(ctx, session.ID(t.resolveName(name))); err == nil {
-				err = cli.CheckDirectory(ctx, t.client, s)
+				err = cli.CheckDirectory(ctx, t.client, s, t.inv.Note)
 			}
 			return err
 		}) {

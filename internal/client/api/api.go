@@ -29,12 +29,17 @@ type AtLocation[T any] struct {
 // Page is a part of a list. A cursor is opaque; both are there whenever the page is not empty, so that a caller can
 // look for what was added since.
 //
-// Damaged counts the elements that are left out because their stored rows are damaged: cairn's own field.
+// Damaged counts the elements that are left out because their stored rows are damaged. Elsewhere counts, on the first page
+// of the sessions of a project, those of other checkouts of its repository. Both are cairn's own fields.
 type Page[T any] struct {
-	Data    []T    `json:"data"`
-	Cursor  Cursor `json:"cursor"`
-	Damaged int    `json:"damaged,omitzero"`
+	Data      []T    `json:"data"`
+	Cursor    Cursor `json:"cursor"`
+	Damaged   int    `json:"damaged,omitzero"`
+	Elsewhere int    `json:"elsewhere,omitzero"`
 }
+
+// MaxElsewhere is the highest Elsewhere of a page: there may be more.
+const MaxElsewhere = 1000
 
 // Cursor leads to the neighbouring pages.
 type Cursor struct {
@@ -57,6 +62,16 @@ type LocationInfo struct {
 	Model *session.ModelRef `json:"model,omitzero"`
 	// Repository is the working tree that contains the repository, also of its linked worktrees; "" outside of one.
 	Repository string `json:"repository,omitzero"`
+	// RecordID is the record of the project; "" if it could not be stored.
+	RecordID session.RecordID `json:"recordID,omitzero"`
+}
+
+// ProjectRef returns what a request can name the location's project by: its record, or what OpenCode calls it without one.
+func (l LocationInfo) ProjectRef() session.ProjectID {
+	if l.RecordID != "" {
+		return session.ProjectID(l.RecordID)
+	}
+	return l.Project.ID
 }
 
 // Project is a repository, or "global" for what is in none.
@@ -124,10 +139,11 @@ type Status struct {
 // StatusIdle is the Type of a session that does nothing.
 const StatusIdle = "idle"
 
-// Approval is a saved permission of a project. Lifetime, Holder and Time are sent with all=1 only.
+// Approval is a saved permission of a project. RecordID, Lifetime, Holder and Time are sent with all=1 only.
 type Approval struct {
 	ID        string            `json:"id"`
 	ProjectID session.ProjectID `json:"projectID"`
+	RecordID  session.RecordID  `json:"recordID,omitzero"`
 	Action    string            `json:"action"`
 	Resource  string            `json:"resource"`
 	Lifetime  session.Lifetime  `json:"lifetime,omitzero"`

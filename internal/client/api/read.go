@@ -152,8 +152,8 @@ func (g QuestionClient) Reject(ctx context.Context, id session.ID, q session.Ask
 	return g.client.change(ctx, http.MethodPost, apiPath("session", string(id), "question", string(q), "reject"), nil)
 }
 
-// Approvals returns the saved permissions of a project, or of all with "". Those of "global" are those of the client's
-// location.
+// Approvals returns the saved permissions of a project, by its record or by what OpenCode calls it at the client's
+// location, or of all with "".
 func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval, error) {
 	v := url.Values{}
 	if p != "" {

@@ -91,7 +91,7 @@ type MoveRequest struct {
 	Directory string `json:"directory"` // absolute
 	// Delivery is OpenCode's and has no effect: a session moves at the next boundary between two turns.
 	Delivery     session.Delivery `json:"delivery,omitzero"`
-	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along
+	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along; needs the scope approve
 	OtherProject bool             `json:"otherProject,omitzero"` // allow a directory of another project; needs the scope approve
 }
 
@@ -191,8 +191,8 @@ type Answers struct {
 // SessionQuery selects sessions. Cursor continues an earlier list, whose other fields it holds itself.
 type SessionQuery struct {
 	Directory string
-	Project   session.ProjectID
-	Within    string // additive, with Project: adds those of project "global" in this directory and below
+	Project   session.ProjectID // also the id of a record (additive)
+	Within    string            // additive, with a record: adds those of project "global" in this directory and below
 	Subpath   string
 	Search    string
 	Parent    *session.ID // nil any; pointer to "" only roots (additive)

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -132,8 +134,8 @@ func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (
 }
 
 // RepositorySessions returns the query for the sessions, without subagents, of the client's repository: those of all
-// its directories and worktrees, also from before its first commit. Outside of repositories, if the directory cannot be
-// read, or if here is set, it is for those of the directory alone.
+// its directories and worktrees, also from before its first commit or under an earlier path. Outside of repositories, if
+// the directory cannot be read, or if here is set, it is for those of the directory alone.
 func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuery, error) {
 	root := session.ID("")
 	q := SessionQuery{Directory: c.Directory, Parent: &root}
@@ -144,8 +146,8 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
-	if err == nil && at.Repository != "" {
-		q.Directory, q.Project, q.Within = "", at.Project.ID, at.Repository
+	if err == nil && (at.RecordID != "" || at.Repository != "") {
+		q.Directory, q.Project, q.Within = "", at.ProjectRef(), at.Repository
 	}
 	return q, err
 }
@@ -161,6 +163,34 @@ func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
 	_, err := there.Location(ctx)
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Field == "directory"
+}
+
+// FollowProject moves a session whose directory does not exist any more to where its project went, as after a rename of
+// the project's directory. It returns the session as it is then, and false if it is not known to have gone anywhere.
+func (c *Client) FollowProject(ctx context.Context, s *session.Session) (moved *session.Session, ok bool, err error) {
+	if s.RecordID == "" || s.ParentID != "" {
+		return s, false, nil
+	}
+	p, err := c.Project(ctx, session.ProjectID(s.RecordID))
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, err
+	}
+	for _, earlier := range p.Earlier {
+		rest, inside := strings.CutPrefix(s.Location.Directory+"/", strings.TrimSuffix(earlier, "/")+"/")
+		to := path.Join(p.Canonical, rest)
+		if !inside || c.IsDirectoryMissing(ctx, to) {
+			continue
+		}
+		if err := c.MoveSession(ctx, s.ID, MoveRequest{Directory: to}); err != nil {
+			return s, false, err
+		}
+		moved, err := c.Session(ctx, s.ID)
+		return moved, err == nil, err
+	}
+	return s, false, nil
 }
 
 // maxDirectories bounds the directories that FindMissingDirectories asks for.

@@ -25,7 +25,7 @@ type Worktree struct {
 	Name      string `json:"name,omitzero"`
 	Branch    string `json:"branch,omitzero"` // "" for none
 	Missing   bool   `json:"missing,omitzero"`
-	// Problem is why the commands that prepare the worktree failed, or why the configured one did not run.
+	// Problem is why the commands that prepare the worktree failed, or that its removal was cut off.
 	Problem  string       `json:"problem,omitzero"`
 	Sessions []session.ID `json:"sessions,omitzero"` // that work in it, the newest first, at most 100
 }

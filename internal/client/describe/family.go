@@ -73,6 +73,9 @@ func NewFamily(all []*session.Session, s *session.Session) *FamilyNode {
 
 // FamilyQuery selects the sessions among which the family of s is searched.
 func FamilyQuery(s *session.Session) api.SessionQuery {
+	if s.RecordID != "" {
+		return api.SessionQuery{Project: session.ProjectID(s.RecordID), Archived: true}
+	}
 	return api.SessionQuery{Project: s.ProjectID, Archived: true}
 }
 

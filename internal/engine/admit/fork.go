@@ -124,7 +124,7 @@ func (c *Commands) shareFiles(
 
 // listApprovals returns the approvals that last as long as the source and were given before copied.Until.
 func listApprovals(r store.ApprovalReader, copied *Copy) ([]store.Approval, error) {
-	all, err := r.Approvals(copied.Source.ProjectID)
+	all, err := r.Approvals("")
 	return slices.DeleteFunc(all, func(a store.Approval) bool {
 		return a.Lifetime != session.LifetimeSession || a.Holder != string(copied.Source.ID) ||
 			copied.Until > 0 && a.Time >= copied.Until

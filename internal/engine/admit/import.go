@@ -237,7 +237,8 @@ func checkUnused(tx store.Tx, m session.MessageID) error {
 func buildImported(s session.Session, scope *scope.Scope) session.Session {
 	t := s.Time
 	out := session.Session{
-		ID: s.ID, ParentID: s.ParentID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
+		ID: s.ID, ParentID: s.ParentID, ProjectID: scope.ProjectID, RecordID: scope.RecordID, Agent: s.Agent,
+		Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
 		Title: s.Title, TitledBy: "user", Summary: s.Summary,
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, NameSlug(string(s.ID))), Version: s.Version,

@@ -33,8 +33,8 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
-	if r.OtherProject {
-		if err := caller.Require(ctx, caller.Approve, "a move of a session to another project"); err != nil {
+	if r.OtherProject || r.Changes {
+		if err := caller.Require(ctx, caller.Approve, "a move to another project or with uncommitted changes"); err != nil {
 			return err
 		}
 	}
@@ -73,9 +73,9 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
 	case s.Location.Directory == to.Location.Directory:
 		return to, true, nil
-	case s.Revert != nil:
+	case s.Revert != nil && c.isOpen(ctx, s.Location): // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
-	case !s.ProjectID.IsSame(to.ProjectID) && !r.OtherProject:
+	case !r.OtherProject && !isOfProject(s, to):
 		return nil, false, conflict("%s belongs to another project than the session",
 			to.Location.Directory).At("otherProject")
 	}
@@ -89,6 +89,24 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		}
 	}
 	return to, false, err
+}
+
+// isOfProject reports whether a session belongs to the project of a scope. Its record decides: a root commit or a remote
+// can be copied.
+func isOfProject(s *session.Session, to *scope.Scope) bool {
+	if s.RecordID == "" { // from before records
+		return s.ProjectID.IsSame(to.ProjectID)
+	}
+	return s.RecordID == to.RecordID
+}
+
+// isOpen reports whether a location can be worked in.
+func (c *Commands) isOpen(ctx context.Context, l session.Location) bool {
+	_, release, err := c.locations.Scope(ctx, l)
+	if err == nil {
+		release()
+	}
+	return err == nil
 }
 
 // listSubagents returns the sessions below a session that work in its directory.
@@ -136,7 +154,7 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 		}
 	}
 	moved := func() *session.Moved {
-		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID}
+		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID}
 	}
 	if err := c.journal.AppendFacts(ctx, s.ID, moved()); err != nil {
 		if copied != nil {

@@ -50,7 +50,7 @@ func (r *CreateRequest) authorize(ctx context.Context) error {
 // buildSession returns the session that the request describes.
 func (r *CreateRequest) buildSession(scope *scope.Scope, version string, now time.Time) (*session.Session, error) {
 	info := &session.Session{
-		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
+		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, RecordID: scope.RecordID, Agent: r.Agent, Model: r.Model,
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: NameSlug(string(r.ID)), Version: version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,

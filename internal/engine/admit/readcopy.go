@@ -199,7 +199,8 @@ func (c *copier) renameChange(d session.EventData) (*session.FilesWriting, bool)
 // describeFork returns the session of the fork of s.
 func (c *copier) describeFork(s *session.Session, end CopyEnd) session.Session {
 	out := session.Session{
-		ID: c.to, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Title: NumberTitle(s.Title), TitledBy: "user",
+		ID: c.to, ProjectID: s.ProjectID, RecordID: s.RecordID, Agent: s.Agent, Model: s.Model,
+		Title: NumberTitle(s.Title), TitledBy: "user",
 		Location: s.Location, Subpath: s.Subpath, Permission: s.Permission, Open: s.Open, Contract: s.Contract,
 		Budget: s.Budget, Sandbox: s.Sandbox, Metadata: s.Metadata, Nested: s.Nested, Entries: s.Entries,
 		Timezone: s.Timezone,

@@ -9,25 +9,28 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// newApproval returns an approval for the session's project, still without action and resource.
-func (a *Asks) newApproval(s *session.Session, lifetime session.Lifetime) store.Approval {
-	out := store.Approval{ProjectID: s.ApprovalProject(), Lifetime: lifetime, Time: a.journal.Now().UnixMilli()}
+// newApproval returns an approval for the record, still without action and resource.
+func (a *Asks) newApproval(record session.RecordID, id session.ID, lifetime session.Lifetime) store.Approval {
+	out := store.Approval{RecordID: record, Lifetime: lifetime, Time: a.journal.Now().UnixMilli()}
 	switch lifetime {
 	case session.LifetimeSession:
-		out.Holder = string(s.ID)
+		out.Holder = string(id)
 	case session.LifetimeProcess:
 		out.Holder = a.process
 	}
 	return out
 }
 
-// readApprovals returns the saved approvals that hold in the session of the project, as rules. Without a session they
-// are those that hold in all.
+// readApprovals returns the saved approvals of the record that hold in the session, as rules. Without a session they are
+// those that hold in all of its sessions; without a record there are none.
 func (a *Asks) readApprovals(
-	ctx context.Context, project session.ProjectID, id session.ID,
+	ctx context.Context, record session.RecordID, id session.ID,
 ) (saved []session.Rule, err error) {
+	if record == "" { // would mean all records to the store
+		return nil, nil
+	}
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
-		approvals, err := r.Approvals(project)
+		approvals, err := r.Approvals(record)
 		for _, row := range approvals {
 			held := row.Holder == a.process || id != "" && row.Holder == string(id)
 			if held || row.Lifetime == session.LifetimeProject {

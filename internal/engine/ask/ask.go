@@ -58,7 +58,7 @@ func New(c Config) *Asks {
 // Asker describes who asks: a tool call of a turn, or the engine itself before a turn.
 type Asker struct {
 	SessionID session.ID
-	Project   session.ProjectID // whose saved approvals apply
+	RecordID  session.RecordID // whose saved approvals apply: that of the location, "" for none
 	Agent     string
 	Layers    []permission.Layer // permission rules, lowest precedence first
 	Policy    Policy

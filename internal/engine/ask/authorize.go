@@ -30,7 +30,7 @@ func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
 func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	// Decide by the rules and approvals. A request for a person asks even if they allow it.
 	layers := rulesFor(by.Layers, r.Action)
-	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
+	saved, err := a.readApprovals(ctx, by.RecordID, by.approvalHolder())
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 
 	// Ask, or wait for the reply to the earlier ask.
 	w := &waiter{
-		layers: layers, seen: r.Command, person: r.Person, project: by.Project, holder: by.approvalHolder(),
+		layers: layers, seen: r.Command, person: r.Person, record: by.RecordID, holder: by.approvalHolder(),
 		reply: make(chan store.AskRow, 1),
 	}
 	if earlier != nil {

@@ -16,7 +16,7 @@ import (
 func (a *Asks) ChooseConfinement(
 	ctx context.Context, by Asker, loc *scope.Scope, s *session.Session,
 ) (tool.Confinement, error) {
-	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
+	saved, err := a.readApprovals(ctx, by.RecordID, by.approvalHolder())
 	if err != nil {
 		return tool.Confinement{}, err
 	}

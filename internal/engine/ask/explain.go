@@ -53,7 +53,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 	if err != nil {
 		return out, err
 	}
-	saved, err := a.readApprovals(ctx, s.ApprovalProject(), session.ID(q.SessionID))
+	saved, err := a.readApprovals(ctx, scope.RecordID, session.ID(q.SessionID))
 	if err != nil {
 		return out, err
 	}

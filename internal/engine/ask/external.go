@@ -40,7 +40,7 @@ func (a *Asks) AskExternally(
 	}
 	defer release()
 	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
-	saved, err := a.readApprovals(ctx, s.ApprovalProject(), id)
+	saved, err := a.readApprovals(ctx, scope.RecordID, id)
 	if err != nil {
 		return "", "", err
 	}

@@ -33,7 +33,7 @@ func (a *Asks) askQuestions(ctx context.Context, by Asker, qs []session.Question
 	if err != nil {
 		return store.AskRow{}, err
 	}
-	w := &waiter{layers: by.Layers, project: by.Project, reply: make(chan store.AskRow, 1)}
+	w := &waiter{layers: by.Layers, record: by.RecordID, reply: make(chan store.AskRow, 1)}
 	if earlier != nil {
 		w.ask = earlier.PendingAsk
 	} else {

@@ -42,7 +42,7 @@ func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answ
 	// Settle the ask, with an approval as lasting and as wide as the person says.
 	return a.settleReply(ctx, id, session.PermissionReplied{
 		AskID: ask, Reply: answer.Reply, Message: answer.Message, By: session.ByUser,
-	}, approvalTerms{cmp.Or(answer.Lifetime, session.LifetimeProject), answer.Patterns})
+	}, approvalTerms{lifetime: cmp.Or(answer.Lifetime, session.LifetimeProject), patterns: answer.Patterns})
 }
 
 // UserReply is a person's reply to an ask.
@@ -53,8 +53,9 @@ type UserReply struct {
 	Patterns []string         // that "always" saves instead of those that the ask offers; empty saves these
 }
 
-// approvalTerms say what "always" saves, and for how long.
+// approvalTerms say what "always" saves, and where and for how long it holds.
 type approvalTerms struct {
+	record   session.RecordID
 	lifetime session.Lifetime
 	patterns []string // empty for those that the ask offers
 }
@@ -103,12 +104,15 @@ func (a *Asks) settleReply(
 	if err := a.checkEffect(ctx, d.AskID, terms.patterns); err != nil {
 		return err
 	}
+	if terms.record, err = a.findRecord(ctx, id, d); err != nil {
+		return err
+	}
 	// Put an approval on the audit trail, then commit the reply. From here on nothing cancels it.
 	if err := a.recordReply(ctx, id, d, terms); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	row, project, err := a.commitReply(ctx, id, d, terms)
+	row, err := a.commitReply(ctx, id, d, terms)
 	if err != nil {
 		a.wakeAnswered(ctx, d.AskID)
 		return err
@@ -117,9 +121,37 @@ func (a *Asks) settleReply(
 	if err := fault.PassPoint(ctx, fault.PermReplied); err != nil {
 		return err
 	}
-	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
+	a.cascadeReply(ctx, *row, terms.record) // before the wake: a rejected call stops the others of its turn
 	a.waiters.wake(*row)
 	return nil
+}
+
+// findRecord returns the record for the approvals of a reply: that of the location in which the call waits. It is an
+// error if there is none and the reply would save an approval.
+func (a *Asks) findRecord(
+	ctx context.Context, id session.ID, d session.PermissionReplied,
+) (session.RecordID, error) {
+	if w := a.waiters.get(d.AskID); w != nil && w.record != "" {
+		return w.record, nil
+	}
+	s, err := a.journal.ReadSession(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	var record session.RecordID
+	scope, release, err := a.locations.Scope(ctx, s.Location)
+	if err == nil {
+		defer release()
+		record = scope.RecordID
+	}
+	if d.Reply != session.ReplyAlways {
+		return record, nil
+	}
+	if err == nil && record == "" {
+		err = session.Errorf(session.CodeUnavailable,
+			"the approval cannot be saved: %s has no project record; reply once", s.Location.Directory)
+	}
+	return record, err
 }
 
 // checkEffect returns an error if one of the patterns allows no part of what the ask waits for: once it is saved, the
@@ -130,7 +162,7 @@ func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []st
 		return nil
 	}
 	// Compare what is allowed without and with each pattern.
-	saved, err := a.readApprovals(ctx, w.project, w.holder)
+	saved, err := a.readApprovals(ctx, w.record, w.holder)
 	if err != nil {
 		return err
 	}
@@ -205,13 +237,11 @@ func checkAnswers(row *store.AskRow, d session.PermissionReplied) error {
 // commitReply commits the reply and the approvals that it saves.
 func (a *Asks) commitReply(
 	ctx context.Context, id session.ID, d session.PermissionReplied, terms approvalTerms,
-) (row *store.AskRow, project session.ProjectID, err error) {
+) (row *store.AskRow, err error) {
 	_, err = a.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := store.FindSession(tx, id)
-		if err != nil {
+		if _, err := store.FindSession(tx, id); err != nil {
 			return nil, err
 		}
-		project = s.ApprovalProject()
 		// The ask must still be pending in this session, and the answers must fit its questions.
 		found, ok, err := store.FindAsk(tx, d.AskID)
 		if err != nil {
@@ -233,7 +263,7 @@ func (a *Asks) commitReply(
 		} else if len(terms.patterns) > 0 {
 			offered.Save = terms.patterns
 		}
-		if err := a.saveApprovals(tx, a.newApproval(s, terms.lifetime), &offered, d); err != nil {
+		if err := a.saveApprovals(tx, a.newApproval(terms.record, id, terms.lifetime), &offered, d); err != nil {
 			return nil, err
 		}
 		found.Reply, found.Message, found.By, found.Answers = d.Reply, d.Message, d.By, d.Answers
@@ -241,7 +271,7 @@ func (a *Asks) commitReply(
 		fact := d
 		return eventlog.NewDrafts(&fact), nil
 	})
-	return row, project, err
+	return row, err
 }
 
 // saveApprovals saves what the ask offers if a person replied always. A cascaded reply saves nothing: no person
@@ -268,8 +298,8 @@ func approvalID(ask session.AskID, i int) string {
 
 // cascadeReply answers the other waiting asks that the reply settles, too: after always those that are allowed now,
 // after a rejection all of the same session (PM-8).
-func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project session.ProjectID) {
-	for _, w := range a.waiters.listOthers(project, row.ID) {
+func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, record session.RecordID) {
+	for _, w := range a.waiters.listOthers(record, row.ID) {
 		reply, message := session.ReplyReject, row.Message
 		switch {
 		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
@@ -280,7 +310,7 @@ func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project sessi
 			continue
 		}
 		fact := session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByCascade}
-		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact, approvalTerms{})
+		next, err := a.commitReply(ctx, w.ask.SessionID, fact, approvalTerms{})
 		if err != nil {
 			a.journal.Logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
 			continue
@@ -295,7 +325,7 @@ func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
 	if w.person {
 		return false
 	}
-	saved, err := a.readApprovals(ctx, w.project, w.holder)
+	saved, err := a.readApprovals(ctx, w.record, w.holder)
 	if err != nil {
 		a.journal.Logger.Error("read approvals", "error", err)
 		return false

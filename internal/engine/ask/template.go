@@ -57,7 +57,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 		return false, err
 	}
 	by := Asker{
-		SessionID: q.SessionID, Project: s.ApprovalProject(), Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
+		SessionID: q.SessionID, RecordID: scope.RecordID, Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
 		Restricted: restricted,
 		Yield:      func(string) func(context.Context) { return func(context.Context) {} },
 	}
@@ -81,7 +81,7 @@ func listTemplateRequests(scope *scope.Scope, q TemplateRequest) (out []tool.Req
 
 func (a *Asks) authorizeTemplate(ctx context.Context, by Asker, r tool.Request) error {
 	if by.SessionID == "" {
-		saved, err := a.readApprovals(ctx, by.Project, "")
+		saved, err := a.readApprovals(ctx, by.RecordID, "")
 		if err != nil {
 			return err
 		}

@@ -19,13 +19,13 @@ type waiters struct {
 
 // waiter waits for the reply to one ask.
 type waiter struct {
-	ask     session.PendingAsk
-	layers  []permission.Layer
-	seen    permission.CommandContext
-	person  bool // see tool.Request
-	project session.ProjectID
-	holder  session.ID        // whose own approvals apply; "" for none
-	reply   chan store.AskRow // capacity 1: an ask has one reply
+	ask    session.PendingAsk
+	layers []permission.Layer
+	seen   permission.CommandContext
+	person bool // see tool.Request
+	record session.RecordID
+	holder session.ID        // whose own approvals apply; "" for none
+	reply  chan store.AskRow // capacity 1: an ask has one reply
 }
 
 // permissionSubject returns what rules decide about.
@@ -111,13 +111,13 @@ func (ws *waiters) count(id session.ID) (n int) {
 	return n
 }
 
-// listOthers returns the project's other waiters, oldest first.
-func (ws *waiters) listOthers(project session.ProjectID, except session.AskID) []*waiter {
+// listOthers returns the other waiters of the record's project, oldest first.
+func (ws *waiters) listOthers(record session.RecordID, except session.AskID) []*waiter {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	var others []*waiter
 	for id, w := range ws.m {
-		if id != except && w.project == project {
+		if id != except && w.record == record {
 			others = append(others, w)
 		}
 	}

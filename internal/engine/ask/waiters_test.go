@@ -11,7 +11,7 @@ import (
 func TestWaitersAreListedOldestFirst(t *testing.T) {
 	var ws waiters
 	for _, n := range []int{3, 1, 4, 2} {
-		ws.add(&waiter{ask: session.PendingAsk{ID: session.AskID(fmt.Sprint("per_", n))}, project: "p"})
+		ws.add(&waiter{ask: session.PendingAsk{ID: session.AskID(fmt.Sprint("per_", n))}, record: "p"})
 	}
 	var got []session.AskID
 	for _, w := range ws.listOthers("p", "per_2") {

@@ -30,6 +30,7 @@ type Scopes interface {
 type Scope struct {
 	Location  session.Location
 	ProjectID session.ProjectID
+	RecordID  session.RecordID // whose approvals apply; "" for none
 	Subpath   string
 
 	Agents       map[string]session.Agent

@@ -26,7 +26,11 @@ func attributeConflicts(ctx context.Context, j *turnlog.Journal, id session.ID, 
 		if err != nil {
 			return err
 		}
-		others, err = store.ReadSessions(rd, store.SessionQuery{ProjectID: s.ProjectID, Archived: true, Limit: maxOthers})
+		q := store.SessionQuery{RecordID: s.RecordID, Archived: true, Limit: maxOthers}
+		if q.RecordID == "" {
+			q.ProjectID = s.ProjectID
+		}
+		others, err = store.ReadSessions(rd, q)
 		return err
 	})
 	if err != nil {

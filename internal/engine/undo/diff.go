@@ -91,7 +91,7 @@ func (r Reverter) compareSessions(
 	if err != nil {
 		return nil, err
 	}
-	if other.ProjectID != s.ProjectID {
+	if other.ProjectID != s.ProjectID && (s.RecordID == "" || other.RecordID != s.RecordID) {
 		return nil, session.Errorf(session.CodeInvalid,
 			"session %q belongs to another project; only sessions of one project can be compared", other.ID).At("against")
 	}

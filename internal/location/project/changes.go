@@ -244,7 +244,12 @@ func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 	if err != nil {
 		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
 	}
-	if err := g.applyPatch(ctx, c, plain, patch); err != nil {
+	_, err = g.call(ctx, c, invocation{
+		args:  []string{"--work-tree=" + c.Top, "apply", "--whitespace=nowarn", "-"},
+		env:   plain,
+		stdin: patch, most: maxOutput,
+	})
+	if err != nil {
 		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
 	}
 	return nil

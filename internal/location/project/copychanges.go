@@ -1,29 +1,61 @@
 package project
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
+	"syscall"
 
-	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Bounds of the changes that CopyChanges copies.
+const (
+	maxCopied      = 5000
+	maxCopiedBytes = 256 << 20
 )
 
 // ChangesCopy are uncommitted changes that CopyChanges copied.
 type ChangesCopy struct {
-	finder   *Finder
 	from, to Project
-	patch    string
+	files    []copiedFile
+	there    []copiedFile // the destination had changed them in the same way, as after a copy that was cut off
 }
 
-// CopyChanges copies the uncommitted changes of the working tree of one project to that of another, which has the same
-// commit or one in which the changed places are the same: all changes, with new files that git does not ignore, or none
-// with an error. The index of neither changes. Both may be the same working tree: then nothing is copied.
+// copiedFile is a changed file: what it is in the source, and what it was in the destination, which is what both
+// commits have.
+type copiedFile struct {
+	name           string // with slashes
+	changed, clean fileContent
+}
+
+// fileContent is what a path holds. The zero value is nothing.
+type fileContent struct {
+	mode fs.FileMode // of a regular file or a symbolic link
+	data []byte      // the content, or the target
+}
+
+func (c fileContent) isNothing() bool { return c.mode == 0 }
+
+// equals reports whether git sees no difference: of permissions it knows only that to execute.
+func (c fileContent) equals(other fileContent) bool {
+	return c.kind() == other.kind() && bytes.Equal(c.data, other.data)
+}
+
+func (c fileContent) kind() fs.FileMode { return c.mode & (fs.ModeType | 0o100) }
+
+// CopyChanges copies the uncommitted changes of the working tree of one project to that of another: all of them, with new
+// files that git does not ignore, or none with an error. Bytes and modes stay as they are. Both commits must have the
+// same content in the changed files, which the destination must not have changed, or have changed in the same way. No
+// index changes. If both are the same working tree, nothing is copied.
 func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCopy, error) {
-	copied := &ChangesCopy{finder: f, from: from, to: to}
+	copied := &ChangesCopy{from: from, to: to}
 	switch {
 	case from.Worktree == to.Worktree && from.IsGit():
 		return copied, nil
@@ -32,81 +64,323 @@ func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCop
 	case !to.IsGit():
 		return nil, session.Errorf(session.CodeInvalid, "%s is in no git checkout, so changes cannot be taken there", to.Directory)
 	}
-	if err := f.checkLarge(ctx, from); err != nil {
-		return nil, err
-	}
-	patch, err := f.Diff(ctx, from)
+	// Find the changes of both, and what both commits have.
+	changes, err := f.listChanged(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	if len(patch) >= maxDiff { // it may be cut
-		return nil, session.Errorf(session.CodeInvalid,
-			"the changes in %s are larger than %d MiB; commit some of them first", from.Worktree, maxDiff>>20)
+	theirs, err := f.listChanged(ctx, to)
+	if err != nil {
+		return nil, err
 	}
-	copied.patch = patch
-	if err := copied.apply(ctx, to); err != nil {
-		return nil, session.Errorf(session.CodeConflict, "the changes do not fit into %s: %v", to.Worktree, err).Because(err)
+	ours, err := f.readTree(ctx, from, changes)
+	if err != nil {
+		return nil, err
+	}
+	other, err := f.readTree(ctx, to, changes)
+	if err != nil {
+		return nil, err
+	}
+	// Read all that is changed, and refuse what does not fit.
+	source, destination, err := openBoth(from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	defer destination.Close()
+	size := 0
+	for _, name := range changes {
+		one := copiedFile{name: name}
+		if one.changed, err = readContent(source, name); err != nil {
+			return nil, session.Errorf(session.CodeInvalid, "%s cannot be taken along: %v", name, err)
+		}
+		if one.clean, err = readContent(destination, name); err != nil {
+			return nil, session.Errorf(session.CodeConflict, "%s cannot be taken to %s: %v", name, to.Worktree, err)
+		}
+		if size += len(one.changed.data) + len(one.clean.data); size > maxCopiedBytes {
+			return nil, session.Errorf(session.CodeInvalid, "the changes in %s are larger than %d MiB; commit some of them first",
+				from.Worktree, maxCopiedBytes>>20)
+		}
+		switch {
+		case one.changed.equals(one.clean): // it is there already
+			if one.clean, err = f.readCommitted(ctx, from, name, ours[name]); err != nil {
+				return nil, err
+			}
+			copied.there = append(copied.there, one)
+			continue
+		case ours[name] != other[name]:
+			err = errors.New("the commits differ in it")
+		case slices.Contains(theirs, name) || ours[name] == "" && !one.clean.isNothing():
+			err = errors.New("it is changed there, too")
+		}
+		if err != nil {
+			return nil, session.Errorf(session.CodeConflict, "the changes do not fit into %s: %s: %v", to.Worktree, name, err)
+		}
+		copied.files = append(copied.files, one)
+	}
+	// Write them.
+	if err := replaceFiles(destination, copied.files, false); err != nil {
+		return nil, session.Errorf(session.CodeConflict, "the changes cannot be written to %s: %v", to.Worktree, err).Because(err)
 	}
 	return copied, nil
 }
 
-// checkLarge returns an error if an untracked file is too large for Diff.
-func (f *Finder) checkLarge(ctx context.Context, p Project) error {
-	g, c, err := f.open(p)
+// Remove makes the changed files of the first working tree as both commits have them. If one of them has changed since,
+// nothing is removed and the error says which.
+func (c *ChangesCopy) Remove(context.Context) error {
+	return removeFrom(c.from, slices.Concat(c.files, c.there))
+}
+
+// TakeBack is Remove for the second working tree.
+func (c *ChangesCopy) TakeBack(context.Context) error { return removeFrom(c.to, c.files) }
+
+func removeFrom(p Project, files []copiedFile) error {
+	if len(files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(p.Worktree)
 	if err != nil {
 		return err
 	}
-	fresh, err := listUntracked(ctx, g, c, false)
-	if err != nil {
-		return err
-	}
-	if len(fresh) >= maxChanges {
-		return session.Errorf(session.CodeInvalid, "%s has more than %d new files; commit some of them first", p.Worktree, maxChanges)
-	}
-	for _, file := range fresh {
-		info, err := os.Lstat(filepath.Join(c.Top, filepath.FromSlash(file.File)))
-		if err == nil && info.Size() > maxDiff {
-			return session.Errorf(session.CodeInvalid, "the new file %s has more than %d MiB; move it yourself first",
-				file.File, maxDiff>>20)
+	defer root.Close()
+	for _, one := range files {
+		if now, err := readContent(root, one.name); err != nil || !now.equals(one.changed) {
+			return fmt.Errorf("%s has changed meanwhile", one.name)
 		}
 	}
+	return replaceFiles(root, files, true)
+}
+
+// readCommitted returns what the commit of a working tree has of a file, whose mode and object are those of readTree.
+func (f *Finder) readCommitted(ctx context.Context, p Project, name, object string) (c fileContent, err error) {
+	if object == "" {
+		return c, nil
+	}
+	g, at, err := f.open(p)
+	if err != nil {
+		return c, err
+	}
+	fields := strings.Fields(object) // mode, kind and name of the object
+	if len(fields) != 3 || fields[1] != "blob" {
+		return c, session.Errorf(session.CodeInvalid, "%s cannot be taken along: it is a directory or a submodule", name)
+	}
+	text, err := g.call(ctx, at, invocation{args: []string{"cat-file", "blob", fields[2]}, most: maxCopiedBytes})
+	if err != nil {
+		return c, fmt.Errorf("read %s of the commit: %w", name, err)
+	}
+	mode := map[string]fs.FileMode{"100644": fileMark | 0o644, "100755": fileMark | 0o755, "120000": fs.ModeSymlink}[fields[0]]
+	return fileContent{mode, []byte(text)}, nil
+}
+
+// listChanged returns the files of a working tree that differ from its commit, and new ones that git does not ignore,
+// sorted. A nested repository is an error, because git does not say what it contains.
+func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
+	g, c, err := f.open(p)
+	if err != nil {
+		return nil, err
+	}
+	env, err := disableFilters(ctx, g, c)
+	if err != nil {
+		return nil, err
+	}
+	work := "--work-tree=" + c.Top
+	changed, err := g.runFor(ctx, c, env, work, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none", "HEAD", "--")
+	if err != nil {
+		return nil, fmt.Errorf("list the changes of %s: %w", p.Worktree, err)
+	}
+	fresh, err := g.runFor(ctx, c, env, work, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	if err != nil {
+		return nil, fmt.Errorf("list the new files of %s: %w", p.Worktree, err)
+	}
+	names := strings.FieldsFunc(changed+fresh, func(r rune) bool { return r == 0 })
+	names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(path.Base(n), sidePrefix) }) // of a kill
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) > maxCopied || len(changed) >= maxOutput || len(fresh) >= maxOutput {
+		return nil, session.Errorf(session.CodeInvalid, "more than %d files are changed in %s; commit some of them first",
+			maxCopied, p.Worktree)
+	}
+	return names, nil
+}
+
+// readTree returns mode and object of the files in the commit of a working tree, by name. Those that it does not have
+// are missing.
+func (f *Finder) readTree(ctx context.Context, p Project, names []string) (map[string]string, error) {
+	g, c, err := f.open(p)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for some := range slices.Chunk(names, 200) { // a command line is bounded
+		args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "HEAD", "--"}, some...)
+		text, err := g.runFor(ctx, c, nil, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read the commit of %s: %w", p.Worktree, err)
+		}
+		for line := range strings.SplitSeq(text, "\x00") {
+			if object, name, ok := strings.Cut(line, "\t"); ok {
+				out[name] = object
+			}
+		}
+	}
+	return out, nil
+}
+
+func openBoth(from, to Project) (source, destination *os.Root, err error) {
+	if source, err = os.OpenRoot(from.Worktree); err != nil {
+		return nil, nil, err
+	}
+	if destination, err = os.OpenRoot(to.Worktree); err != nil {
+		return nil, nil, errors.Join(err, source.Close())
+	}
+	return source, destination, nil
+}
+
+// readContent returns what a path holds. Something else than a regular file or a symbolic link is an error.
+func readContent(root *os.Root, name string) (c fileContent, err error) {
+	if strings.HasSuffix(name, "/") {
+		return c, errors.New("it is a repository of its own")
+	}
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	switch {
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := root.Readlink(name)
+		return fileContent{fs.ModeSymlink, []byte(target)}, err
+	case info.IsDir():
+		return c, errors.New("it is a directory or a submodule")
+	case !info.Mode().IsRegular():
+		return c, errors.New("it is no regular file")
+	case info.Size() > maxCopiedBytes:
+		return c, fmt.Errorf("it has more than %d MiB", maxCopiedBytes>>20)
+	}
+	data, err := root.ReadFile(name)
+	return fileContent{info.Mode().Perm() | fileMark, data}, err
+}
+
+// fileMark makes the mode of a regular file differ from that of nothing.
+const fileMark = fs.ModeIrregular
+
+// replaceFiles makes files what they are in the source, or clean: all, or with an error as they were. All new contents are
+// written before the first file is replaced, and what is replaced keeps a second name until the end, so that also a full
+// disk changes nothing.
+func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
+	var undo []func() error // of what was done
+	var litter []string
+	defer func() {
+		for _, f := range slices.Backward(undo) {
+			if err != nil {
+				err = errors.Join(err, f())
+			}
+		}
+		for _, name := range litter {
+			_ = root.Remove(name) // it may have another name by now
+		}
+	}()
+	// Write the new contents beside the files.
+	for i, one := range files {
+		next := one.next(clean)
+		if next.isNothing() {
+			continue
+		}
+		if err := root.MkdirAll(path.Dir(one.name), 0o777); err != nil {
+			return err
+		}
+		litter = append(litter, sideName(one.name, "new", i))
+		if err := writeContent(root, sideName(one.name, "new", i), next); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	// Put them in place.
+	for i, one := range files {
+		old := sideName(one.name, "old", i)
+		isNew := one.next(!clean).isNothing()
+		if !isNew {
+			if err := keepSecondName(root, one.name, old); err != nil {
+				return fmt.Errorf("%s: %w", one.name, err)
+			}
+			litter = append(litter, old)
+		}
+		if one.next(clean).isNothing() {
+			err = root.Remove(one.name)
+		} else {
+			err = root.Rename(sideName(one.name, "new", i), one.name)
+		}
+		undo = append(undo, func() error {
+			if isNew {
+				return ignoreMissing(root.Remove(one.name))
+			}
+			return root.Rename(old, one.name)
+		})
+		if err = ignoreMissing(err); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	removeEmpty(root, files, clean)
 	return nil
 }
 
-// Remove removes the changes from the first working tree. If a file of it has changed since, nothing is removed and the
-// error says which.
-func (c *ChangesCopy) Remove(ctx context.Context) error { return c.apply(ctx, c.from, "--reverse") }
-
-// TakeBack removes the changes from the second working tree.
-func (c *ChangesCopy) TakeBack(ctx context.Context) error { return c.apply(ctx, c.to, "--reverse") }
-
-// apply applies the patch to a working tree, completely or not at all.
-func (c *ChangesCopy) apply(ctx context.Context, p Project, options ...string) error {
-	if c.patch == "" {
-		return nil
+// next returns what a file becomes.
+func (c *copiedFile) next(clean bool) fileContent {
+	if !clean {
+		return c.changed
 	}
-	g, found, err := c.finder.open(p)
-	if err != nil {
-		return err
+	out := c.clean
+	if c.changed.kind() == c.clean.kind() { // the permissions are the file's own
+		out.mode = c.changed.mode
 	}
-	plain, err := disableFilters(ctx, g, found)
-	if err != nil {
-		return err
-	}
-	return g.applyPatch(ctx, found, plain, c.patch, options...)
+	return out
 }
 
-// applyPatch applies a patch to a working tree, completely or not at all. The error has git's words.
-func (g git) applyPatch(
-	ctx context.Context, c checkout.Checkout, env []string, patch string, options ...string,
-) error {
-	args := slices.Concat([]string{"--work-tree=" + c.Top, "apply", "--whitespace=nowarn"}, options, []string{"-"})
-	out, err := g.call(ctx, c, invocation{args: args, env: env, stdin: patch, most: maxOutput, stderr: true})
-	if err == nil {
+// keepSecondName gives a file a second name, or only that one where a file can have one name only.
+func keepSecondName(root *os.Root, name, second string) error {
+	if err := root.Link(name, second); err == nil {
 		return nil
 	}
-	if why := strings.TrimSpace(session.ClipText(out, 1000)); why != "" {
-		return fmt.Errorf("%s", why)
+	return root.Rename(name, second)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
+}
+
+// removeEmpty removes the directories that were left empty, as git does.
+func removeEmpty(root *os.Root, files []copiedFile, clean bool) {
+	for _, one := range files {
+		for dir := path.Dir(one.name); one.next(clean).isNothing() && dir != "."; dir = path.Dir(dir) {
+			if root.Remove(dir) != nil { // it is not empty
+				break
+			}
+		}
+	}
+}
+
+// sidePrefix begins the names of files that replaceFiles makes.
+const sidePrefix = ".cairn-move-"
+
+// sideName returns a name beside a file for its new or old content.
+func sideName(name, kind string, i int) string {
+	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%d", sidePrefix, kind, os.Getpid(), i))
+}
+
+// writeContent creates a file.
+func writeContent(root *os.Root, name string, c fileContent) error {
+	if c.mode == fs.ModeSymlink {
+		return root.Symlink(string(c.data), name)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(c.data)
+	return errors.Join(err, f.Chmod(c.mode.Perm()), f.Close())
 }

@@ -82,7 +82,7 @@ func TestCopyChanges(t *testing.T) {
 	finder, from, to := twoTrees(t)
 	clean := readFiles(t, from.Worktree)
 	writeFiles(t, from.Worktree, map[string]string{
-		"a.txt": "one\nTWO\n", "gone.txt": "-", "data.bin": "\x00\x02", "new/file ü.txt": "new", "staged.txt": "staged\n",
+		"a.txt": "one\r\nTWO\r\n", "gone.txt": "-", "data.bin": "\x00\x02", "new/file ü.txt": "new", "staged.txt": "staged\n",
 		"ignored": "mine", "empty.txt": "",
 	})
 	if err := os.Symlink("a.txt", filepath.Join(from.Worktree, "link")); err != nil {
@@ -133,6 +133,11 @@ func TestCopyChangesThatDoNotFit(t *testing.T) {
 	if _, err := finder.CopyChanges(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "new.txt") {
 		t.Errorf("the error is %v", err)
 	}
+	writeFiles(t, to.Worktree, map[string]string{"a.txt": "mine\n", "new.txt": "new\n"})
+	if _, err := finder.CopyChanges(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "a.txt: it is changed there") {
+		t.Errorf("the error is %v", err)
+	}
+	writeFiles(t, to.Worktree, map[string]string{"a.txt": "one\ntwo\n", "new.txt": "theirs\n"})
 	if diff := cmp.Diff(before, readFiles(t, to.Worktree)); diff != "" {
 		t.Errorf("the destination changed: %s", diff)
 	}
@@ -159,14 +164,14 @@ func TestCopyChangesRefused(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, maxDiff+1); err != nil {
+	if err := os.Truncate(big, maxCopiedBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
 		from, to Project
 		want     string
 	}{
-		"large":           {from, to, "the new file big has more than 16 MiB"},
+		"large":           {from, to, "big cannot be taken along: it has more than 256 MiB"},
 		"from no git":     {plain, to, "is in no git checkout"},
 		"to no git":       {to, plain, "is in no git checkout"},
 		"the same":        {from, from, ""},
@@ -176,5 +181,51 @@ func TestCopyChangesRefused(t *testing.T) {
 		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A copy that was cut off goes on: what is there already fits.
+func TestCopyChangesAgain(t *testing.T) {
+	finder, from, to := twoTrees(t)
+	writeFiles(t, from.Worktree, map[string]string{"a.txt": "one\nTWO\n", "gone.txt": "-", "new.txt": "new\n"})
+	writeFiles(t, to.Worktree, map[string]string{"a.txt": "one\nTWO\n", "gone.txt": "-", "d/.cairn-move-new-1-1": "cut off"})
+	copied, err := finder.CopyChanges(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := copied.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := readFiles(t, from.Worktree)
+	if got["a.txt"] != "one\ntwo\n" || got["gone.txt"] != "gone\n" || got["new.txt"] != "" {
+		t.Errorf("the source has %q", got)
+	}
+}
+
+// A write that fails in the middle changes nothing, also not what the destination had changed itself.
+func TestCopyChangesToAFullDisk(t *testing.T) {
+	finder, from, to := twoTrees(t)
+	writeFiles(t, from.Worktree, map[string]string{"a.txt": "one\nTWO\n", "d/deep.txt": "DEEP\n", "e/new.txt": "new\n"})
+	writeFiles(t, to.Worktree, map[string]string{"data.bin": "mine", "e": "a file where a directory must be"})
+	before := readFiles(t, to.Worktree)
+	if _, err := finder.CopyChanges(t.Context(), from, to); err == nil {
+		t.Error("no error")
+	}
+	if diff := cmp.Diff(before, readFiles(t, to.Worktree)); diff != "" {
+		t.Errorf("the destination changed: %s", diff)
+	}
+	if os.Getuid() == 0 {
+		return // permissions do not bind root
+	}
+	writeFiles(t, to.Worktree, map[string]string{"e": "-"})
+	before = readFiles(t, to.Worktree)
+	if err := os.Chmod(filepath.Join(to.Worktree, "d"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := finder.CopyChanges(t.Context(), from, to); err == nil {
+		t.Error("no error")
+	}
+	if diff := cmp.Diff(before, readFiles(t, to.Worktree)); diff != "" {
+		t.Errorf("the destination changed: %s", diff)
 	}
 }

@@ -49,10 +49,15 @@ func (g git) rootCommit(ctx context.Context, c checkout.Checkout) (string, error
 	return slices.Min(roots), nil
 }
 
-// isRoot reports whether the commit exists and has no parent. It does not walk the history.
+// isRoot reports whether the commit exists and has no parent. It does not walk the history. It is true if git cannot say
+// so, such as at its time limit.
 func (g git) isRoot(ctx context.Context, c checkout.Checkout, commit string) bool {
 	out, err := g.run(ctx, c, "rev-list", "--no-walk", "--max-parents=0", commit, "--")
-	return err == nil && strings.TrimSpace(out) == commit
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if err != nil {
+		return !ended || exit.ExitCode() < 0
+	}
+	return strings.TrimSpace(out) == commit
 }
 
 // run returns git's output.

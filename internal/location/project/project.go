@@ -1,21 +1,23 @@
-// Package project finds the project of a directory: the checkout around it, and an identity that clones and worktrees
-// of one repository share, its root commit (LC-1).
+// Package project finds the project of a directory: the checkout around it, and the record of the project in the store.
 //
-// A repository is untrusted: git is called with a fixed environment, no configuration but the repository's, and nothing
-// in that can run a program or open a connection. Without git the checkout is still found; its identity is then the
-// stored one, or Global.
+// A record is matched by the place and the identity of the repository on disk (match.go). A repository is untrusted: what
+// it contains, such as its root commit or its remote, never leads to the record of another one. Git is called with a
+// fixed environment, no configuration but the repository's, and nothing in that can run a program or open a connection.
+// It does not run for a repository that is known and unchanged. Without git the checkout is still found.
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/fileattr"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -24,15 +26,22 @@ const Global session.ProjectID = "global"
 
 // Project is the project of a directory.
 type Project struct {
-	ID        session.ProjectID
-	Directory string // the directory, absolute, symlinks resolved
-	Worktree  string // root of its checkout; "" outside of one
-	Main      string // root of the checkout that contains the repository: Worktree, but in a linked worktree
-	Subpath   string // Directory relative to Worktree, with slashes; "" at the root and outside
+	ID        session.ProjectID // what OpenCode calls it
+	RecordID  session.RecordID  // "" if there is no record
+	Root      string            // root commit; "" without commits
+	Directory string            // the directory, absolute, symlinks resolved
+	Worktree  string            // root of its checkout; "" outside of one
+	Main      string            // root of the checkout that contains the repository: Worktree, but in a linked worktree
+	Subpath   string            // Directory relative to Worktree, with slashes; "" at the root and outside
+
+	anchor, file string // what the record is found by, and its identity
 }
 
 // IsGit reports whether the directory is in a git checkout.
 func (p Project) IsGit() bool { return p.Worktree != "" }
+
+// History returns the root commit, or Global: what tells apart the projects that one path has had.
+func (p Project) History() string { return cmp.Or(p.Root, string(Global)) }
 
 // IsStillOutside reports whether the directory was in no git checkout and still is in none.
 func (p Project) IsStillOutside() bool {
@@ -40,38 +49,58 @@ func (p Project) IsStillOutside() bool {
 	return !p.IsGit() && !found
 }
 
-// Finder finds projects and caches identities. Safe for concurrent use.
+// IsSameFile reports whether the directory or the repository was not replaced by another one since.
+func (p Project) IsSameFile() bool { return p.file == "" || fileattr.ReadIdentity(p.anchor) == p.file }
+
+// Finder finds projects and their records. Safe for concurrent use.
 type Finder struct {
-	// Cache is a directory that stores identities across processes, so that a long history is walked once and a checkout
-	// keeps its identity when another root commit appears; "" caches in memory only. It is created when needed.
-	Cache string
+	// Store has the records; nil: projects have none.
+	Store store.Store
+	IDs   *session.IDs // of new records; needed with Store
+	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
+	OnChange func(store.Project)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
-
-	mu  sync.Mutex                   // guards known
-	ids map[string]session.ProjectID // by the repository's shared git directory
 }
 
-const maxKnown = 1024
-
-// Find returns the project of a directory. A missing directory is a *session.Error.
+// Find returns the project of a directory, and stores its record if it is new or has changed. A missing directory is a
+// *session.Error.
 func (f *Finder) Find(ctx context.Context, dir string) (Project, error) {
+	return f.find(ctx, dir, true)
+}
+
+// Peek is Find without a change of the store: a project without a record has none afterwards.
+func (f *Finder) Peek(ctx context.Context, dir string) (Project, error) {
+	return f.find(ctx, dir, false)
+}
+
+func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, error) {
 	real, err := resolve(dir)
 	if err != nil {
 		return Project{}, err
 	}
-	p := Project{ID: Global, Directory: real}
-	c, ok := checkout.Find(real)
-	if !ok {
-		return p, nil
-	}
-	p.Worktree, p.Main = c.Top, c.MainTop()
-	if rel, err := filepath.Rel(c.Top, real); err == nil && rel != "." {
-		p.Subpath = filepath.ToSlash(rel)
-	}
-	p.ID = f.projectID(ctx, c)
+	c, isGit := checkout.Find(real)
+	now := f.look(ctx, real, c, isGit)
+	record, err := f.findRecord(ctx, now, c, write)
 	if ctx.Err() != nil {
 		return Project{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Project{}, err
+	}
+	p := Project{
+		ID: record.ProjectID, RecordID: record.ID, Root: record.Root, Directory: real,
+		anchor: cmp.Or(now.Common, now.Path), file: now.file(),
+	}
+	if !isGit {
+		return p, nil
+	}
+	p.Worktree, p.Main = c.Top, c.Top
+	if now.Common != "" {
+		p.Main = c.MainTop()
+	}
+	if rel, err := filepath.Rel(c.Top, real); err == nil && rel != "." {
+		p.Subpath = filepath.ToSlash(rel)
 	}
 	return p, nil
 }
@@ -94,43 +123,6 @@ func resolve(dir string) (string, error) {
 		return "", wrong("is not a directory", err)
 	}
 	return real, nil
-}
-
-// projectID returns the cached identity while it is still a root commit, else git's answer. Without commits, without
-// git, or after git's time limit it is Global, and the next call tries again.
-func (f *Finder) projectID(ctx context.Context, c checkout.Checkout) session.ProjectID {
-	f.mu.Lock()
-	was := f.ids[c.Common]
-	f.mu.Unlock()
-	if was == "" {
-		was = f.load(c.Common)
-	}
-	g, err := f.findGit()
-	switch {
-	case err != nil && was != "":
-		return was
-	case err != nil:
-		return Global
-	case was != "" && g.isRoot(ctx, c, string(was)):
-		f.storeID(c, was)
-		return was
-	}
-	root, err := g.rootCommit(ctx, c)
-	if err != nil {
-		return Global
-	}
-	f.storeID(c, session.ProjectID(root))
-	f.store(c.Common, session.ProjectID(root))
-	return session.ProjectID(root)
-}
-
-func (f *Finder) storeID(c checkout.Checkout, id session.ProjectID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ids == nil || len(f.ids) >= maxKnown {
-		f.ids = map[string]session.ProjectID{}
-	}
-	f.ids[c.Common] = id
 }
 
 // String returns directory and identity, for logs.

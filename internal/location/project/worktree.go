@@ -19,8 +19,8 @@ type LinkedWorktree struct {
 	Branch    string // checked out there, such as cairn/fix; "" for none
 	Directory string
 	IsGone    bool // the directory does not exist any more
-
-	isRemoving bool // a removal has begun, so that what is left of it has been secured
+	// IsRemoving reports that its removal has begun and did not end.
+	IsRemoving bool
 }
 
 // NewWorktree says how a linked worktree is created.
@@ -80,7 +80,7 @@ func (f *Finder) ListWorktrees(ctx context.Context, p Project) ([]LinkedWorktree
 				w.Directory = filepath.FromSlash(value)
 				w.Name = filepath.Base(w.Directory)
 			case "locked":
-				w.isRemoving = value == removing
+				w.IsRemoving = value == removing
 			case "branch":
 				w.Branch = strings.TrimPrefix(value, "refs/heads/")
 			}

@@ -190,6 +190,80 @@ func TestRemoveWorktreeKeepsWork(t *testing.T) {
 	}
 }
 
+// A worktree with a repository in it stays, whatever git says of that: the repository may have commits of its own.
+func TestRemoveWorktreeWithRepositories(t *testing.T) {
+	f, p, parent := newRepository(t)
+	library := repository(t)
+	writeFiles(t, library, map[string]string{"lib.txt": "lib\n"})
+	runGit(t, library, "add", ".")
+	commit(t, library, "lib")
+	for name, prepare := range map[string]func(dir string){
+		"nested": func(dir string) { runGit(t, "", "init", "-q", filepath.Join(dir, "inner")) },
+		"ignored": func(dir string) {
+			runGit(t, "", "init", "-q", filepath.Join(dir, "ignored"))
+		},
+		"submodule": func(dir string) {
+			runGit(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib")
+			commit(t, dir, "with a submodule")
+		},
+		"submodule without files": func(dir string) {
+			runGit(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib")
+			commit(t, dir, "with a submodule")
+			runGit(t, dir, "submodule", "--quiet", "deinit", "--force", "lib")
+		},
+	} {
+		w := create(t, f, p, NewWorktree{Name: strings.ReplaceAll(name, " ", "-"), Parent: parent})
+		prepare(w.Directory)
+		before := readFiles(t, w.Directory)
+		for _, force := range []bool{false, true} {
+			_, err := f.RemoveWorktree(t.Context(), p, w.Directory, force)
+			if err == nil || !strings.Contains(err.Error(), "has a repository of its own in") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if diff := cmp.Diff(before, readFiles(t, w.Directory)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Changes that git was told not to see count, and those that only the index has are saved.
+func TestRemoveWorktreeWithHiddenChanges(t *testing.T) {
+	f, p, parent := newRepository(t)
+	for _, option := range []string{"--assume-unchanged", "--skip-worktree"} {
+		w := create(t, f, p, NewWorktree{Name: "hidden" + option, Parent: parent})
+		runGit(t, w.Directory, "update-index", option, "a.txt")
+		if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+			t.Errorf("%s without a change: %v", option, err)
+		}
+		w = create(t, f, p, NewWorktree{Name: "hidden" + option, Parent: parent})
+		runGit(t, w.Directory, "update-index", option, "a.txt")
+		writeFiles(t, w.Directory, map[string]string{"a.txt": "hidden\n"})
+		if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			t.Errorf("%s: %v", option, err)
+		}
+		saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := runGit(t, p.Worktree, "show", saved.Ref+":a.txt"); got != "hidden" {
+			t.Errorf("%s: saved is %q", option, got)
+		}
+	}
+	// Only in the index: a file that is gone, and one that is ignored but was added.
+	w := create(t, f, p, NewWorktree{Name: "staged", Parent: parent})
+	writeFiles(t, w.Directory, map[string]string{"staged.txt": "staged\n", "ignored": "added\n"})
+	runGit(t, w.Directory, "add", "--force", "staged.txt", "ignored")
+	writeFiles(t, w.Directory, map[string]string{"staged.txt": "-"})
+	saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := runGit(t, p.Worktree, "show", saved.Ref+":ignored", saved.Ref+"^2:staged.txt"); got != "added\nstaged" {
+		t.Errorf("saved is %q", got)
+	}
+}
+
 // A reset makes a worktree as the default branch, and saves the commits that only its branch had.
 func TestResetWorktree(t *testing.T) {
 	f, p, parent := newRepository(t)
@@ -218,6 +292,20 @@ func TestResetWorktree(t *testing.T) {
 	}
 }
 
+// A worktree of a bare repository is removed with its branch, also from within it.
+func TestRemoveWorktreeOfABareRepository(t *testing.T) {
+	f, p, parent := newRepository(t)
+	bare := filepath.Join(realTemp(t), "bare.git")
+	runGit(t, "", "clone", "-q", "--bare", p.Worktree, bare)
+	first := filepath.Join(parent, "first")
+	runGit(t, bare, "worktree", "add", "-q", first, "main")
+	w := create(t, f, find(t, f, first), NewWorktree{Name: "fix", Parent: parent})
+	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), w.Directory, false)
+	if err != nil || saved != (Saved{}) {
+		t.Errorf("%v, %v", saved, err)
+	}
+}
+
 // A removal that was cut off goes on, and what is gone already is forgotten.
 func TestRemoveWorktreeAgain(t *testing.T) {
 	f, p, parent := newRepository(t)
@@ -227,6 +315,19 @@ func TestRemoveWorktreeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	// What was done in it since the removal was cut off counts.
+	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	runGit(t, p.Worktree, "worktree", "lock", "--reason", removing, w.Directory)
+	writeFiles(t, w.Directory, map[string]string{"a.txt": "-", "precious.txt": "mine\n"})
+	if list, err := f.ListWorktrees(t.Context(), p); err != nil || !list[0].IsRemoving {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err == nil || !strings.Contains(err.Error(), "precious.txt") {
+		t.Errorf("with new work: %v", err)
+	}
+	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, true); err != nil {
 		t.Error(err)
 	}
 	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent})

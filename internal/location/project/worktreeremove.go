@@ -2,8 +2,8 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,10 +32,12 @@ func (f *Finder) RemoveWorktree(ctx context.Context, p Project, directory string
 	if err != nil {
 		return out, err
 	}
-	if !w.isRemoving && !w.IsGone {
+	if !w.IsGone {
 		if out.Ref, err = g.secure(ctx, w, force); err != nil {
 			return out, err
 		}
+	}
+	if !w.IsRemoving && !w.IsGone {
 		if _, err := g.runFor(ctx, c, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
 			return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
 		}
@@ -73,6 +75,9 @@ func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string,
 		return out, session.Errorf(session.CodeInvalid, "the repository has no default branch to reset the worktree to")
 	}
 	if out.Ref, err = g.secure(ctx, w, false); err != nil {
+		if e, ok := errors.AsType[*session.Error](err); ok {
+			e.Field = "" // nothing forces a reset
+		}
 		return out, err
 	}
 	if out.Ref == "" {
@@ -86,7 +91,7 @@ func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string,
 	return out, nil
 }
 
-// findWorktree returns a linked worktree of the project's repository, and git with its main checkout.
+// findWorktree returns a linked worktree of the project's repository, and git with its shared directory.
 func (f *Finder) findWorktree(
 	ctx context.Context, p Project, directory string,
 ) (w LinkedWorktree, g git, c checkout.Checkout, err error) {
@@ -107,78 +112,12 @@ func (f *Finder) findWorktree(
 	}
 	// Git cannot remove the worktree that it runs in.
 	g, err = f.findGit()
-	c, ok := checkout.Find(p.Main)
-	if err == nil && !ok {
-		c, ok = checkout.Find(p.Directory)
-	}
+	c, ok := checkout.Find(p.Directory)
 	if err == nil && !ok {
 		err = session.Errorf(session.CodeInvalid, "%s is in no git repository", p.Directory)
 	}
+	c.Top, c.GitDir = c.Common, c.Common
 	return all[i], g, c, err
-}
-
-// secure returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
-// branch, are saved; "" if there are none. Without force, uncommitted changes are a conflict.
-func (g git) secure(ctx context.Context, w LinkedWorktree, force bool) (ref string, err error) {
-	c, ok := checkout.Find(w.Directory)
-	if !ok || c.Top != w.Directory {
-		return "", session.Errorf(session.CodeConflict, "%s is no worktree of git any more; look at it yourself", w.Directory)
-	}
-	env, err := disableFilters(ctx, g, c)
-	if err != nil {
-		return "", err
-	}
-	status, err := g.runFor(ctx, c, env, "--work-tree="+c.Top, "status", "--porcelain", "--untracked-files=all")
-	if err != nil {
-		return "", fmt.Errorf("look for uncommitted changes in %s: %w", w.Directory, err)
-	}
-	if status == "" {
-		if w.Branch != "" {
-			return "", nil
-		}
-		return g.saveCommits(ctx, w, "")
-	}
-	if !force {
-		first, _, _ := strings.Cut(status, "\n")
-		return "", session.Errorf(session.CodeConflict, "the worktree %s has uncommitted changes (%s); commit or remove them first",
-			w.Directory, strings.TrimSpace(session.ClipText(first, 100))).At("force")
-	}
-	// Commit everything below a reference of ours, with an index of its own.
-	index, err := os.CreateTemp("", "cairn-index-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.Remove(index.Name()) }()
-	if err := index.Close(); err != nil {
-		return "", err
-	}
-	if err := os.Remove(index.Name()); err != nil { // git refuses an empty one
-		return "", err
-	}
-	env = append(slices.Clone(env), "GIT_INDEX_FILE="+index.Name())
-	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "--all", "."}} {
-		if _, err := g.runFor(ctx, c, env, append([]string{"--work-tree=" + c.Top}, args...)...); err != nil {
-			return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
-		}
-	}
-	tree, err := g.runFor(ctx, c, env, "write-tree")
-	if err != nil {
-		return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
-	}
-	return g.saveTree(ctx, c, w, strings.TrimSpace(tree))
-}
-
-// saveTree commits a tree on top of HEAD and returns its reference.
-func (g git) saveTree(ctx context.Context, c checkout.Checkout, w LinkedWorktree, tree string) (string, error) {
-	author := []string{
-		"GIT_AUTHOR_NAME=cairn", "GIT_AUTHOR_EMAIL=cairn@localhost", "GIT_COMMITTER_NAME=cairn",
-		"GIT_COMMITTER_EMAIL=cairn@localhost",
-	}
-	commit, err := g.runFor(ctx, c, author, "commit-tree", "-p", "HEAD", "-m", "uncommitted changes of "+w.Directory, tree)
-	if err != nil {
-		return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
-	}
-	return g.saveRef(ctx, c, w, strings.TrimSpace(commit))
 }
 
 // saveCommits returns the reference under which HEAD of the worktree is saved if neither another branch nor target has

@@ -19,8 +19,8 @@ type Guard struct {
 	Sessions store.Viewer
 	Home     string // of the user
 	Served   string // the directory in which the server was started
-	// FindProject returns the project of a directory, "" without one.
-	FindProject func(ctx context.Context, dir string) (session.ProjectID, error)
+	// FindRecord returns the record of the project of a directory, "" without one. It stores nothing.
+	FindRecord func(ctx context.Context, dir string) (session.RecordID, error)
 }
 
 // CheckDirectory returns an error with the reason scope_missing if the caller has no scope approve and the directory is
@@ -56,12 +56,12 @@ func (g *Guard) isKnown(ctx context.Context, dir string) (known bool, err error)
 	if err != nil || known || g.containsHome(real) {
 		return known, err
 	}
-	project, err := g.FindProject(ctx, real)
-	if err != nil || project == "" {
-		return false, nil // the directory does not exist, or is in no repository
+	record, err := g.FindRecord(ctx, real)
+	if err != nil || record == "" {
+		return false, nil // the directory does not exist, or its project is not known
 	}
 	err = g.Sessions.View(ctx, func(r store.Reader) (err error) {
-		known, err = hasSession(r, store.SessionQuery{ProjectID: project})
+		known, err = hasSession(r, store.SessionQuery{RecordID: record})
 		return err
 	})
 	return known, err

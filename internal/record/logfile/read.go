@@ -274,7 +274,7 @@ func (r *Reader) followFile(c *Chunk) error {
 		}
 		r.file = &openFile{kind: c.Kind, name: c.Name, size: c.Size}
 		if c.Kind == ChunkContent {
-			r.file.sum = sha1.New() //nolint:gosec // git's names of contents
+			r.file.sum = sha1.New()                               //nolint:gosec // git's names of contents
 			_, _ = fmt.Fprintf(r.file.sum, "blob %d\x00", c.Size) // never fails
 		}
 	}

@@ -12,7 +12,7 @@
 //     a round trip.
 //   - Bytes that differ from the ones that were written are never returned: reading them is an ErrDamaged that names
 //     the session. Reads of all sessions leave damaged rows out (Events, Asks and Spent with an empty session id;
-//     Approvals) or return them without data (RawSessions), so that damage in one session does not stop the others.
+//     Approvals, Projects) or return them without data (RawSessions), so that damage in one session does not stop the others.
 //
 // A limit of 0 means no limit. The function of an Update or a View must not call the store again.
 package store
@@ -109,6 +109,7 @@ type Reader interface {
 	AskReader
 	ApprovalReader
 	SpendReader
+	ProjectReader
 }
 
 // Tx reads and writes within one transaction.
@@ -122,6 +123,7 @@ type Tx interface {
 	AskWriter
 	ApprovalWriter
 	SpendWriter
+	ProjectWriter
 }
 
 // EventRow is an event as it is stored: the payload's bytes, complete and not decoded.
@@ -164,9 +166,10 @@ type SessionQuery struct {
 	Search    string            `json:"search,omitzero" query:"search"`
 	Directory string            `json:"directory,omitzero" query:"directory"` // exact; "" any
 	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`     // exact; "" any
-	// Within is the directory of a repository, for ProjectID only. The list then has the sessions of the project
-	// and, of the project "global", those in the directory and below: a session that began before the first commit of
-	// its repository stays in "global". Not with Recent.
+	RecordID  session.RecordID  `json:"record,omitzero" query:"-"`            // named or adopted by it; "" any
+	// Within is the directory of a repository, for RecordID only. The list then also has sessions of the project "global"
+	// in the directory and below, unless their record is that of another repository: a session that began before the
+	// directory became part of the repository stays in "global". Not with Recent.
 	Within   string      `json:"within,omitzero" query:"within"`
 	Subpath  string      `json:"subpath,omitzero" query:"subpath"`                     // this Path or one below it; "" any
 	ParentID *session.ID `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
@@ -352,21 +355,22 @@ type AskWriter interface {
 	PutAsk(a *AskRow) error
 }
 
-// Approval allows an action on the resources that match, in one project, until its lifetime ends or it is revoked.
+// Approval allows an action on the resources that match, in the project of one record, until its lifetime ends or it is
+// revoked.
 type Approval struct {
-	ID        string            `json:"id"`
-	ProjectID session.ProjectID `json:"projectID"`
-	Action    string            `json:"action"`
-	Resource  string            `json:"resource"`
-	Lifetime  session.Lifetime  `json:"lifetime"`
-	Holder    string            `json:"holder,omitzero"` // the session or the process that the lifetime ends with
-	Time      int64             `json:"time,omitzero"`
+	ID       string           `json:"id"`
+	RecordID session.RecordID `json:"recordID"`
+	Action   string           `json:"action"`
+	Resource string           `json:"resource"`
+	Lifetime session.Lifetime `json:"lifetime"`
+	Holder   string           `json:"holder,omitzero"` // the session or the process that the lifetime ends with
+	Time     int64            `json:"time,omitzero"`
 }
 
 // ApprovalReader reads saved approvals.
 type ApprovalReader interface {
-	// Approvals returns the approvals of the project ("" all projects), oldest first, by (time, id).
-	Approvals(p session.ProjectID) ([]Approval, error)
+	// Approvals returns the approvals of the record ("" all records), oldest first, by (time, id).
+	Approvals(id session.RecordID) ([]Approval, error)
 }
 
 // ApprovalWriter writes saved approvals.

@@ -54,6 +54,7 @@ type Location struct {
 	Directory string
 	Worktree  string // the top of its checkout, "/" outside of one
 	ProjectID session.ProjectID
+	RecordID  session.RecordID // "" if it could not be stored
 	Git       bool
 
 	Project  project.Project

@@ -62,7 +62,7 @@ func (h instanceHandlers) getProject(ctx context.Context, in locationIn) (openco
 	if err != nil {
 		return opencode.Project{}, err
 	}
-	return h.projectOf(l), nil
+	return h.describeProject(ctx, l)
 }
 
 // initRepository creates a git repository in the directory of a location that is in none, and describes its project.
@@ -72,13 +72,13 @@ func (h instanceHandlers) initRepository(ctx context.Context, in locationIn) (p 
 	case err != nil:
 		return p, err
 	case l.Git:
-		return h.projectOf(l), nil
+		return h.describeProject(ctx, l)
 	}
 	if err := l.Projects.InitRepository(ctx, l.Project); err != nil {
 		return p, err
 	}
 	if l, err = h.Backend.Location(ctx, in.Location.Location); err == nil {
-		p = h.projectOf(l)
+		p, err = h.describeProject(ctx, l)
 		h.notices.publishDisposed(l)
 	}
 	return p, err
@@ -93,62 +93,6 @@ func (h instanceHandlers) projectOf(l *Location) opencode.Project {
 		p.VCS = "git"
 	}
 	return p
-}
-
-func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]opencode.Project, error) {
-	p, err := h.getProject(ctx, in)
-	return []opencode.Project{p}, err
-}
-
-// projectIn is a request about one project.
-type projectIn struct {
-	locationIn
-	ProjectID string `path:"projectID"`
-}
-
-// projectPatch is the body of project.update.
-type projectPatch struct {
-	Name     string                    `json:"name,omitzero"`
-	Icon     map[string]string         `json:"icon,omitzero"`
-	Commands map[string]jsontext.Value `json:"commands,omitzero"`
-}
-
-// updateProject refuses names, icons and commands: a project has none.
-func (h instanceHandlers) updateProject(ctx context.Context, in struct {
-	projectIn
-	Body projectPatch `body:"optional"`
-},
-) (p opencode.Project, err error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	field := ""
-	switch {
-	case err != nil:
-		return p, err
-	case in.ProjectID != string(l.ProjectID):
-		return p, session.NotFound("project", in.ProjectID)
-	case in.Body.Name != "":
-		field = "name"
-	case len(in.Body.Icon) > 0:
-		field = "icon"
-	case len(in.Body.Commands) > 0:
-		field = "commands"
-	default:
-		return h.projectOf(l), nil
-	}
-	return p, httpio.NewInvalid("body", field, "%s cannot be stored: a project is its repository", field)
-}
-
-// projectDirectory is one directory of a project.
-type projectDirectory struct {
-	Directory string `json:"directory"`
-}
-
-func (h instanceHandlers) listProjectDirectories(ctx context.Context, in projectIn) ([]projectDirectory, error) {
-	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil || in.ProjectID != string(l.ProjectID) {
-		return []projectDirectory{}, err
-	}
-	return []projectDirectory{{l.Worktree}}, nil
 }
 
 // disposeInstance tells the streams of the location to read it again. The server itself keeps nothing that would have

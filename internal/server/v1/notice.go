@@ -20,6 +20,7 @@ const (
 	kindBranch         = "vcs.branch.updated"
 	kindTools          = "mcp.tools.changed"
 	kindLanguages      = "lsp.updated"
+	kindProject        = "project.updated"
 )
 
 // notices passes notices to streams.

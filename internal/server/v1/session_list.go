@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -58,7 +59,12 @@ func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 		return sessionList(nil, opencode.SessionOf), nil
 	}
 	// The list has archived sessions, too. A path narrows it, else the directory unless scope is project.
-	q.ProjectID, q.Archived = l.ProjectID, true
+	q.Archived = true
+	if l.RecordID != "" && l.ProjectID != project.Global {
+		q.RecordID = l.RecordID // sessions from before a remote or the first commit have another project
+	} else {
+		q.ProjectID = l.ProjectID
+	}
 	if in.Path != nil {
 		q.Subpath = *in.Path
 	} else if in.Directory != "" && in.Scope != "project" {

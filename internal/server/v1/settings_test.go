@@ -315,19 +315,50 @@ func TestLoginsOfVendors(t *testing.T) {
 	}
 }
 
-// What is not kept of a project is refused, not forgotten.
-func TestProjectsHaveNoNames(t *testing.T) {
+// A project has a name and an icon, of which the global streams hear. What is not kept of a project is refused, not
+// forgotten.
+func TestProjectsAreNamed(t *testing.T) {
 	w := newWorld(t, "", nil)
-	at := "/project/" + get[map[string]any](t, w, "/project/current")["id"].(string)
-	for body, want := range map[string]int{
-		`{"name":"Mine"}`: 400, `{"icon":{"color":"pink"}}`: 400, `{"commands":{"start":"make"}}`: 400, `{}`: 200,
-		`{"name":""}`: 200,
+	id := get[map[string]any](t, w, "/project/current")["id"].(string)
+	at := "/project/" + id
+	all := w.follow(t, "/global/event")
+	if got := all(); got != "server.connected {}" {
+		t.Fatal(got)
+	}
+	for _, c := range []struct {
+		body   string
+		status int
+		says   string
+	}{
+		{`{"name":"Mine"}`, 200, `"name":"Mine"`},
+		{`{"icon":{"color":"pink"}}`, 200, `"icon":{"color":"pink"}`},
+		{`{"name":"a\nb"}`, 400, "the name must be one line"},
+		{`{"commands":{"start":"make"}}`, 400, "commands cannot be stored"},
+		{`{}`, 200, `"name":"Mine"`},
 	} {
-		if a := w.ask(t, http.MethodPatch, at, body); a.status != want {
-			t.Errorf("%s: %d %s", body, a.status, a.body)
+		if a := w.ask(t, http.MethodPatch, at, c.body); a.status != c.status || !strings.Contains(a.body, c.says) {
+			t.Errorf("%s: %d %s", c.body, a.status, a.body)
 		}
 	}
+	if got := all(); !strings.HasPrefix(got, `global project.updated {"id":"`+id) || !strings.Contains(got, `"name":"Mine"`) {
+		t.Error(got)
+	}
+	for _, path := range []string{"/project", "/project/current", "/api/project"} {
+		a := w.ask(t, http.MethodGet, path, "")
+		if !strings.Contains(a.body, `"id":"`+id+`"`) || !strings.Contains(a.body, `"name":"Mine"`) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodPatch, at, `{"name":""}`); a.status != 200 || strings.Contains(a.body, "Mine") {
+		t.Error(a)
+	}
 	if a := w.ask(t, http.MethodPatch, "/project/none", `{"name":"Mine"}`); a.status != 404 {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodPatch, "/api/project/"+id, `{"name":"Ours"}`); a.status != 200 || !strings.Contains(a.body, "Ours") {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodDelete, "/api/project/prj_none", ""); a.status != 404 {
 		t.Error(a)
 	}
 }

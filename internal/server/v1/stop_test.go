@@ -27,7 +27,7 @@ type lasting struct{ tools *tool.Registry }
 
 func (l lasting) Scope(_ context.Context, at session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
-		Location: at, ProjectID: "global", DefaultAgent: "build", Models: l, Tools: l.tools,
+		Location: at, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: l, Tools: l.tools,
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
 		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil

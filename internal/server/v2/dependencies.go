@@ -27,6 +27,7 @@ type Config struct {
 	IDs       *session.IDs
 	Locations Locations
 	Worktrees Worktrees
+	Projects  Projects
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector
@@ -92,7 +93,7 @@ func listAt[T any](
 	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
 		return out, err
 	}
-	out.Location.Model, out.Location.Repository = nil, "" // the answer about the location itself has them
+	out.Location.Model, out.Location.Repository, out.Location.RecordID = nil, "", "" // the answer about the location itself has them
 	out.Data, err = list(ctx, l)
 	return out, err
 }

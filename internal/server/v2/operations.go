@@ -148,8 +148,14 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 	spend := spendHandlers{d}
 	archives := archiveHandlers{d}
 	contexts := contextHandlers{d}
+	projects := projectHandlers{d}
 	// Sessions and jobs first, then their work and inbox, then context, spending and the installation.
 	return append([]operation.Operation{
+		operation.New("read GET /api/project List the projects", "project.list", projects.list),
+		operation.New("read GET /api/project/{projectID} Return a project", "", projects.get),
+		operation.New("approve PATCH /api/project/{projectID} Change a project", "project.update", projects.update),
+		operation.New("approve DELETE /api/project/{projectID} Forget a project, but not its sessions",
+			"", projects.forget),
 		operation.New("prompt POST /api/session/import Import a piece of a session",
 			"", sessions.importSession).WithStatuses(http.StatusConflict),
 		operation.New("approve GET /api/session/log Return the exported log of sessions and their children",

@@ -3,6 +3,7 @@ package v2
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
@@ -129,35 +130,66 @@ func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
 	All       allFields
 },
 ) (out api.Data[[]api.Approval], err error) {
-	scope, err := h.approvalScope(ctx, session.ProjectID(in.ProjectID), in.Location.Location)
-	if err != nil {
+	record, err := h.findRecord(ctx, session.ProjectID(in.ProjectID), in.Location.Location)
+	if err != nil || record == "" && in.ProjectID != "" {
+		out.Data = []api.Approval{}
 		return out, err
 	}
-	rows, err := store.Query(
-		ctx,
-		h.Store,
-		func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(scope) },
-	)
+	names := map[session.RecordID]session.ProjectID{}
+	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.Approval, error) {
+		projects, err := rd.Projects(store.ProjectQuery{ID: record})
+		for _, p := range projects {
+			names[p.ID] = p.ProjectID
+		}
+		if err != nil {
+			return nil, err
+		}
+		return rd.Approvals(record)
+	})
 	out.Data = make([]api.Approval, len(rows))
 	for i, row := range rows {
-		out.Data[i] = api.Approval(row)
-		if !in.All {
-			out.Data[i].Lifetime, out.Data[i].Holder, out.Data[i].Time = "", "", 0
+		out.Data[i] = api.Approval{ID: row.ID, ProjectID: names[row.RecordID], Action: row.Action, Resource: row.Resource}
+		if in.All {
+			a := &out.Data[i]
+			a.RecordID, a.Lifetime, a.Holder, a.Time = row.RecordID, row.Lifetime, row.Holder, row.Time
 		}
 	}
 	return out, err
 }
 
-// approvalScope returns the scope under which the approvals of a project are saved; "" is all. The project "global" has
-// a scope per directory: that of the request counts.
-func (h permissionHandlers) approvalScope(
+// findRecord returns the record that a client means: by its id, or, if OpenCode calls the project of the location so, that
+// of the location; "" for all of "", and for a project that is not known.
+func (d *dependencies) findRecord(
 	ctx context.Context, project session.ProjectID, l session.Location,
-) (session.ProjectID, error) {
-	if project != "global" {
-		return project, nil
+) (session.RecordID, error) {
+	if project == "" {
+		return "", nil
 	}
-	info, err := h.Locations.Location(ctx, l)
-	return session.ApprovalProject(project, session.Location{Directory: info.Directory}), err
+	if isRecordID(project) {
+		return session.RecordID(project), nil
+	}
+	at, err := d.Locations.Location(ctx, l)
+	if err == nil && at.Project.ID == project {
+		return at.RecordID, nil
+	}
+	found, readErr := d.findProjects(ctx, project)
+	if readErr == nil && len(found) == 1 {
+		return found[0].ID, nil
+	}
+	return "", readErr
+}
+
+// isRecordID reports whether a client names a record, and not a project as OpenCode calls it.
+func isRecordID(id session.ProjectID) bool {
+	return strings.HasPrefix(string(id), string(session.PrefixRecord)+"_")
+}
+
+// findProjects returns the records of what OpenCode calls one project.
+func (d *dependencies) findProjects(ctx context.Context, id session.ProjectID) ([]store.Project, error) {
+	all, err := store.Query(ctx, d.Store, func(rd store.Reader) ([]store.Project, error) {
+		return rd.Projects(store.ProjectQuery{})
+	})
+	return slices.DeleteFunc(all, func(p store.Project) bool { return p.ProjectID != id }), err
 }
 
 func (h permissionHandlers) revoke(ctx context.Context, in struct {

@@ -29,6 +29,7 @@ type sessionAnchor struct {
 
 // sessionListIn is a request for a list of sessions.
 type sessionListIn struct {
+	Location  operation.Location
 	Workspace string `query:"workspace"` // ignored: there are no workspaces
 	Limit     int64  `query:"limit" default:"50" min:"1" max:"1000"`
 	Order     string `query:"order" enum:"asc,desc"`
@@ -44,11 +45,19 @@ func (h sessionHandlers) list(
 	ctx context.Context,
 	in sessionListIn,
 ) (operation.Func[api.Page[session.Session]], error) {
+	h.selectRecord(ctx, &in)
 	c, err := in.findCursor()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawSession, error) {
+	p := sessionPage{all: in.All}
+	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) (_ []store.RawSession, err error) {
+		if in.All && c.Anchor == nil && c.RecordID != "" {
+			p.elsewhere, err = countElsewhere(rd, c.RecordID)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return rd.RawSessions(c.query(int(in.Limit)))
 	})
 	if err != nil {
@@ -57,7 +66,6 @@ func (h sessionHandlers) list(
 	if c.Anchor != nil && c.Anchor.Direction == previousPage {
 		slices.Reverse(rows)
 	}
-	p := sessionPage{all: in.All}
 	if len(rows) > 0 {
 		p.cursor = api.Cursor{
 			Previous: c.encodeAt(rows[0], previousPage), Next: c.encodeAt(rows[len(rows)-1], nextPage),
@@ -70,12 +78,38 @@ func (h sessionHandlers) list(
 	return p.write, nil
 }
 
+// selectRecord makes the request one for a record if its project is the id of one, or what OpenCode calls the project of
+// the location: then the list has no sessions of other checkouts of the same repository.
+func (h sessionHandlers) selectRecord(ctx context.Context, in *sessionListIn) {
+	if in.Cursor != "" || in.ProjectID == "" || in.ProjectID == "global" {
+		return
+	}
+	if isRecordID(in.ProjectID) {
+		in.RecordID, in.ProjectID = session.RecordID(in.ProjectID), ""
+		return
+	}
+	at, err := h.Locations.Location(ctx, in.Location.Location)
+	if err == nil && at.Project.ID == in.ProjectID && at.RecordID != "" {
+		in.RecordID, in.ProjectID = at.RecordID, ""
+	}
+}
+
+// countElsewhere returns the number of sessions of the record's repository that are not the record's.
+func countElsewhere(rd store.ProjectReader, id session.RecordID) (int, error) {
+	found, err := rd.Projects(store.ProjectQuery{ID: id})
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return rd.CountElsewhere(found[0])
+}
+
 // sessionPage is an api.Page of sessions, which are decoded while it is written.
 type sessionPage struct {
-	rows    []store.RawSession
-	damaged int // rows that are left out
-	cursor  api.Cursor
-	all     allFields
+	rows      []store.RawSession
+	damaged   int // rows that are left out
+	elsewhere int // sessions of other checkouts
+	cursor    api.Cursor
+	all       allFields
 }
 
 func (p sessionPage) write(w http.ResponseWriter, _ *http.Request) error {
@@ -83,10 +117,14 @@ func (p sessionPage) write(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l := httpio.List{Prefix: `{"data":[`, Suffix: `],"cursor":` + string(cursor) + `}`}
+	l := httpio.List{Prefix: `{"data":[`, Suffix: `],"cursor":` + string(cursor)}
 	if p.damaged > 0 {
-		l.Suffix = fmt.Sprintf(`],"cursor":%s,"damaged":%d}`, cursor, p.damaged)
+		l.Suffix += fmt.Sprintf(`,"damaged":%d`, p.damaged)
 	}
+	if p.elsewhere > 0 {
+		l.Suffix += fmt.Sprintf(`,"elsewhere":%d`, p.elsewhere)
+	}
+	l.Suffix += "}"
 	for i := range p.rows {
 		l.SizeHint += len(p.rows[i].Data) * 5 / 4
 	}
@@ -128,7 +166,7 @@ func (in sessionListIn) findCursor() (sessionCursor, error) {
 		}
 		return c, err
 	}
-	if in.Within != "" && in.ProjectID == "" {
+	if in.Within != "" && in.ProjectID == "" && in.RecordID == "" {
 		return sessionCursor{}, session.Errorf(session.CodeInvalid, "within needs project, the project of the repository").
 			At("within")
 	}

@@ -19,6 +19,7 @@ import (
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -61,6 +62,12 @@ func newWorld(t testing.TB, s script.Script) *world {
 		IDs: ids, Locations: places{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
+	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
+		return tx.PutProject(store.Project{ID: "prj_work", ProjectID: "global", Path: "/work", Created: 1, Updated: 1})
+	})
+	if err != nil {
+		panic(err)
+	}
 	w.handler = w.api.NewHandler()
 	w.client = &api.Client{HTTP: &http.Client{Transport: api.Local(w.handler)}}
 	return w
@@ -100,7 +107,7 @@ type scopes struct{ *world }
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
-		Location: l, ProjectID: "global", Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
+		Location: l, ProjectID: "global", RecordID: recordOf(l), Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
 		Layers:  rules,
 		Context: func(context.Context, scope.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
@@ -153,7 +160,13 @@ func (places) Location(_ context.Context, l session.Location) (api.LocationInfo,
 	return api.LocationInfo{
 		Directory: l.Directory,
 		Project:   api.Project{ID: "global", Directory: path.Dir(l.Directory)},
+		RecordID:  recordOf(l),
 	}, nil
+}
+
+// recordOf returns the record of a directory. That of /work is in the store.
+func recordOf(l session.Location) session.RecordID {
+	return session.RecordID("prj_" + strings.ReplaceAll(strings.Trim(l.Directory, "/"), "/", "_"))
 }
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) {

@@ -366,8 +366,8 @@ func testAsks(t *testing.T, s store.Store) {
 
 func testApprovals(t *testing.T, s store.Store) {
 	// Put two projects' approvals, one twice and one under another id: equal approvals are stored once.
-	a := store.Approval{ID: "a", ProjectID: "p", Action: "edit", Resource: "*", Lifetime: "project", Time: 2}
-	b := store.Approval{ID: "b", ProjectID: "q", Action: "edit", Resource: "*", Lifetime: "project", Time: 1}
+	a := store.Approval{ID: "a", RecordID: "p", Action: "edit", Resource: "*", Lifetime: "project", Time: 2}
+	b := store.Approval{ID: "b", RecordID: "q", Action: "edit", Resource: "*", Lifetime: "project", Time: 1}
 	held := a // the same for a shorter time is another approval
 	held.ID, held.Lifetime, held.Holder, held.Time = "d", "session", "ses_a", 4
 	equal := a
@@ -379,7 +379,7 @@ func testApprovals(t *testing.T, s store.Store) {
 		}
 		return err
 	})
-	list := func(p session.ProjectID) []store.Approval {
+	list := func(p session.RecordID) []store.Approval {
 		return get(t, s, func(r store.Reader) ([]store.Approval, error) { return r.Approvals(p) })
 	}
 	checkEqual(t, "all", list(""), []store.Approval{b, a, held})
@@ -389,7 +389,7 @@ func testApprovals(t *testing.T, s store.Store) {
 	checkEqual(t, "after the deletion of their session", list("p"), []store.Approval{a})
 	// An id stands for one approval.
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
-		return tx.PutApproval(store.Approval{ID: "a", ProjectID: "r"})
+		return tx.PutApproval(store.Approval{ID: "a", RecordID: "r"})
 	})
 	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 		t.Errorf("a used id: %v", err)

@@ -97,7 +97,8 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	update(t, s, put("a", func(x *session.Session) { x.Title, x.Subpath = "Fix 100% of it", "src" }))
 	update(t, s, put("b", func(x *session.Session) { x.Title, x.Subpath = "fix 100 of it", "src/deep" }))
 	update(t, s, put("c", func(x *session.Session) { x.Title, x.Subpath, x.ParentID = "ÄRGER_1", "src2", "a" }))
-	update(t, s, put("d", func(x *session.Session) { x.ProjectID, x.Location.Directory = "q", "/q" }))
+	update(t, s, func(tx store.Tx) error { return tx.PutProject(store.Project{ID: "rq"}) })
+	update(t, s, put("d", func(x *session.Session) { x.ProjectID, x.RecordID, x.Location.Directory = "q", "rq", "/q" }))
 	update(t, s, put("e", func(x *session.Session) { x.Time.Archived, x.ParentID = 9, "a" }))
 	update(t, s, put("f", func(x *session.Session) { x.Location.Directory, x.Subpath = "/p/src", "src%" }))
 	for id, directory := range map[session.ID]string{
@@ -120,11 +121,10 @@ func testSessionFilters(t *testing.T, s store.Store) {
 		},
 		{"directory", store.SessionQuery{Directory: "/p"}, []session.ID{"a", "b", "c"}},
 		{"project", store.SessionQuery{ProjectID: "q"}, []session.ID{"d"}},
-		{"repository", store.SessionQuery{ProjectID: "q", Within: "/home/u"}, []session.ID{"d", "g", "h"}},
-		{"repository without commits", store.SessionQuery{ProjectID: "global", Within: "/home/u"}, []session.ID{"g", "h"}},
-		{"repository of another directory", store.SessionQuery{ProjectID: "q", Within: "/home/u/x/y"}, []session.ID{"d"}},
-		{"repository at the root", store.SessionQuery{ProjectID: "q", Within: "/"}, []session.ID{"d", "g", "h", "i", "j"}},
-		{"searched repository", store.SessionQuery{ProjectID: "p", Within: "/home", Search: "FIX"}, []session.ID{"a", "b"}},
+		{"repository", store.SessionQuery{RecordID: "rq", Within: "/home/u"}, []session.ID{"d", "g", "h"}},
+		{"repository of another directory", store.SessionQuery{RecordID: "rq", Within: "/home/u/x/y"}, []session.ID{"d"}},
+		{"repository at the root", store.SessionQuery{RecordID: "rq", Within: "/"}, []session.ID{"d", "g", "h", "i", "j"}},
+		{"searched project", store.SessionQuery{ProjectID: "p", Search: "FIX"}, []session.ID{"a", "b"}},
 		{"subpath", store.SessionQuery{Subpath: "src"}, []session.ID{"a", "b"}},
 		{"deep subpath", store.SessionQuery{Subpath: "src/deep"}, []session.ID{"b"}},
 		{"subpath outside of projects", store.SessionQuery{Subpath: "home/u"}, []session.ID{"g", "h"}},

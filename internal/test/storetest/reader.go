@@ -73,7 +73,7 @@ func (r reader) selectSessions(q store.SessionQuery) []*sessionRow {
 	var rows []*sessionRow
 	below := r.findDescendants(q.Ancestor)
 	r.s.sessions.forEach(func(id session.ID, h *home) {
-		if h.row != nil && isSelected(q, &h.row.key) && (q.Ancestor == "" || below[id]) {
+		if h.row != nil && r.isSelected(q, h.row) && (q.Ancestor == "" || below[id]) {
 			rows = append(rows, h.row)
 		}
 	})
@@ -99,10 +99,12 @@ func (r reader) findDescendants(id session.ID) map[session.ID]bool {
 	return below
 }
 
-func isSelected(q store.SessionQuery, s *session.Session) bool {
+func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
+	s := &row.key
 	switch {
 	case q.Directory != "" && s.Location.Directory != q.Directory,
-		q.ProjectID != "" && !isInProject(q, s),
+		q.ProjectID != "" && s.ProjectID != q.ProjectID,
+		q.RecordID != "" && row.record != q.RecordID && !r.isBefore(q, row),
 		q.Subpath != "" && s.Path() != q.Subpath && !strings.HasPrefix(s.Path(), q.Subpath+"/"),
 		q.ParentID != nil && s.ParentID != *q.ParentID,
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
@@ -117,13 +119,46 @@ func isSelected(q store.SessionQuery, s *session.Session) bool {
 	}
 }
 
-// isInProject reports whether the session is of the project of q or, of "global", within its directory.
-func isInProject(q store.SessionQuery, s *session.Session) bool {
-	if q.Within == "" || s.ProjectID != "global" {
-		return s.ProjectID == q.ProjectID
+// isBefore reports whether the session is one of "global" within the directory of q, and not of another repository.
+func (r reader) isBefore(q store.SessionQuery, row *sessionRow) bool {
+	return q.Within != "" && !q.Recent && row.key.ProjectID == "global" && isWithin(&row.key, q.Within) &&
+		!slices.ContainsFunc(r.s.projects, func(p store.Project) bool { return p.ID == row.record && p.Common != "" })
+}
+
+func isWithin(s *session.Session, dir string) bool {
+	return s.Location.Directory == dir || strings.HasPrefix(s.Location.Directory, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func (r reader) Projects(q store.ProjectQuery) ([]store.Project, error) {
+	out := []store.Project{}
+	for _, p := range r.s.projects {
+		if q == (store.ProjectQuery{}) || p.ID == q.ID || p.Common != "" && p.Common == q.Common || p.Path == q.Path ||
+			p.File != "" && p.File == q.File {
+			out = append(out, p)
+		}
 	}
-	return s.Location.Directory == q.Within ||
-		strings.HasPrefix(s.Location.Directory, strings.TrimSuffix(q.Within, "/")+"/")
+	slices.SortFunc(out, func(a, b store.Project) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return truncate(out, store.MaxProjects), nil
+}
+
+func (r reader) CountElsewhere(p store.Project) (n int, err error) {
+	others := map[session.RecordID]bool{}
+	for _, other := range r.s.projects {
+		others[other.ID] = other.ID != p.ID && (p.Root != "" && other.Root == p.Root || other.Path == p.Path)
+	}
+	r.s.sessions.forEach(func(_ session.ID, h *home) {
+		if h.row == nil || h.row.key.ParentID != "" || h.row.key.Time.Archived != 0 || n == store.MaxElsewhere {
+			return
+		}
+		id := h.row.key.ProjectID
+		named := id != "" && id != "global" && (id == p.ProjectID || string(id) == p.Root)
+		if others[h.row.record] || h.row.record == "" && named {
+			n++
+		}
+	})
+	return n, nil
 }
 
 // compareListed compares the positions of a and b in the order of the query.
@@ -285,10 +320,10 @@ func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	return out, nil
 }
 
-func (r reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
+func (r reader) Approvals(id session.RecordID) ([]store.Approval, error) {
 	out := []store.Approval{}
 	for _, a := range r.s.approvals {
-		if p == "" || a.ProjectID == p {
+		if id == "" || a.RecordID == id {
 			out = append(out, a)
 		}
 	}

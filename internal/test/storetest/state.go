@@ -23,6 +23,7 @@ type state struct {
 	asks      table[session.AskID, session.ID]
 	approvals []store.Approval
 	spend     []store.Spend
+	projects  []store.Project
 }
 
 // home holds the rows that belong to one session and are deleted with it.
@@ -45,8 +46,9 @@ func (h *home) findHead() int64 {
 }
 
 type sessionRow struct {
-	key  session.Session // shares nothing with data; only its plain fields are used
-	data []byte
+	key    session.Session // shares nothing with data; only its plain fields are used
+	record session.RecordID
+	data   []byte
 }
 
 type messageRow struct {
@@ -83,6 +85,7 @@ func (s *state) fork() *state {
 func (s *state) detach() *state {
 	f := s.fork()
 	f.feed, f.spend, f.approvals = slices.Clone(s.feed), slices.Clone(s.spend), slices.Clone(s.approvals)
+	f.projects = slices.Clone(s.projects)
 	s.sessions.forEach(func(id session.ID, h *home) {
 		c := *h
 		c.events, c.messages = slices.Clone(h.events), slices.Clone(h.messages)

@@ -54,6 +54,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"Asks", testAsks},
 		{"Approvals", testApprovals},
 		{"Spend", testSpend},
+		{"Projects", testProjects},
+		{"ProjectSessions", testProjectSessions},
 		{"Rollback", testRollback},
 		{"Panic", testPanic},
 		{"Goexit", testGoexit},

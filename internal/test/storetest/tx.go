@@ -62,7 +62,13 @@ func (t *tx) PutSession(s *session.Session) error {
 		return fmt.Errorf("put session %s: %w", s.ID, err)
 	}
 	h := t.editHome(s.ID)
-	h.row = &sessionRow{key: *s, data: data}
+	record := s.RecordID
+	if !slices.ContainsFunc(t.s.projects, func(p store.Project) bool { return p.ID == record }) {
+		if record = ""; h.row != nil {
+			record = h.row.record
+		}
+	}
+	h.row = &sessionRow{key: *s, record: record, data: data}
 	return nil
 }
 
@@ -234,6 +240,45 @@ func (t *tx) AddSpend(s store.Spend) error {
 	}
 	t.s.spend = append(t.s.spend, s)
 	return nil
+}
+
+func (t *tx) PutProject(p store.Project) error {
+	t.s.projects = append(withoutRows(t.s.projects, func(q store.Project) bool { return q.ID == p.ID }), p)
+	return nil
+}
+
+func (t *tx) DeleteProject(id session.RecordID) (bool, error) {
+	n := len(t.s.projects)
+	t.s.projects = withoutRows(t.s.projects, func(p store.Project) bool { return p.ID == id })
+	t.s.approvals = withoutRows(t.s.approvals, func(a store.Approval) bool { return a.RecordID == id })
+	t.setRecords("", func(row *sessionRow) bool { return row.record == id })
+	return len(t.s.projects) < n, nil
+}
+
+func (t *tx) AdoptSessions(p store.Project, dir string) error {
+	t.setRecords(p.ID, func(row *sessionRow) bool {
+		s := &row.key
+		of := s.ProjectID == "global" || s.ProjectID == p.ProjectID || string(s.ProjectID) == p.Root
+		return row.record == "" && of &&
+			(s.Location.Directory == dir || (p.Common != "" || p.Root != "") && isWithin(s, dir))
+	})
+	return nil
+}
+
+// setRecords sets the record of the rows that match.
+func (t *tx) setRecords(record session.RecordID, match func(*sessionRow) bool) {
+	var ids []session.ID
+	t.s.sessions.forEach(func(id session.ID, h *home) {
+		if h.row != nil && match(h.row) {
+			ids = append(ids, id)
+		}
+	})
+	for _, id := range ids {
+		h := t.editHome(id)
+		row := *h.row
+		row.record = record
+		h.row = &row
+	}
 }
 
 // withoutRows returns a new slice of those that do not match.

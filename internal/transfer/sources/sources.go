@@ -51,7 +51,7 @@ var all = map[string]source{
 	},
 	foreign.OpenCode: {
 		variable: "XDG_DATA_HOME", below: "opencode", home: ".local/share/opencode",
-		stores: []string{"opencode.db", "opencode-*.db", "storage", "project"}, readStore: readOpenCode,
+		stores: []string{"opencode.db", "opencode-*.db", treeStore, "project"}, readStore: readOpenCode,
 	},
 	foreign.Crush: {stores: []string{".crush/crush.db"}, readStore: crush.Read},
 	foreign.Gemini: {
@@ -73,6 +73,9 @@ type File struct {
 	Size     int64 // bytes
 	Modified time.Time
 }
+
+// treeStore is the name of OpenCode's directory of files.
+const treeStore = "storage"
 
 // maxFiles bounds the files of one program.
 const maxFiles = 100_000
@@ -135,7 +138,8 @@ func (s source) findStores(program string, paths []string, env func(string) stri
 	}
 	for _, p := range paths {
 		found := []string{p}
-		if info, err := os.Stat(p); err == nil && info.IsDir() {
+		isStore := filepath.Base(p) == treeStore && slices.Contains(s.stores, treeStore)
+		if info, err := os.Stat(p); err == nil && info.IsDir() && !isStore {
 			found = nil
 			for _, name := range s.stores {
 				more, err := filepath.Glob(filepath.Join(p, name))

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,13 +88,18 @@ func TestDamagedLog(t *testing.T) {
 		"header":  func(b []byte) []byte { b[17] ^= 4; return b },
 		"zeroes":  func(b []byte) []byte { clear(b[len(b)/3 : len(b)/3+2*frame]); return b },
 	}
+	isSmall := map[string]bool{} // harms of a page of rows
+	flip := func(name string, at int, bit byte) {
+		isSmall[name] = isRowFrame(log, at)
+		harms[name] = func(b []byte) []byte { b[at] ^= bit; return b }
+	}
 	for _, percent := range []int{2, 25, 50, 75, 95} {
-		harms[fmt.Sprintf("%d%%", percent)] = func(b []byte) []byte { b[len(b)*percent/100] ^= 1; return b }
+		flip(fmt.Sprintf("%d%%", percent), len(log)*percent/100, 1)
 	}
 	for i := range 30 {
-		at, bit := rng.IntN(len(log)), byte(1<<rng.IntN(8))
-		harms[fmt.Sprintf("flip %d", i)] = func(b []byte) []byte { b[at] ^= bit; return b }
+		flip(fmt.Sprintf("flip %d", i), rng.IntN(len(log)), byte(1<<rng.IntN(8)))
 	}
+	small, salvaged := 0, 0 // of the small harms
 	for name, harm := range harms {
 		t.Run(name, func(t *testing.T) {
 			dir := copyHome(t, whole)
@@ -107,15 +113,40 @@ func TestDamagedLog(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			checkDamagedLog(t, dir, events, name)
+			n := checkDamagedLog(t, dir, events)
+			if isSmall[name] {
+				small, salvaged = small+1, salvaged+n
+			}
 			if now, err := os.ReadFile(path); !bytes.Equal(now, damaged) && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the log has %d bytes, had %d", len(now), len(damaged))
 			}
 		})
 	}
+	// A page holds up to a quarter of these few events, so a single harm can cost as much; on average it costs less.
+	if got, all := salvaged, small*sumOf(events); got*100 < all*85 {
+		t.Errorf("salvaged %d of %d events in %d logs with one damaged page of rows", got, all, small)
+	}
 }
 
-func checkDamagedLog(t *testing.T, dir string, events map[session.ID]int, name string) {
+// isRowFrame reports whether the frame at a position of the log is a page of rows. The loss of an inner page, or of the
+// schema, costs all that is found through it (SQLite's file format, section 1.6).
+func isRowFrame(log []byte, at int) bool {
+	const header, leafTable, leafIndex = 32, 0x0d, 0x0a
+	if at < header {
+		return false
+	}
+	start := header + (at-header)/(frameHeaderSize+pageSize)*(frameHeaderSize+pageSize)
+	if start+frameHeaderSize+pageSize > len(log) {
+		return false
+	}
+	page := log[start+frameHeaderSize : start+frameHeaderSize+pageSize]
+	isSchema := binary.BigEndian.Uint32(log[start:]) == 1 || bytes.Contains(page, []byte("CREATE "))
+	return !isSchema && (page[0] == leafTable || page[0] == leafIndex)
+}
+
+// checkDamagedLog checks that a damaged log is noticed, and that what is lost is named. It returns how many events were
+// salvaged.
+func checkDamagedLog(t *testing.T, dir string, events map[session.ID]int) (salvaged int) {
 	t.Helper()
 	s, err := Open(t.Context(), Config{Dir: dir})
 	if err != nil && errors.Is(err, store.ErrDamaged) { // not even the schema can be read
@@ -132,7 +163,7 @@ func checkDamagedLog(t *testing.T, dir string, events map[session.ID]int, name s
 			t.Error(err)
 		}
 		if s.DegradedError() == nil {
-			return
+			return sumOf(events)
 		}
 	}
 	to := filepath.Join(t.TempDir(), "new")
@@ -143,9 +174,7 @@ func checkDamagedLog(t *testing.T, dir string, events map[session.ID]int, name s
 	if report.Events < sumOf(events) && len(report.Lost) == 0 {
 		t.Errorf("salvaged %d of %d events, and says nothing of it", report.Events, sumOf(events))
 	}
-	if min := sumOf(events) * 8 / 10; report.Events < min && name != "half" && name != "removed" && name != "zeroes" {
-		t.Errorf("salvaged %d of %d events: %v", report.Events, sumOf(events), report.Lost)
-	}
+	return report.Events
 }
 
 // TestCommitRecord: what a kill cannot lose is damage if it is missing; what a power cut may lose is not.

@@ -69,8 +69,8 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 		}
 	}
 	want := map[string]bool{
-		"SEARCH session USING INDEX session_by_recent (recent>? AND recent<?)":                          true,
-		"SEARCH session USING INDEX session_by_project_recent (project_id=? AND recent>? AND recent<?)": true,
+		"SEARCH session USING INDEX session_by_recent (recent>? AND recent<?)":                        true,
+		"SEARCH session USING INDEX session_by_record_recent (record_id=? AND recent>? AND recent<?)": true,
 	}
 	if d := cmp.Diff(want, found); d != "" {
 		t.Error(d)
@@ -84,11 +84,11 @@ func TestSearchReadsTheTitleFirst(t *testing.T) {
 }
 
 // The list of a repository with many sessions tests the directory in the index of the project before it reads a row, and
-// goes through both projects in their order: it reads no more sessions than a page has. Few sessions are collected.
+// goes through the record and the project "global" in their order: it reads no more sessions than a page has. Few sessions are collected.
 func TestRepositoryReadsTheDirectoryFirst(t *testing.T) {
-	testIndexBeforeRow(t, "AND +(directory = ", "Or", 6)
+	testIndexBeforeRow(t, "AND +(directory = ", "Or", 4)
 	for sql, plan := range plans(t) {
-		if strings.Contains(sql, "AND +(directory = ") && strings.Contains(plan, "SUBQUERY") {
+		if strings.Contains(sql, "AND +(directory = ") && strings.Contains(plan, "LIST SUBQUERY") {
 			t.Errorf("%s\n\tcollects sessions first: %s", sql, plan)
 		}
 		if strings.Contains(sql, "AND rowid IN ") && !strings.Contains(plan, "USING INTEGER PRIMARY KEY (rowid=?)") {
@@ -214,7 +214,7 @@ func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
 // No statement of a hot path scans a table or sorts what may be long.
 func TestPlansUseIndexes(t *testing.T) {
 	for sql, plan := range plans(t) {
-		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
+		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "FROM project WHERE ?1 = ''") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
 			sql, "WHERE ?1 = 0 AND time",
 		) {
 			continue // few rows, or a rare query: an index on the spend's time costs a page per turn
@@ -230,11 +230,11 @@ func TestPlansUseIndexes(t *testing.T) {
 	}
 }
 
-// sortsFew reports whether what is sorted is one session's inbox, asks or costs, what is unfinished, or sessions below a
+// sortsFew reports whether what is sorted is one session's inbox, asks or costs, what is unfinished, a few projects, or sessions below a
 // directory that were counted before.
 func sortsFew(sql string) bool {
 	counted := "AND rowid IN (SELECT rowid FROM session WHERE (directory = "
-	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1", counted} {
+	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1", "data FROM project", counted} {
 		if strings.Contains(sql, few) {
 			return true
 		}
@@ -244,7 +244,7 @@ func sortsFew(sql string) bool {
 
 func scansLittle(sql, table string) bool {
 	switch {
-	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(
+	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "(subquery-"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(
 		table, "session USING INDEX session_unfinished",
 	):
 		return true
@@ -294,6 +294,9 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		}),
 		second(tx.InsertEvent(store.EventRow{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
 		tx.DeleteSession("a"),
+		tx.PutProject(store.Project{ID: "r"}), tx.AdoptSessions(store.Project{ID: "r"}, "/p"),
+		second(tx.Projects(store.ProjectQuery{})), second(tx.Projects(store.ProjectQuery{ID: "r"})),
+		second(tx.CountElsewhere(store.Project{ID: "r"})), second(tx.DeleteProject("r")),
 	}
 	putMany(t, tx, "/p")
 	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {
@@ -313,10 +316,10 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		{Search: "x", Directory: "d"},
 		{Search: "x", ParentID: &root},
 		{Search: "x", ParentID: &child},
-		{ProjectID: "p", Within: "/p"},
-		{ProjectID: "global", Within: "/p"},
-		{ProjectID: "p", Within: "/p", ParentID: &root},
-		{ProjectID: "p", Within: "/few"},
+		{RecordID: "p", Within: "/p"},
+		{RecordID: "p", Within: "/p", ParentID: &root},
+		{RecordID: "p", Within: "/few"},
+		{RecordID: "p"},
 		{ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
 	} {
 		calls = append(calls, second(tx.RawSessions(q)))

@@ -60,12 +60,13 @@ func Salvage(
 }
 
 type salvage struct {
-	from    dbConn
-	to      *Store
-	project func(store.Tx, store.EventRow) error
-	found   map[session.ID][]eventPosition
-	kept    map[session.ID]bool // those with at least one event
-	report  SalvageReport
+	from     dbConn
+	to       *Store
+	project  func(store.Tx, store.EventRow) error
+	found    map[session.ID][]eventPosition
+	kept     map[session.ID]bool // those with at least one event
+	projects []store.Project     // that were copied
+	report   SalvageReport
 }
 
 // eventPosition is the seq and the position of a readable event.
@@ -77,6 +78,9 @@ type eventPosition struct {
 func (s *salvage) run(ctx context.Context) error {
 	s.scan(ctx)
 	s.reportMissing()
+	if err := s.copyProjects(ctx); err != nil {
+		return err
+	}
 	ids := make([]session.ID, 0, len(s.found))
 	for id := range s.found {
 		ids = append(ids, id)
@@ -302,6 +306,24 @@ func (s *salvage) copyEvent(tx store.Tx, p eventPosition) error {
 	return err
 }
 
+// copyProjects copies the records of projects, which the sessions name. Those of a database from before records, or of
+// damaged pages, are made when their directories are opened.
+func (s *salvage) copyProjects(ctx context.Context) error {
+	projects, err := sqlstore.NewReader(s.from).Projects(store.ProjectQuery{})
+	if err != nil {
+		return nil
+	}
+	s.projects = projects
+	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
+		for _, p := range projects {
+			if err := tx.PutProject(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // copyRest copies data that is not made from the copied events.
 func (s *salvage) copyRest(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
@@ -313,6 +335,11 @@ func (s *salvage) copyRest(ctx context.Context) error {
 	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
 			if err := tx.AddSpend(line); err != nil {
+				return err
+			}
+		}
+		for _, p := range s.projects {
+			if err := tx.AdoptSessions(p, p.Path); err != nil {
 				return err
 			}
 		}

@@ -91,20 +91,20 @@ const approvals = `SELECT id, project_id, action, resource, lifetime, holder, ti
 	WHERE ?1 = '' OR project_id = ?1 ORDER BY time, id`
 
 // Approvals implements store.ApprovalReader.
-func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
+func (r *Reader) Approvals(id session.RecordID) ([]store.Approval, error) {
 	c := r.prepare(approvals)
-	c.bindText(string(p))
+	c.bindText(string(id))
 	out := []store.Approval{}
 	for c.nextRow() {
 		a := store.Approval{
-			ID: c.st.Text(0), ProjectID: session.ProjectID(c.st.Text(1)), Action: c.st.Text(2), Resource: c.st.Text(3),
+			ID: c.st.Text(0), RecordID: session.RecordID(c.st.Text(1)), Action: c.st.Text(2), Resource: c.st.Text(3),
 			Lifetime: session.Lifetime(c.st.Text(4)), Holder: c.st.Text(5), Time: c.st.Int(6),
 		}
 		if c.st.Int(7) == r.sumApproval(&a) { // a damaged approval allows nothing
 			out = append(out, a)
 		}
 	}
-	if err := c.endCall("read approvals of", p); err != nil {
+	if err := c.endCall("read approvals of", id); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -140,7 +140,7 @@ func (t *Tx) PutApproval(a store.Approval) error {
 // bindApproval binds what makes approvals the same, and the id.
 func (c *stmtCall) bindApproval(a *store.Approval) {
 	for _, text := range []string{
-		string(a.ProjectID), a.Action, a.Resource, string(a.Lifetime), a.Holder, a.ID,
+		string(a.RecordID), a.Action, a.Resource, string(a.Lifetime), a.Holder, a.ID,
 	} {
 		c.bindText(text)
 	}

@@ -78,13 +78,18 @@ func (r *Reader) sumEpoch(id session.ID, e *store.Epoch) int64 {
 
 func (r *Reader) sumApproval(a *store.Approval) int64 {
 	k := appendText(appendText(r.key[:0], "approval"), a.ID)
-	k = appendText(appendText(appendText(k, a.ProjectID), a.Action), a.Resource)
+	k = appendText(appendText(appendText(k, a.RecordID), a.Action), a.Resource)
 	k = appendInt(k, a.Time)
 	if a.Lifetime != session.LifetimeProject { // a row from before lifetimes keeps its checksum
 		k = appendText(appendText(k, a.Lifetime), a.Holder)
 	}
 	r.key = k
 	return checksumOf(r.key)
+}
+
+func (r *Reader) sumProject(id session.RecordID, data []byte) int64 {
+	r.key = appendText(appendText(r.key[:0], "project"), id)
+	return checksumOf(r.key, data)
 }
 
 func (r *Reader) sumSpend(id session.ID, seq int64, data []byte) int64 {

@@ -22,8 +22,8 @@ const endOfMinute = `((?9 >> 16) + 1 << 16)`
 // recentSessions lists the most recently changed sessions.
 func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	index := ""
-	if q.ProjectID != "" {
-		index = byProject
+	if q.RecordID != "" {
+		index = byRecord
 	}
 	q.Within = ""
 	if q.Before == 0 || q.Before > math.MaxInt64-minute {

@@ -78,8 +78,11 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
 	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute
 
+// A session that names no record that exists keeps the one that adopted it.
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
-	AND time_created = ?6 AND time_archived = ?7`
+	AND time_created = ?6 AND time_archived = ?7 AND (?12 = '' OR record_id = ?12 OR NOT ` + isRecord + `)`
+
+const isRecord = `EXISTS (SELECT 1 FROM project WHERE project.id = ?12)`
 
 // The first update of a minute, or one with another title, writes the pages of their indexes.
 const updateMinute = `UPDATE session
@@ -87,11 +90,11 @@ const updateMinute = `UPDATE session
 	` + sameSession
 
 const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived,
-		title, time_updated, crc, data, recent)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9)
+		title, time_updated, crc, data, recent, record_id)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9, CASE WHEN ` + isRecord + ` THEN ?12 ELSE '' END)
 	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
 		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,
-		recent = ` + endOfMinute
+		record_id = CASE WHEN ` + isRecord + ` THEN ?12 ELSE record_id END, recent = ` + endOfMinute
 
 // PutSession implements store.SessionWriter.
 func (t *Tx) PutSession(s *session.Session) error {
@@ -120,6 +123,7 @@ func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, erro
 	c.bindInt(s.Time.Updated)
 	c.bindInt(t.sumSession(s.ID, data))
 	c.bindJSON(data)
+	c.bindText(string(s.RecordID))
 	return c.run("put session", s.ID)
 }
 

@@ -14,7 +14,7 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
 		return r.recentSessions(q)
 	}
-	if q.ProjectID == "" {
+	if q.RecordID == "" {
 		q.Within = ""
 	}
 	areFew, err := r.hasFewWithin(q.Within)
@@ -60,23 +60,27 @@ func (r *Reader) hasFewWithin(dir string) (bool, error) {
 // belowDirectory returns the parameter of within for a directory: "" for the root, whose paths begin with its /.
 func belowDirectory(dir string) string { return strings.TrimSuffix(dir, "/") }
 
-// newOrderedList returns the list in the order of creation. With Within it merges the sessions of the project and those
+// newOrderedList returns the list in the order of creation. With Within it merges the sessions of the record and those
 // of "global", each in the order of its index; if areFew is set, those of "global" are collected by their directory.
 func newOrderedList(q store.SessionQuery, areFew bool) *sessionList {
 	own := q
-	if q.ProjectID != outside {
-		own.Within = ""
-	}
+	own.Within = ""
 	l := &sessionList{}
 	l.addSelect(own, areFew)
-	if own.Within != q.Within {
-		q.ProjectID = outside
+	if q.Within != "" {
+		record := q.RecordID
+		q.ProjectID, q.RecordID = outside, ""
 		l.sql.WriteString(` UNION ALL `)
 		l.addSelect(q, areFew)
+		l.add(notOfRepository, string(record))
 	}
 	l.addLimit(q)
 	return l
 }
+
+// notOfRepository leaves out the sessions of the list's own record, and of those of other repositories.
+const notOfRepository = ` AND record_id <> ? AND NOT EXISTS (
+	SELECT 1 FROM project WHERE project.id = record_id AND common <> '')`
 
 // outside is the project of sessions outside of repositories, and of those that began before the first commit.
 const outside = "global"
@@ -95,6 +99,7 @@ func (l *sessionList) addSelect(q store.SessionQuery, areFew bool) {
 // Conditions by which a list can read an index; ? is the parameter.
 const (
 	byProject   = `project_id = ?`
+	byRecord    = `record_id = ?`
 	byDirectory = `directory = ?`
 	byParent    = `parent_id = ?`
 	byAncestor  = `id IN (WITH RECURSIVE below (id) AS (SELECT id FROM session WHERE parent_id = ?
@@ -126,6 +131,8 @@ func findIndex(q store.SessionQuery) string {
 		return byParent
 	case q.Directory != "":
 		return byDirectory
+	case q.RecordID != "":
+		return byRecord
 	case q.ProjectID != "":
 		return byProject
 	default:
@@ -164,6 +171,7 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		{q.ParentID != nil, byParent, string(parent)},
 		{q.Directory != "", byDirectory, q.Directory},
 		{q.ProjectID != "", byProject, string(q.ProjectID)},
+		{q.RecordID != "", byRecord, string(q.RecordID)},
 		{q.Within != "" && index != collectedWithin, within, belowDirectory(q.Within)},
 		{q.Within != "" && index == collectedWithin, collectedWithin, belowDirectory(q.Within)},
 		{q.Subpath != "", belowPath, q.Subpath},

@@ -10,17 +10,19 @@
 //	numbered(number, session_id)
 //	event(position, id, session_id, session, seq, kind, version, crc, data, private)
 //	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived,
-//	        unfinished, recent, crc, data)
+//	        unfinished, recent, record_id, crc, data)
 //	message(place, id, type, call_id, through, crc, data)
 //	input(id, session, delivery, admitted_seq, promoted_seq, rank, crc, data)
 //	epoch(session, baseline, baseline_seq, snapshot, revision, crc)
 //	ask(id, session_id, seq, pending, time, crc, data)
 //	approval(id, project_id, action, resource, lifetime, holder, time, crc)
 //	spend(place, time, crc, data)
+//	project(id, common, path, file, root, created, crc, data)
 //	meta(key, value)
 //
 // Column session is the session's number; place combines that number with a seq (see number.go). title is in lower
-// case, for searches. recent orders lists of recently changed sessions (see recent.go). through is the seq after
+// case, for searches. record_id is the record that the session names, if it exists, or the one that adopted it; project_id of an
+// approval is that of a record. recent orders lists of recently changed sessions (see recent.go). through is the seq after
 // which checkpoints belong to a streaming turn, 0 for other messages (store.CheckpointSeq). The meta value
 // "position" is the highest position that a deletion may have freed, so that no position is used twice.
 package sqlstore
