@@ -58,8 +58,8 @@ type Models interface {
 	Probe(ctx context.Context, o client.Options, provider string) ([]finding.Finding, error)
 }
 
-// Maintenance checks and copies what cairn stores. Backup and Salvage write to the given place only, and Repair to the
-// store.
+// Maintenance checks and copies what cairn stores. Backup and Salvage write to the given place only, Repair to the
+// store, and RepairMirror to the mirror.
 type Maintenance interface {
 	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
 	Doctor(ctx context.Context, o client.Options) ([]finding.Finding, error)
@@ -67,6 +67,8 @@ type Maintenance interface {
 	MeasureStorage(ctx context.Context, o client.Options) ([]client.StorageUse, error)
 	// Fsck checks the store against its invariants.
 	Fsck(ctx context.Context, o client.Options) ([]finding.Finding, error)
+	// RepairMirror compares the mirror of the sessions with the store, and rewrites what differs.
+	RepairMirror(ctx context.Context, o client.Options) ([]finding.Finding, error)
 	// Repair repairs what earlier versions of cairn left in the store, and returns what it did. No other process may own
 	// the store.
 	Repair(ctx context.Context, o client.Options) ([]finding.Finding, error)

@@ -70,6 +70,7 @@ func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o
 		return append(found, examineTools()...)
 	}
 	found = append(found, cfg.Examine(agent.New(cfg, agent.Options{}).Warnings())...)
+	found = append(found, examineMirror(dirs, cfg)...)
 	if len(cfg.Errors) == 0 {
 		found = append(found, newPool(dirs, o).Examine(ctx, cfg)...)
 	}

@@ -54,8 +54,9 @@ type owner struct {
 	terminals *pty.Terminals
 	worktrees *worktrees
 	logger    *slog.Logger
-	bodyLimit int64 // of a request in bytes; 0 is the default
-	streams   int   // of one client; 0 is the default
+	bodyLimit int64  // of a request in bytes; 0 is the default
+	streams   int    // of one client; 0 is the default
+	mirrorDir string // of the mirror of sessions; "" without one
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -83,6 +84,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
+	w.mirrorDir = user.Storage.Mirror.In(dirs)
 	transport, err := w.newTransport(o)
 	if err != nil {
 		return err

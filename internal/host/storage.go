@@ -29,6 +29,7 @@ var dataKinds = []storageKind{
 	{"copies", "snapshot/worktrees/*/copies", "what a forced revert replaced; never removed", 0},
 	{"captures", "snapshot/worktrees", "1 day; of an unused worktree 30 days", 0},
 	{"file contents", "snapshot", "for cairn undo; those of quiet sessions go first", maxSnapshots},
+	{"mirror of sessions", "mirror", "what storage.mirror writes; stays when it is turned off", 0},
 	{"audit log", "audit", "never removed", 0},
 	{"other data", "", "", 0},
 }

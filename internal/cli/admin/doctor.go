@@ -45,18 +45,26 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 }
 
 func (g storeCommands) fsckCommand() *cobra.Command {
-	var repair bool
+	var repair, mirror bool
 	cmd := g.findingsCommand("fsck", "Check the store against its invariants",
-		"Read the whole store and check that it is consistent. Without --repair nothing is changed.",
+		"Read the whole store and check that it is consistent. Without --repair and --mirror nothing is changed.",
 		func(ctx context.Context, o client.Options, _ []string) (repaired []finding.Finding, err error) {
 			if repair {
 				if repaired, err = g.inv.Host.Repair(ctx, o); err != nil {
 					return repaired, err
 				}
 			}
+			if mirror {
+				found, err := g.inv.Host.RepairMirror(ctx, o)
+				if repaired = append(repaired, found...); err != nil {
+					return repaired, err
+				}
+			}
 			found, err := g.inv.Host.Fsck(ctx, o)
 			return append(repaired, found...), err
 		})
+	cmd.Flags().BoolVar(&mirror, "mirror", false,
+		"first compare the files of storage.mirror with the store, and write again what differs")
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"first delete subagents of deleted sessions, and end turns that an undo removed while they were open")
 	return cmd

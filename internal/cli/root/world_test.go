@@ -249,6 +249,10 @@ func (w *world) Fsck(context.Context, client.Options) ([]finding.Finding, error)
 	return []finding.Finding{{Level: finding.Error, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
 
+func (w *world) RepairMirror(context.Context, client.Options) ([]finding.Finding, error) {
+	return nil, nil
+}
+
 func (w *world) Repair(context.Context, client.Options) ([]finding.Finding, error) { return nil, nil }
 
 func (w *world) OwnTransport(context.Context, client.Options, string) (http.RoundTripper, error) {

@@ -33,6 +33,7 @@ var scalars = map[reflect.Type]schema{
 		"description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit",
 	},
 	reflect.TypeFor[Network]():        {"type": "string"},
+	reflect.TypeFor[MirrorFolder]():   {"type": []string{"boolean", "string"}},
 	reflect.TypeFor[auth.Secret]():    {"type": "string"},
 	reflect.TypeFor[session.USD]():    {"type": "number", "minimum": 0},
 	reflect.TypeFor[jsontext.Value](): {},

@@ -51,6 +51,7 @@ type Settings struct {
 	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
 	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
+	Storage           Storage             `json:"storage" scope:"user" doc:"what is stored beside the sessions"`
 	Foreign
 }
 

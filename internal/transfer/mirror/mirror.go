@@ -1,6 +1,6 @@
 // Package mirror writes every session as OpenCode's V1 objects into a tree of JSON files (package jsontree), for
-// programs that read OpenCode's files. A Mirror is a consumer of package follower; Repair compares the whole tree with the store
-// and rewrites what differs.
+// programs that read OpenCode's files. A Mirror is a consumer of package follower; Repair compares the whole tree with
+// the store and rewrites what differs.
 //
 //	storage/project/PROJECT.json
 //	storage/session/PROJECT/SESSION.json

@@ -204,8 +204,8 @@ func (r *Report) Findings(dir string) []finding.Finding {
 	}}
 	for _, id := range r.Damaged {
 		out = append(out, finding.Finding{
-			Level: finding.Warning, What: what, Detail: fmt.Sprintf("session %s cannot be read; its files stay as they are", id),
-			Fix: "cairn fsck says what is damaged",
+			Level: finding.Warning, What: what, Fix: "cairn fsck says what is damaged",
+			Detail: fmt.Sprintf("session %s cannot be read; its files stay as they are", id),
 		})
 	}
 	for _, name := range r.Foreign {
