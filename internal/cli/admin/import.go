@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/sources"
 	"github.com/spf13/cobra"
@@ -80,7 +80,7 @@ func (g transferCommands) importFile(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, _, err := statefile.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageErrorf("file %s not found", path)
 	}
@@ -88,9 +88,6 @@ func (g transferCommands) importFile(ctx context.Context, name string) error {
 		return cli.UsageErrorf("%v", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return cli.UsageErrorf("%s is not a regular file", path)
-	}
 	if isLog, err := transfer.IsLog(f); err != nil || isLog {
 		if err != nil {
 			return cli.UsageErrorf("%v", err)

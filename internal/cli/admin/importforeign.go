@@ -184,11 +184,15 @@ func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *fore
 		return
 	}
 	in.done[name] = true
-	in.report.Sessions++
 	in.report.Rows += s.Rows
 	for _, p := range s.Problems {
 		in.report.Problems = append(in.report.Problems, importProblem{f.Path, s.ID, p.Row, p.Field, p.Reason})
 	}
+	if len(s.Messages) == 0 && s.Original == nil { // a file of something else
+		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: "it has no message that can be read"})
+		return
+	}
+	in.report.Sessions++
 	row, err := in.importSession(ctx, s)
 	if err != nil {
 		row.Outcome = failed

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/transfer/claude"
 	"github.com/cairn-dev/cairn/internal/transfer/codex"
 	"github.com/cairn-dev/cairn/internal/transfer/crush"
@@ -206,7 +207,7 @@ func Read(ctx context.Context, f File, give func(foreign.Session) error) ([]fore
 	if f.Size > maxFile {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", f.Size, maxFile)
 	}
-	in, err := os.Open(f.Path)
+	in, _, err := statefile.OpenRegular(f.Path)
 	if err != nil {
 		return nil, err
 	}
