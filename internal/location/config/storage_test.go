@@ -9,7 +9,7 @@ import (
 // The mirror is a setting of the user's own, and names an absolute folder.
 func TestMirrorFolder(t *testing.T) {
 	t.Parallel()
-		for value, want := range map[string]string{
+	for value, want := range map[string]string{
 		`true`: "home/.local/share/cairn/mirror/opencode", `false`: "", `"~/tree"`: "home/tree", `"/srv/tree"`: "/srv/tree",
 		`"tree"`: "error", `""`: "error", `1`: "error", `{}`: "error", `"~/../x"`: "error",
 	} {
