@@ -110,20 +110,20 @@ func TestDirs(t *testing.T) {
 	}{
 		{"home", map[string]string{"HOME": "/h"}, Directories{
 			Home: "/h", Config: "/h/.config/cairn", Data: "/h/.local/share/cairn", State: "/h/.local/state/cairn",
-			Cache: "/h/.cache/cairn", Runtime: "/h/.local/state/cairn/run", Foreign: "/h/.config/opencode",
+			Cache: "/h/.cache/cairn", Runtime: "/h/.local/state/cairn/run", Worktrees: "/h/.local/share/cairn-worktrees", Foreign: "/h/.config/opencode",
 		}, false},
 		{"xdg", map[string]string{
 			"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "relative",
 			"XDG_CACHE_HOME": "/k", "XDG_RUNTIME_DIR": "/run/1",
 		}, Directories{
 			Home: "/h", Config: "/c/cairn", Data: "/d/cairn", State: "/h/.local/state/cairn", Cache: "/k/cairn",
-			Runtime: "/run/1/cairn", Foreign: "/c/opencode",
+			Runtime: "/run/1/cairn", Worktrees: "/d/cairn-worktrees", Foreign: "/c/opencode",
 		}, false},
 		{
 			"cairn home overrides all",
 			map[string]string{"HOME": "/h", "CAIRN_HOME": "/x", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": "/r"},
 			Directories{
-				Home: "/h", Config: "/x/config", Data: "/x/data", State: "/x/state", Cache: "/x/cache", Runtime: "/x/run",
+				Home: "/h", Config: "/x/config", Data: "/x/data", State: "/x/state", Cache: "/x/cache", Runtime: "/x/run", Worktrees: "/x/worktrees",
 			},
 			false,
 		},
