@@ -26,13 +26,13 @@ import (
 type worktrees struct {
 	locations *locationCache
 	store     store.Viewer
-	isIdle    func(session.ID) bool
-	closing   chan struct{} // closed to end the commands that prepare worktrees
+	active    func() []session.ID // the sessions at work
+	closing   chan struct{}       // closed to end the commands that prepare worktrees
 	preparing sync.WaitGroup
 }
 
-func newWorktrees(l *locationCache, s store.Viewer, isIdle func(session.ID) bool) *worktrees {
-	return &worktrees{locations: l, store: s, isIdle: isIdle, closing: make(chan struct{})}
+func newWorktrees(l *locationCache, s store.Viewer, active func() []session.ID) *worktrees {
+	return &worktrees{locations: l, store: s, active: active, closing: make(chan struct{})}
 }
 
 // close ends the commands that prepare worktrees.
@@ -58,8 +58,13 @@ func (w *worktrees) CreateWorktree(
 		return out, err
 	}
 	// Make it. A name that cairn chooses is tried again if it is taken.
+	parent := w.findParent(setup, n.Directory)
+	if !filepath.IsAbs(parent) {
+		return out, session.Errorf(session.CodeInvalid, "the directory of worktrees must be absolute, got %q",
+			session.ClipText(parent, 200)).At("directory")
+	}
 	made := project.NewWorktree{
-		Name: n.Name, Parent: w.findParent(setup, n.Directory), From: n.From, Branch: n.Branch, Filters: setup.config.Trusted,
+		Name: n.Name, Parent: parent, From: n.From, Branch: n.Branch, Filters: setup.config.Trusted,
 	}
 	var tree project.LinkedWorktree
 	for i := range nameTries {
@@ -199,8 +204,11 @@ func (w *worktrees) ListWorktrees(
 	out = []api.Worktree{}
 	for _, tree := range all {
 		one := api.Worktree{Directory: tree.Directory, Name: tree.Name, Branch: tree.Branch, Missing: tree.IsGone}
-		if tree.IsRemoving {
+		switch {
+		case tree.IsRemoving:
 			one.Problem = "its removal was cut off: cairn worktree remove completes it"
+		case tree.IsCreating:
+			one.Problem = "its creation was cut off: cairn worktree remove removes it"
 		}
 		err := w.store.View(ctx, func(r store.Reader) error {
 			sessions, err := store.ReadSessions(r, store.SessionQuery{Directory: tree.Directory, Limit: maxSessions})
@@ -243,17 +251,23 @@ func (w *worktrees) ResetWorktree(ctx context.Context, at session.Location, n ap
 	return api.SavedWork(saved), err
 }
 
-// checkIdle returns an error if a session works in the directory.
+// checkIdle returns an error if a session works in the directory or below it.
 func (w *worktrees) checkIdle(ctx context.Context, directory string) error {
-	var sessions []*session.Session
-	err := w.store.View(ctx, func(r store.Reader) (err error) {
-		sessions, err = store.ReadSessions(r, store.SessionQuery{Directory: directory, Archived: true})
-		return err
-	})
-	for _, s := range sessions {
-		if err == nil && !w.isIdle(s.ID) {
-			err = session.Errorf(session.CodeConflict, "the session %s works in %s; wait for it or interrupt it", s.ID, directory)
+	if real, err := filepath.EvalSymlinks(directory); err == nil {
+		directory = real
+	}
+	for _, id := range w.active() {
+		s, err := store.ReadSession(ctx, w.store, id)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(directory, s.Location.Directory); err == nil && filepath.IsLocal(rel) {
+			return session.Errorf(session.CodeConflict, "the session %s works in %s; wait for it or interrupt it",
+				s.ID, s.Location.Directory)
 		}
 	}
-	return err
+	return nil
 }

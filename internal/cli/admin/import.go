@@ -46,10 +46,13 @@ func (g transferCommands) importCommand() *cobra.Command {
 				}
 				return g.importForeign(ctx, o, args)
 			}
-			for name, given := range map[string]bool{"since": since != "", "into": o.into != "", "dry-run": o.dryRun} {
-				if given {
-					return cli.UsageErrorf("--%s is for --from; omit it", name)
-				}
+			switch {
+			case since != "":
+				return cli.UsageErrorf("--since is for --from; omit it")
+			case o.into != "":
+				return cli.UsageErrorf("--into is for --from; omit it")
+			case o.dryRun:
+				return cli.UsageErrorf("--dry-run is for --from; omit it")
 			}
 			if len(args) != 1 {
 				return cli.UsageErrorf("give one FILE or URL, or the program with --from %s", strings.Join(sources.Programs(), "|"))

@@ -154,13 +154,25 @@ func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name 
 		return api.Worktree{}, err
 	}
 	var names []string
+	var named []api.Worktree
 	for _, w := range all {
-		if w.Directory == path || w.Name == name {
+		if w.Directory == path {
 			return w, nil
+		}
+		if w.Name == name {
+			named = append(named, w)
 		}
 		names = append(names, w.Name)
 	}
-	return api.Worktree{}, session.NotFound("worktree", name, names...)
+	switch len(named) {
+	case 0:
+		return api.Worktree{}, session.NotFound("worktree", name, names...)
+	case 1:
+		return named[0], nil
+	default:
+		return api.Worktree{}, cli.UsageErrorf("several worktrees are called %s; give the directory of one, such as %s",
+			terminal.FirstLine(name, 64), terminal.FirstLine(named[0].Directory, 200))
+	}
 }
 
 func completeWorktrees(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -178,7 +179,7 @@ func (c *Client) FollowProject(ctx context.Context, s *session.Session) (moved *
 	if err != nil {
 		return s, false, err
 	}
-	for _, earlier := range p.Earlier {
+	for _, earlier := range slices.Backward(p.Earlier) {
 		rest, inside := strings.CutPrefix(s.Location.Directory+"/", strings.TrimSuffix(earlier, "/")+"/")
 		to := path.Join(p.Canonical, rest)
 		if !inside || c.IsDirectoryMissing(ctx, to) {

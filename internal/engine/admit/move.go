@@ -156,23 +156,21 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 	moved := func() *session.Moved {
 		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID}
 	}
-	if err := c.journal.AppendFacts(ctx, s.ID, moved()); err != nil {
-		if copied != nil {
-			err = errors.Join(err, copied.TakeBack(ctx))
+	// The session goes last: until then the same move can be made again for the subagents that are left.
+	for _, one := range append(tree, s) {
+		if err := c.journal.AppendFacts(ctx, one.ID, moved()); err != nil {
+			if copied != nil {
+				err = errors.Join(err, copied.TakeBack(ctx))
+			}
+			return err
 		}
-		return err
-	}
-	var left error
-	for _, child := range tree { // one that stays behind can be moved with its parent again
-		left = errors.Join(left, c.journal.AppendFacts(ctx, child.ID, moved()))
 	}
 	if copied == nil {
-		return left
+		return nil
 	}
 	if err := copied.Remove(ctx); err != nil {
-		why := session.Errorf(session.CodeConflict, "the session has moved, but its changes are still in %s too: %v",
-			s.Location.Directory, err)
-		left = errors.Join(left, why.Because(err))
+		return session.Errorf(session.CodeConflict, "the session has moved, but its changes are still in %s too: %v",
+			s.Location.Directory, err).Because(err)
 	}
-	return left
+	return nil
 }

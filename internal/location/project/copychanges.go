@@ -274,9 +274,12 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 	var undo []func() error // of what was done
 	var litter []string
 	defer func() {
-		for _, f := range slices.Backward(undo) {
-			if err != nil {
-				err = errors.Join(err, f())
+		if err != nil {
+			for _, f := range slices.Backward(undo) {
+				if failed := f(); failed != nil { // a second name may be the only one
+					err = errors.Join(err, failed)
+					return
+				}
 			}
 		}
 		for _, name := range litter {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -98,7 +99,8 @@ type invocation struct {
 	args  []string
 	env   []string // in addition to the fixed environment
 	stdin string
-	most  int // maximum bytes of output to keep
+	most  int           // maximum bytes of output to keep
+	limit time.Duration // of the call; 0 is gitTime
 	// stderr keeps what git says of its errors with the output.
 	stderr bool
 }
@@ -107,7 +109,7 @@ type invocation struct {
 // helpers, which a partial clone would use for missing objects. The user's configuration and variables do not apply.
 // Calls that read contents also need disableFilters.
 func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(i.limit, gitTime))
 	defer cancel()
 	safe := []string{
 		"--no-pager", "--git-dir=" + c.GitDir,

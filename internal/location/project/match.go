@@ -31,10 +31,10 @@ func (now *diskState) file() string {
 // match returns which of the known records is that of what is on disk now, brought up to date, or a new one without an
 // id. The rules in their order:
 //
-//  1. The record of the same common directory, or outside of git of the same path, unless its root commit is missing
-//     there now: then the path holds another project.
-//  2. The record of a directory in which git init was called since.
-//  3. The record of the same file, which was renamed or moved, if it has the record's root commit.
+//  1. The record of the same file at the same place: common directory, or path outside of git.
+//  2. The record of the place, if another file is there that has the record's root commit.
+//  3. The record of a directory in which git init was called since.
+//  4. The record of the same file, which was renamed or moved, if it has the record's root commit.
 //
 // A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too.
 func match(now *diskState, known []store.Project) store.Project {

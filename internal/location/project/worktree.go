@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -19,8 +21,12 @@ type LinkedWorktree struct {
 	Branch    string // checked out there, such as cairn/fix; "" for none
 	Directory string
 	IsGone    bool // the directory does not exist any more
-	// IsRemoving reports that its removal has begun and did not end.
-	IsRemoving bool
+	// IsRemoving and IsCreating report that its removal or creation has begun and did not end.
+	IsRemoving, IsCreating bool
+	// Lock is the reason for which the user has locked it, "locked" without one; "" if it is not locked.
+	Lock string
+
+	head string // the commit that is checked out
 }
 
 // NewWorktree says how a linked worktree is created.
@@ -35,6 +41,9 @@ type NewWorktree struct {
 
 // BranchPrefix is the beginning of the names of branches that CreateWorktree makes.
 const BranchPrefix = "cairn/"
+
+// worktreeTime bounds a call of git that may write or remove all files of a working tree.
+const worktreeTime = 10 * time.Minute
 
 // maxWorktreeName bounds the name of a worktree.
 const maxWorktreeName = 64
@@ -79,8 +88,13 @@ func (f *Finder) ListWorktrees(ctx context.Context, p Project) ([]LinkedWorktree
 			case "worktree":
 				w.Directory = filepath.FromSlash(value)
 				w.Name = filepath.Base(w.Directory)
+			case "HEAD":
+				w.head = value
 			case "locked":
-				w.IsRemoving = value == removing
+				w.IsRemoving, w.IsCreating = value == removing, value == creating
+				if !w.IsRemoving && !w.IsCreating {
+					w.Lock = cmp.Or(value, "locked")
+				}
 			case "branch":
 				w.Branch = strings.TrimPrefix(value, "refs/heads/")
 			}
@@ -126,17 +140,25 @@ func (f *Finder) CreateWorktree(ctx context.Context, p Project, n NewWorktree) (
 		return w, session.Errorf(session.CodeInvalid, "the worktree cannot be created: %v", err).Because(err)
 	}
 	// Create it without files, then write them.
-	if _, err := g.runFor(ctx, c, nil, "worktree", "add", "--quiet", "--no-checkout", "-b", w.Branch, w.Directory, start); err != nil {
+	_, err = g.runFor(ctx, c, nil, "worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", creating, "-b", w.Branch,
+		w.Directory, start)
+	if err != nil {
 		return w, fmt.Errorf("create the worktree %s: %w", w.Directory, err)
 	}
-	if err := g.writeFiles(ctx, w.Directory, n.Filters); err != nil {
+	if err = g.writeFiles(ctx, w.Directory, n.Filters); err == nil {
+		_, err = g.runFor(ctx, c, nil, "worktree", "unlock", w.Directory)
+	}
+	if err != nil {
 		clean := context.WithoutCancel(ctx)
-		_, errRemove := g.runFor(clean, c, nil, "worktree", "remove", "--force", w.Directory)
+		_, errRemove := g.runFor(clean, c, nil, "worktree", "remove", "--force", "--force", w.Directory)
 		_, errBranch := g.runFor(clean, c, nil, "branch", "-D", "--quiet", w.Branch)
 		return w, errors.Join(fmt.Errorf("write the files of the worktree %s: %w", w.Directory, err), errRemove, errBranch)
 	}
 	return w, nil
 }
+
+// creating is the reason of the lock of a worktree whose files are not written yet.
+const creating = "cairn makes this worktree"
 
 // findCommit returns the commit of a name; "" is HEAD.
 func (g git) findCommit(ctx context.Context, c checkout.Checkout, name string) (string, error) {
@@ -173,7 +195,7 @@ func (g git) writeFiles(ctx context.Context, directory string, filters bool, opt
 
 // runFor returns git's output. Its error has git's words.
 func (g git) runFor(ctx context.Context, c checkout.Checkout, env []string, args ...string) (string, error) {
-	out, err := g.call(ctx, c, invocation{args: args, env: env, most: maxOutput, stderr: true})
+	out, err := g.call(ctx, c, invocation{args: args, env: env, most: maxOutput, stderr: true, limit: worktreeTime})
 	if err == nil {
 		return out, nil
 	}

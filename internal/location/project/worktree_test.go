@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -39,7 +40,8 @@ func TestWorktrees(t *testing.T) {
 	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
 	want := LinkedWorktree{Name: "fix", Branch: "cairn/fix", Directory: filepath.Join(parent, "fix")}
 	got, err := f.ListWorktrees(t.Context(), p)
-	if diff := cmp.Diff([]LinkedWorktree{want}, got, cmp.AllowUnexported(LinkedWorktree{})); diff != "" || err != nil || w != want {
+	diff := cmp.Diff([]LinkedWorktree{want}, got, cmpopts.IgnoreUnexported(LinkedWorktree{}))
+	if diff != "" || err != nil || w != want {
 		t.Errorf("%v, %v, %s", w, err, diff)
 	}
 	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
@@ -262,6 +264,51 @@ func TestRemoveWorktreeWithHiddenChanges(t *testing.T) {
 	if got := runGit(t, p.Worktree, "show", saved.Ref+":ignored", saved.Ref+"^2:staged.txt"); got != "added\nstaged" {
 		t.Errorf("saved is %q", got)
 	}
+}
+
+// A worktree that the user has locked stays, also when its disk is not there, and the commits of a gone one are saved.
+func TestRemoveWorktreeThatIsAway(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "disk", Parent: parent})
+	runGit(t, p.Worktree, "worktree", "lock", "--reason", "on a portable disk", w.Directory)
+	for range 2 {
+		for _, force := range []bool{false, true} {
+			_, err := f.RemoveWorktree(t.Context(), p, w.Directory, force)
+			if err == nil || !strings.Contains(err.Error(), "is locked (on a portable disk)") {
+				t.Errorf("locked: %v", err)
+			}
+		}
+		if err := os.RemoveAll(w.Directory); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loose := filepath.Join(parent, "my loose.lock")
+	runGit(t, p.Worktree, "worktree", "add", "-q", "--detach", loose)
+	tip := commit(t, loose, "loose")
+	if err := os.RemoveAll(loose); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := f.RemoveWorktree(t.Context(), p, loose, false)
+	if err != nil || saved.Ref == "" {
+		t.Fatal(saved, err)
+	}
+	if got := runGit(t, p.Worktree, "rev-parse", saved.Ref); got != tip {
+		t.Errorf("saved is %s", got)
+	}
+}
+
+// A worktree whose creation was cut off is marked, and removed with its branch.
+func TestCutOffWorktree(t *testing.T) {
+	f, p, parent := newRepository(t)
+	directory := filepath.Join(parent, "fix")
+	runGit(t, p.Worktree, "worktree", "add", "-q", "--no-checkout", "--lock", "--reason", creating, "-b", "cairn/fix", directory)
+	if list, err := f.ListWorktrees(t.Context(), p); err != nil || len(list) != 1 || !list[0].IsCreating {
+		t.Errorf("%v, %v", list, err)
+	}
+	if saved, err := f.RemoveWorktree(t.Context(), p, directory, false); err != nil || saved != (Saved{}) {
+		t.Errorf("%v, %v", saved, err)
+	}
+	create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
 }
 
 // A reset makes a worktree as the default branch, and saves the commits that only its branch had.

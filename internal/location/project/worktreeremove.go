@@ -32,12 +32,20 @@ func (f *Finder) RemoveWorktree(ctx context.Context, p Project, directory string
 	if err != nil {
 		return out, err
 	}
-	if !w.IsGone {
+	switch {
+	case w.Lock != "":
+		return out, session.Errorf(session.CodeConflict, "the worktree %s is locked (%s); git worktree unlock unlocks it",
+			w.Directory, session.ClipText(w.Lock, 100))
+	case w.IsGone && w.Branch == "":
+		if out.Ref, err = g.saveGone(ctx, c, w); err != nil {
+			return out, err
+		}
+	case !w.IsGone && !w.IsCreating: // else it has no files of its own yet
 		if out.Ref, err = g.secure(ctx, w, force); err != nil {
 			return out, err
 		}
 	}
-	if !w.IsRemoving && !w.IsGone {
+	if !w.IsRemoving && !w.IsGone && !w.IsCreating {
 		if _, err := g.runFor(ctx, c, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
 			return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
 		}
@@ -146,9 +154,26 @@ func (g git) saveCommits(ctx context.Context, w LinkedWorktree, target string) (
 	return g.saveRef(ctx, c, w, head)
 }
 
+// saveGone returns the reference under which the commit of a worktree is saved whose directory does not exist any more, if
+// neither a branch nor a tag has it.
+func (g git) saveGone(ctx context.Context, c checkout.Checkout, w LinkedWorktree) (string, error) {
+	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", w.head, "--not", "--branches", "--tags", "--remotes",
+		"--glob=refs/cairn/*")
+	if err != nil || strings.TrimSpace(own) == "" {
+		return "", err
+	}
+	return g.saveRef(ctx, c, w, w.head)
+}
+
 // saveRef makes a reference for a commit and returns its name.
 func (g git) saveRef(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) (string, error) {
-	ref := "refs/cairn/worktrees/" + w.Name + "-" + time.Now().UTC().Format("20060102T150405.000")
+	name := strings.Map(func(r rune) rune { // as CheckWorktreeName wants it
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, w.Name)
+	ref := "refs/cairn/worktrees/" + name + "-" + time.Now().UTC().Format("20060102T150405.000")
 	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
 	return ref, err
 }

@@ -18,6 +18,10 @@ import (
 // worktree always is one, because it may have commits of its own.
 func (g git) secure(ctx context.Context, w LinkedWorktree, force bool) (ref string, err error) {
 	c, ok := checkout.Find(w.Directory)
+	if w.IsRemoving && (!ok || c.Top != w.Directory) {
+		return "", session.Errorf(session.CodeConflict, "the removal of %s was cut off; look at what is left there, delete that, "+
+			"and remove the worktree again", w.Directory)
+	}
 	if !ok || c.Top != w.Directory {
 		return "", session.Errorf(session.CodeConflict, "%s is no worktree of git any more; look at it yourself", w.Directory)
 	}

@@ -38,6 +38,7 @@ const (
 	MaxFile     = 8 << 30  // bytes of all lines
 	MaxSessions = 10_000
 	MaxChunk    = 192 << 10 // bytes of the data of a chunk, before base64
+	MaxContent  = 64 << 20  // bytes of a content: more is never stored (location/snapshot)
 )
 
 // Header is the first line.

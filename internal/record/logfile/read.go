@@ -269,6 +269,9 @@ func (r *Reader) readChunk(line []byte, kind ChunkKind) (*Chunk, error) {
 // followFile checks that the chunk continues the open file, or begins another one.
 func (r *Reader) followFile(c *Chunk) error {
 	if r.file == nil {
+		if c.Kind == ChunkContent && c.Size > MaxContent {
+			return r.invalid("the %s has %d bytes, the limit is %d; %s", c.Kind, c.Size, MaxContent, again)
+		}
 		if c.Offset != 0 || c.Size < 0 || r.done[string(c.Kind)+c.Name] {
 			return r.invalid("the %s does not begin here; %s", c.Kind, again)
 		}
