@@ -59,12 +59,17 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 			return err
 		}
 		a.Note(fmt.Sprintf("made the worktree %s", describeWorktree(made)))
-		if made.Problem != "" {
-			a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
-		}
+		a.NoteUnprepared(made)
 		return nil
 	})
 	return made.Directory, err
+}
+
+// NoteUnprepared says why a new worktree could not be prepared, if so.
+func (a *Invocation) NoteUnprepared(made api.Worktree) {
+	if made.Problem != "" {
+		a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
+	}
 }
 
 func describeWorktree(w api.Worktree) string {

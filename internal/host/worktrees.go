@@ -227,10 +227,7 @@ func (w *worktrees) ListWorktrees(
 
 // RemoveWorktree removes a linked worktree in which no session works.
 func (w *worktrees) RemoveWorktree(ctx context.Context, at session.Location, n api.WorktreeName) (api.SavedWork, error) {
-	setup, err := w.loadFor(ctx, at, n.ProjectID)
-	if err == nil {
-		err = w.checkIdle(ctx, n.Directory)
-	}
+	setup, err := w.loadIdle(ctx, at, n)
 	if err != nil {
 		return api.SavedWork{}, err
 	}
@@ -240,15 +237,21 @@ func (w *worktrees) RemoveWorktree(ctx context.Context, at session.Location, n a
 
 // ResetWorktree makes a linked worktree in which no session works as the newest commit of the default branch.
 func (w *worktrees) ResetWorktree(ctx context.Context, at session.Location, n api.WorktreeName) (api.SavedWork, error) {
-	setup, err := w.loadFor(ctx, at, n.ProjectID)
-	if err == nil {
-		err = w.checkIdle(ctx, n.Directory)
-	}
+	setup, err := w.loadIdle(ctx, at, n)
 	if err != nil {
 		return api.SavedWork{}, err
 	}
 	saved, err := w.locations.projects.ResetWorktree(ctx, setup.project, n.Directory, setup.config.Trusted)
 	return api.SavedWork(saved), err
+}
+
+// loadIdle returns the setup of a location whose worktree is named. It is an error if a session works in that.
+func (w *worktrees) loadIdle(ctx context.Context, at session.Location, n api.WorktreeName) (*locationSetup, error) {
+	setup, err := w.loadFor(ctx, at, n.ProjectID)
+	if err == nil {
+		err = w.checkIdle(ctx, n.Directory)
+	}
+	return setup, err
 }
 
 // checkIdle returns an error if a session works in the directory or below it.

@@ -17,7 +17,7 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 		Use: "move SESSION DIR", Short: "Make a session go on in another directory",
 		Long: "Make a session, with its subagents, go on in another directory of its project, such as another worktree or\n" +
 			"the new place of a directory that was renamed. A turn that runs ends first; work that is left goes on there.\n" +
-			"The model is told the new place and its instructions. If the session cannot move, it stays where it was.\n\n" +
+			"The model gets the new directory and its instructions. If the session cannot move, nothing changes.\n\n" +
 			"With --with-changes, all uncommitted changes of the working tree go along, new files too. They must fit there;\n" +
 			"ignored files stay. Without it, the changes stay, and cairn undo finds none of them in the new directory.",
 		Args:    cobra.ExactArgs(2),

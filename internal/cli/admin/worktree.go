@@ -67,9 +67,7 @@ func (g worktreeCommands) createCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if made.Problem != "" {
-				g.inv.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
-			}
+			g.inv.NoteUnprepared(made)
 			if g.inv.JSON {
 				return g.inv.PrintJSON(made)
 			}
@@ -85,39 +83,41 @@ func (g worktreeCommands) createCommand() *cobra.Command {
 
 func (g worktreeCommands) removeCommand() *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{
-		Use: "remove NAME|DIR", Short: "Remove a worktree, and its branch if another one has its commits",
-		Long: "Remove a worktree in which no session works, and its branch if another one has its commits. With uncommitted\n" +
-			"changes it stays; --force saves them as a commit under a reference of git, which is printed, and removes it.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
-		Example: "  cairn worktree remove fix",
-		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			w, err := g.findWorktree(ctx, c, args[0])
-			if err != nil {
-				return err
-			}
-			saved, err := api.Worktrees{Client: c}.Remove(ctx, api.WorktreeName{Directory: w.Directory, Force: force})
-			return g.report(saved, err, "removed "+terminal.FirstLine(w.Directory, 200))
-		}),
-	}
+	cmd := g.newChange("removed", func(ctx context.Context, w api.Worktrees, dir string) (api.SavedWork, error) {
+		return w.Remove(ctx, api.WorktreeName{Directory: dir, Force: force})
+	})
+	cmd.Use, cmd.Short = "remove NAME|DIR", "Remove a worktree, and its branch if another one has its commits"
+	cmd.Long = "Remove a worktree in which no session works, and its branch if another one has its commits. With uncommitted\n" +
+		"changes it stays; --force saves them as a commit under a reference of git, which is printed, and removes it."
+	cmd.Example = "  cairn worktree remove fix"
 	cmd.Flags().BoolVar(&force, "force", false, "save uncommitted changes under a reference, and remove it")
-	return g.inv.AddJSONFlag(cmd)
+	return cmd
 }
 
 func (g worktreeCommands) resetCommand() *cobra.Command {
+	cmd := g.newChange("reset", func(ctx context.Context, w api.Worktrees, dir string) (api.SavedWork, error) {
+		return w.Reset(ctx, api.WorktreeName{Directory: dir})
+	})
+	cmd.Use, cmd.Short = "reset NAME|DIR", "Make a worktree as the newest commit of the default branch"
+	cmd.Long = "Make a worktree in which no session works, and its branch, as the newest commit of the default branch. With\n" +
+		"uncommitted changes nothing happens. Commits that no other branch has are saved under a reference of git."
+	cmd.Example = "  cairn worktree reset fix"
+	return cmd
+}
+
+// newChange returns a command that changes the worktree of its argument, and says in the past tense that it did.
+func (g worktreeCommands) newChange(
+	did string, change func(ctx context.Context, w api.Worktrees, directory string) (api.SavedWork, error),
+) *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Use: "reset NAME|DIR", Short: "Make a worktree as the newest commit of the default branch",
-		Long: "Make a worktree in which no session works, and its branch, as the newest commit of the default branch. With\n" +
-			"uncommitted changes nothing happens. Commits that no other branch has are saved under a reference of git.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
-		Example: "  cairn worktree reset fix",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := g.findWorktree(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			saved, err := api.Worktrees{Client: c}.Reset(ctx, api.WorktreeName{Directory: w.Directory})
-			return g.report(saved, err, "reset "+terminal.FirstLine(w.Directory, 200))
+			saved, err := change(ctx, api.Worktrees{Client: c}, w.Directory)
+			return g.report(saved, err, did+" "+terminal.FirstLine(w.Directory, 200))
 		}),
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -194,7 +195,13 @@ func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
 		return nil, fmt.Errorf("list the new files of %s: %w", p.Worktree, err)
 	}
 	names := strings.FieldsFunc(changed+fresh, func(r rune) bool { return r == 0 })
-	names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(path.Base(n), sidePrefix) }) // of a kill
+	names = slices.DeleteFunc(names, func(name string) bool {
+		isSide := strings.HasPrefix(path.Base(name), sidePrefix)
+		if isSide {
+			removeAbandoned(filepath.Join(c.Top, filepath.FromSlash(name)))
+		}
+		return isSide
+	})
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) > maxCopied || len(changed) >= maxOutput || len(fresh) >= maxOutput {
@@ -373,6 +380,19 @@ const sidePrefix = ".cairn-move-"
 // sideName returns a name beside a file for its new or old content.
 func sideName(name, kind string, i int) string {
 	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%d", sidePrefix, kind, os.Getpid(), i))
+}
+
+// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. Second names stay,
+// because one may be the only name of a file.
+func removeAbandoned(name string) {
+	var pid, i int
+	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"new-%d-%d", &pid, &i); err != nil {
+		return
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		_ = os.Remove(name) // the next move tries again
+	}
 }
 
 // writeContent creates a file.

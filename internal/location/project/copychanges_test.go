@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -188,13 +189,22 @@ func TestCopyChangesRefused(t *testing.T) {
 func TestCopyChangesAgain(t *testing.T) {
 	finder, from, to := twoTrees(t)
 	writeFiles(t, from.Worktree, map[string]string{"a.txt": "one\nTWO\n", "gone.txt": "-", "new.txt": "new\n"})
-	writeFiles(t, to.Worktree, map[string]string{"a.txt": "one\nTWO\n", "gone.txt": "-", "d/.cairn-move-new-1-1": "cut off"})
+	writeFiles(t, to.Worktree, map[string]string{
+		"a.txt": "one\nTWO\n", "gone.txt": "-",
+		"d/.cairn-move-new-99999999-1": "cut off", // beyond the highest number of a process
+		"d/.cairn-move-old-99999999-1": "a second name", fmt.Sprintf(".cairn-move-new-%d-1", os.Getppid()): "at work",
+	})
 	copied, err := finder.CopyChanges(t.Context(), from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := copied.Remove(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	left := readFiles(t, to.Worktree)
+	if left["d/.cairn-move-new-99999999-1"] != "" || left["d/.cairn-move-old-99999999-1"] == "" ||
+		left[fmt.Sprintf(".cairn-move-new-%d-1", os.Getppid())] == "" {
+		t.Errorf("the destination has %q", left)
 	}
 	got := readFiles(t, from.Worktree)
 	if got["a.txt"] != "one\ntwo\n" || got["gone.txt"] != "gone\n" || got["new.txt"] != "" {

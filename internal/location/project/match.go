@@ -58,8 +58,8 @@ func isUnchanged(now *diskState, p *store.Project) bool {
 	return isAt(now, p) && p.File != "" && p.File == now.file()
 }
 
-// isReplaced reports whether another file at the record's place has its history. A record without commits has the
-// history of what has none either, or of any if the files cannot be told apart.
+// isReplaced reports whether another file at the record's place has the record's root commit. A record without commits
+// fits a repository without commits, and any repository if the identity of one of the files is unknown.
 func isReplaced(now *diskState, p *store.Project) bool {
 	if p.Root == "" {
 		return isAt(now, p) && (p.File == "" || now.file() == "" || now.Root() == "")
