@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/proctable"
@@ -63,6 +66,22 @@ func actAsTool(home string) string {
 	return fmt.Sprint(strings.TrimSpace(line), " answers as ", health.PID, err)
 }
 
+// killDaemon kills a process that is no child of the test, and returns when it has ended: until then it writes to the
+// home, which the test removes next.
+func killDaemon(t *testing.T, pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Errorf("process %d: %v", pid, err)
+		return
+	}
+	defer unix.Close(fd)
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	end := time.Now().Add(time.Minute)
+	for ended := 0; ended < 1 && time.Now().Before(end); {
+		ended, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 1000)
+	}
+}
+
 // A daemon that a command of a tool left can take the lease and serve as its user does. Neither a client nor a server
 // of the user trusts it; commands of the same call do.
 func TestAnOwnerOfATool(t *testing.T) {
@@ -73,7 +92,7 @@ func TestAnOwnerOfATool(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", why, out)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	t.Cleanup(func() { killDaemon(t, pid) })
 	if answer != "answers as "+text+" <nil>" {
 		t.Errorf("a command of the same call: %q", answer)
 	}
