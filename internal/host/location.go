@@ -423,6 +423,7 @@ func turnSources(ctx context.Context, p *locationSetup, in scope.ContextInput) s
 		p.instructions.NestedContext(ctx, in.Session.Nested),
 		instruction.ModeContext(in.Agent.ID, plan),
 		instruction.ReferenceContext(listReferences(p)),
+		instruction.SharedContext(in.Session.Entries),
 		instruction.EntryContext(in.Session.Entries),
 	)
 }

@@ -67,6 +67,10 @@ func (s *Session) Apply(d EventData) bool {
 	case *MessageRemoved, *MessageEdited, *PartRemoved, *PartEdited:
 		s.Edits++
 		return true
+	case *ContextEntrySet:
+		if changed := s.setEntry(e.ContextEntry); !changed || e.Key == KeySharedFiles { // another session's work
+			return changed
+		}
 	case *Imported:
 		s.completeImport(e)
 		return true
@@ -193,6 +197,25 @@ func (s *Session) completeImport(e *Imported) {
 	}
 }
 
+// setEntry sets an entry of the system context, or removes it if it has no value. It reports whether that changed
+// something.
+func (s *Session) setEntry(e ContextEntry) bool {
+	at, found := s.FindEntry(e.Key)
+	next := slices.Clone(s.Entries)
+	switch {
+	case len(e.Value) == 0 && !found:
+		return false
+	case len(e.Value) == 0:
+		next = slices.Delete(next, at, at+1)
+	case found:
+		next[at] = e
+	default:
+		next = slices.Insert(next, at, e)
+	}
+	s.Entries = next
+	return true
+}
+
 // applyContext applies an event about the sources of the session's system context. It reports whether the event is one
 // and changed something.
 func (s *Session) applyContext(d EventData) bool {
@@ -202,20 +225,6 @@ func (s *Session) applyContext(d EventData) bool {
 			return false
 		}
 		s.Nested = append(slices.Clip(s.Nested), e.NestedInstruction)
-	case *ContextEntrySet:
-		at, found := s.FindEntry(e.Key)
-		next := slices.Clone(s.Entries)
-		switch {
-		case len(e.Value) == 0 && !found:
-			return false
-		case len(e.Value) == 0:
-			next = slices.Delete(next, at, at+1)
-		case found:
-			next[at] = e.ContextEntry
-		default:
-			next = slices.Insert(next, at, e.ContextEntry)
-		}
-		s.Entries = next
 	default:
 		return false
 	}

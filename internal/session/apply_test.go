@@ -53,6 +53,10 @@ func TestApplySession(t *testing.T) {
 			`"entries":[{"key":"k","value":"v"}]`,
 		},
 		{
+			"shared files", &ContextEntrySet{Fact: at(9), ContextEntry: ContextEntry{KeySharedFiles, jsontext.Value(`[]`)}},
+			`"updated":3}`,
+		},
+		{
 			"summarized", &Summarized{
 				Fact: at(9), ProseSummary: ProseSummary{Text: "Done.", Generated: true, Through: "msg_1"},
 				Request: &RequestCost{Cost: Dollar, Tokens: cost},

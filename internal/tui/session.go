@@ -98,6 +98,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	if o.status.Type == api.StatusIdle && session.NextOf(o.messages.Data).NeedsTurn() {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
 	}
+	if shared := describe.DescribeSharedFiles(o.session.Entries); shared != "" {
+		m.transcript.AddNote(shared)
+	}
 	// Read what does not come with the session.
 	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m), readTasks(m)}
 	dir := o.session.Location.Directory

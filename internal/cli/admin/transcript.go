@@ -47,6 +47,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	if s.Open {
 		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, "! "+describe.OpenNote))
 	}
+	if shared := describe.DescribeSharedFiles(s.Entries); shared != "" {
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, "! "+shared))
+	}
 	if s.Summary != nil {
 		t.out.Printf("\n")
 		t.out.WriteText(s.Summary.Text + "\n")

@@ -217,6 +217,6 @@ func summarizeEvent(d session.EventData) string {
 	case *session.JobEnded:
 		return string(d.Status) + " " + string(d.JobID)
 	default:
-		return describe.DescribeCompactionEvent(d)
+		return describe.DescribeEvent(d)
 	}
 }

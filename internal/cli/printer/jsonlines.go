@@ -172,7 +172,7 @@ func (w *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 // ShowEvent writes the lines of an event. OpenCode's programs read these lines, so their order and fields are its own:
 // a text is written when it is complete, a call when it is settled.
 func (w *JSONLines) ShowEvent(e session.Event) {
-	if text := describe.DescribeCompactionEvent(e.Data); text != "" {
+	if text := describe.DescribeEvent(e.Data); text != "" {
 		w.ShowNote(text)
 	}
 	// Starts are remembered, because the line of the end has the time of both.

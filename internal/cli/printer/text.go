@@ -223,7 +223,7 @@ func (t *Text) showEvent(e session.Event) {
 			t.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
 		}
 	default:
-		if text := describe.DescribeCompactionEvent(d); text != "" {
+		if text := describe.DescribeEvent(d); text != "" {
 			t.ShowNote(text)
 		}
 	}

@@ -293,6 +293,9 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	if s.Open {
 		t.printer.ShowNote(describe.OpenNote + "; /new begins one that asks")
 	}
+	if shared := describe.DescribeSharedFiles(s.Entries); shared != "" {
+		t.printer.ShowNote(shared)
+	}
 	for _, m := range o.messages {
 		t.printer.ReplayMessage(m)
 	}

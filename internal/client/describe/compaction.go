@@ -37,8 +37,9 @@ func DescribeCompactionFailure(e *session.CompactionFailed) string {
 // CompactionUndone is the line about a compaction that was undone.
 const CompactionUndone = "the summary was undone: the model reads what it replaced again"
 
-// DescribeCompactionEvent returns the line about an event of a compaction, "" for any other event.
-func DescribeCompactionEvent(d session.EventData) string {
+// DescribeEvent returns the line about an event of a compaction, or about files that another session changed as well; ""
+// for any other event.
+func DescribeEvent(d session.EventData) string {
 	switch d := d.(type) {
 	case *session.CompactionStarted:
 		switch {
@@ -54,6 +55,8 @@ func DescribeCompactionEvent(d session.EventData) string {
 		return DescribeCompactionFailure(d)
 	case *session.CompactionUndone:
 		return CompactionUndone
+	case *session.ContextEntrySet:
+		return DescribeSharedFiles([]session.ContextEntry{d.ContextEntry})
 	default:
 		return ""
 	}

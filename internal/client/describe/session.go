@@ -2,6 +2,7 @@ package describe
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -34,3 +35,15 @@ func DescribePaused(id session.ID, directory string) string {
 
 // OpenNote explains a session that does not ask.
 const OpenNote = "an OpenCode client started this session: what no rule decides runs without asking"
+
+// DescribeSharedFiles returns the line about the files of the entries that other sessions changed as well, "" without any.
+func DescribeSharedFiles(entries []session.ContextEntry) string {
+	var lines []string
+	for _, f := range session.ReadSharedFiles(entries) {
+		lines = append(lines, f.String())
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "another session changed the same files: " + strings.Join(lines, "; ")
+}

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
@@ -9,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// UpdateDiff records in the background the diff of the prompt, and the number of lines that the session changed. A
-// failure is logged only.
+// UpdateDiff records in the background the diff of the prompt, the number of lines that the session changed, and the
+// files that it shares with other sessions. A failure is logged only.
 func (r *ChangeRecorder) UpdateDiff(
 	ctx context.Context,
 	id session.ID,
@@ -23,6 +24,7 @@ func (r *ChangeRecorder) UpdateDiff(
 		if err == nil && differs {
 			err = r.updateParent(ctx, id, prompt, files)
 		}
+		err = errors.Join(err, r.recordShared(ctx, id))
 		if err != nil {
 			r.journal.Logger.Warn("cannot record the diff of a session", "session", id, "error", err)
 		}

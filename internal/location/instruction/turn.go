@@ -16,6 +16,7 @@ import (
 const (
 	KeyMode       = "core/mode"
 	KeyReferences = "core/reference-guidance"
+	KeyShared     = "core/shared-files"
 	entryPrefix   = "entry/"
 )
 
@@ -61,6 +62,9 @@ func renderMode(m mode) string {
 // EntryContext returns the sources of the entries that clients have set, one each.
 func EntryContext(entries []session.ContextEntry) (c systemcontext.Context) {
 	for _, e := range entries {
+		if e.Key == session.KeySharedFiles {
+			continue
+		}
 		about := "The client's context " + strconv.Quote(e.Key)
 		c = append(c, systemcontext.Make(systemcontext.Spec[jsontext.Value]{
 			Key: entryPrefix + e.Key, Value: e.Value,
@@ -70,6 +74,31 @@ func EntryContext(entries []session.ContextEntry) (c systemcontext.Context) {
 		}))
 	}
 	return c
+}
+
+// SharedContext returns the source of the files that other sessions have changed as well. It is empty without any.
+func SharedContext(entries []session.ContextEntry) systemcontext.Context {
+	list := session.ReadSharedFiles(entries)
+	if len(list) == 0 {
+		return nil
+	}
+	render := func(list []session.SharedFiles) string {
+		lines := []string{"Other sessions of this project have changed files that you have changed as well. Their work may " +
+			"have to be merged with yours: read such a file again before you change it, keep your changes to it small, " +
+			"and tell the user that both changed it:"}
+		for _, f := range list {
+			lines = append(lines, "- "+f.String())
+		}
+		return strings.Join(lines, "\n")
+	}
+	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]session.SharedFiles]{
+		Key: KeyShared, Value: list,
+		Baseline: render,
+		Update:   func(_, l []session.SharedFiles) string { return render(l) },
+		Removal: func([]session.SharedFiles) string {
+			return "That other sessions changed the same files no longer matters."
+		},
+	})}
 }
 
 // entryText returns a text as it is, and any other value as JSON.

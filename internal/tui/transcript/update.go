@@ -40,7 +40,7 @@ func (m *Model) ShowEvent(e *session.Event) {
 		m.dropFailure(d.Error.Message)
 		m.AddNote(describe.DescribeRetry(d))
 	default:
-		if text := describe.DescribeCompactionEvent(d); text != "" {
+		if text := describe.DescribeEvent(d); text != "" {
 			m.AddNote(text)
 		}
 	}
