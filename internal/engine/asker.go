@@ -21,7 +21,7 @@ func (t *turn) newAsker(c *toolCall) ask.Asker {
 		},
 	}
 	if c != nil {
-		by.Call = c.asks
+		by.Call, by.Extensions = c.asks, t.extensions
 	}
 	return by
 }

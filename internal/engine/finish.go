@@ -12,6 +12,9 @@ import (
 // complete finishes a turn whose answer ended well: its calls become durable, run, and settle; then the turn ends. It
 // reports whether the model must see results, or continue a paused answer.
 func (d *drain) complete(ctx context.Context, t *turn) (more bool, err error) {
+	if err := t.showCalls(ctx, t.recorder.LocalCalls()); err != nil {
+		return d.handleStreamError(ctx, t, err)
+	}
 	if err := t.recorder.CommitCalls(ctx); err != nil {
 		return false, err
 	}

@@ -121,7 +121,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if a.Subtasks {
 		input.agent = scope.FindAgent(state.session.Agent) // a is the turn of a subagent, called with the session's rights
 	}
-	t.changes = d.engine.changes.NewStep(scope.Files, d.id, input.prompt)
+	t.changes, t.extensions = d.engine.changes.NewStep(scope.Files, d.id, input.prompt), scope.Chain.Begin()
 	if input.rights, err = d.engine.Asks.CollectRules(ctx, scope, state.session, input.agent); err != nil {
 		return d.abandonTurn(clean, t, a, state)
 	}
@@ -139,6 +139,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		if state.waiting[c.PartID] {
 			calls = append(calls, &turnlog.Call{
 				PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input, Ran: time.UnixMilli(c.Time.Ran),
+				Extensions: c.Extensions,
 			})
 		}
 	}

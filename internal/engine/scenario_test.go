@@ -139,6 +139,8 @@ func (p *player) setup(f []string) {
 		p.w.layers[0].Rules = append(
 			p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])},
 		)
+	case "extension": // see world.extend
+		p.w.extend(f[1:])
 	case "bash":
 		if _, err := p.w.tools.Register(commands()); err != nil {
 			p.t.Fatal("register the tools:", err)
@@ -742,6 +744,9 @@ func (p *player) finish() string {
 	p.events(false)
 	for i, r := range p.w.player.ListRequests() {
 		fmt.Fprintln(&p.out, asked(i+1, r))
+	}
+	for _, line := range p.w.shown {
+		fmt.Fprintln(&p.out, line)
 	}
 	if err := p.w.doubled(); err != nil {
 		p.t.Error(err)

@@ -42,6 +42,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		c.asks.Began, c.asks.Begins, previous = c.call.Ran, c.call.Name == tool.NameTask, c.asks
+		c.asks.Decided = c.call.Extensions
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
@@ -148,6 +149,9 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		return refuse(session.ReasonInvalidInput,
 			"the arguments cannot be used: "+c.call.Invalid+". Send the call again with a JSON object.")
 	}
+	if refused := refusedByExtension(c.call); refused != nil {
+		return tool.Settlement{Error: refused}
+	}
 	// Refuse what was stopped before it ran, and what the model repeats in a loop.
 	if slotErr != nil {
 		return refuse(turnlog.ReasonOf(ctx), "the tool was not run: the turn was stopped")
@@ -191,7 +195,8 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.OutputNotices) tool.Call {
 	// What every tool gets: its ids, its input and the ways to ask, to show and to read.
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
-		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.input.baselineSeq(),
+		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.RunsWith(), Since: t.input.baselineSeq(),
+		Review: t.reviewer(c.call),
 		Ask: func(ctx context.Context, r tool.Request) error {
 			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},

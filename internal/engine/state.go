@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -241,6 +242,8 @@ type turn struct {
 	calls    []*toolCall
 	changes  *undo.Step // of files; nil where they are not recorded
 	reopened bool       // an earlier process left it open
+
+	extensions *extension.Run // nil without any
 }
 
 // toolCall is one local call of a turn while it settles.
@@ -264,7 +267,8 @@ type sentRequest struct {
 func (d *drain) newTurn(input *turnInput, sent sentRequest) *turn {
 	return &turn{
 		engine: d.engine, id: d.id, slot: &d.slot, input: input, recorder: turnlog.NewRecorder(d.recorderConfig(input, sent)),
-		changes: d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
+		changes:    d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
+		extensions: input.scope.Chain.Begin(),
 	}
 }
 

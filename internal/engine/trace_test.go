@@ -64,7 +64,7 @@ func traced(row store.EventRow) string {
 		"asks", "hold", "noReply", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
-		"job", "jobID", "status", "exit", "stopped", "waited",
+		"job", "jobID", "status", "exit", "stopped", "waited", "original", "extensions", "replaced",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -102,8 +102,16 @@ func brief(name string, v jsontext.Value) string {
 	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
 		return ""
 	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request",
-		name == "stopped", name == "waited":
+		name == "stopped", name == "waited", name == "extensions":
 		return name + "=" + string(v)
+	case name == "original":
+		var p session.Prompt
+		_ = json.Unmarshal(v, &p)
+		return fmt.Sprintf("original=%q", p.Text)
+	case name == "replaced":
+		var r session.Replacement
+		_ = json.Unmarshal(v, &r)
+		return fmt.Sprintf("replaced=%d by %v", r.Bytes, r.By)
 	case name == "requestID":
 		return "for " + s
 	case name == "model":

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -50,7 +51,9 @@ type world struct {
 	tools      *tool.Registry
 	outputs    *tool.Outputs
 	files      *sessionfiles.Memory
-	broken     error // what keeps the location from working
+	extensions []extension.Extension
+	shown      []string // what the extensions were shown, in order
+	broken     error    // what keeps the location from working
 	gates      map[string]chan struct{}
 	effects    map[string]int // by token
 
@@ -178,7 +181,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 		Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
-		ReportUsage: w.report,
+		ReportUsage: w.report, Chain: extension.NewChain(extension.Config{Extensions: w.extensions}),
 		FindInstructions: func(visited []string) (found []session.NestedInstruction) {
 			for _, path := range visited {
 				found = append(found, session.NestedInstruction{Path: path + "/AGENTS.md", Root: l.Directory})

@@ -346,7 +346,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 			t.Name = e.Tool
 			t.Provider = &ToolProvider{Executed: e.Provider.Executed, Metadata: e.Provider.Metadata}
 			t.State = ToolState{Status: ToolRunning, Input: e.Input, Structured: emptyObject, Content: []ToolContent{}}
-			t.Time.Ran = at
+			t.Time.Ran, t.Extensions = at, e.Extensions
 		})
 	case *ToolProgress:
 		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
@@ -358,7 +358,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 	case *ToolSuccess:
 		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
 			t.settle(ToolCompleted, e.Provider, at)
-			t.Time.Waited = e.Waited
+			t.Time.Waited, t.Replaced = e.Waited, e.Replaced
 			t.State.Structured, t.State.Content = objectOr(e.Structured), listOr(e.Content)
 			t.State.OutputPaths, t.State.Result, t.State.Attachments = e.OutputPaths, e.Result, e.Attachments
 			if e.Title != "" {

@@ -42,14 +42,18 @@ type Reasoning struct {
 
 // Tool is a tool call with its state. ID is the provider's call id, unique within the turn only.
 type Tool struct {
-	Type     string         `json:"type"` // "tool"
-	ID       string         `json:"id"`
-	PartID   PartID         `json:"partID,omitzero"`
-	Name     string         `json:"name"`
-	Provider *ToolProvider  `json:"provider,omitzero"`
-	State    ToolState      `json:"state"`
-	Time     ToolTime       `json:"time"`
-	Extra    jsontext.Value `json:",embed"`
+	Type     string        `json:"type"` // "tool"
+	ID       string        `json:"id"`
+	PartID   PartID        `json:"partID,omitzero"`
+	Name     string        `json:"name"`
+	Provider *ToolProvider `json:"provider,omitzero"`
+	State    ToolState     `json:"state"`
+	Time     ToolTime      `json:"time"`
+
+	Extensions *CallExtensions `json:"extensions,omitzero"` // that took part before the call ran
+	Replaced   *Replacement    `json:"replaced,omitzero"`   // the tool's own output, by extensions
+
+	Extra jsontext.Value `json:",embed"`
 }
 
 // ItemID returns the item's id.

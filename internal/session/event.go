@@ -255,6 +255,9 @@ type (
 		Recovery  Recovery  `json:"recovery,omitzero"`
 
 		Restricted bool `json:"restricted,omitzero"` // as Input has it
+
+		Original   *Prompt  `json:"original,omitzero"`    // what the caller sent, if extensions changed it
+		Extensions []string `json:"extensions,omitempty"` // that did, in their order
 	}
 	// Prompted promotes a prompt from the inbox to the history. Its Timestamp is the time of admission.
 	Prompted struct {

@@ -179,6 +179,8 @@ type (
 		Tool     string         `json:"tool"`
 		Input    jsontext.Value `json:"input"`
 		Provider CallProvider   `json:"provider"`
+
+		Extensions *CallExtensions `json:"extensions,omitzero"` // nil if none took part
 	}
 	// ToolProgress replaces the shown state of a running call.
 	ToolProgress struct {
@@ -201,7 +203,8 @@ type (
 		Provider    CallProvider   `json:"provider"`
 		Title       string         `json:"title,omitzero"`
 		Attachments []File         `json:"attachments,omitzero"`
-		Waited      int64          `json:"waited,omitzero"` // milliseconds the call waited for replies
+		Waited      int64          `json:"waited,omitzero"`   // milliseconds the call waited for replies
+		Replaced    *Replacement   `json:"replaced,omitzero"` // the tool's own output, by extensions
 	}
 	// ToolFailed settles a call with its failure.
 	ToolFailed struct {

@@ -2,12 +2,17 @@ package tool
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -45,18 +50,47 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	}
 	// Run the tool, then bound its output, also that of a failed call: it may say what was done.
 	out, err := s.runTool(ctx, e, call)
+	var replaced *session.Replacement
+	if err == nil && call.Review != nil {
+		out, replaced, err = reviewOutput(ctx, call, out)
+	}
 	if note != "" {
 		out.Content = append(slices.Clip(out.Content), session.ToolContent{Type: "text", Text: note})
 	}
-	done := Settlement{Output: s.registry.boundOutput(ctx, call.SessionID, e.def, out)}
+	done := Settlement{Output: s.registry.boundOutput(ctx, call.SessionID, e.def, out), Replaced: replaced}
 	if err != nil {
 		done.Error, done.Denial = s.classifyError(ctx, e.def, err)
 	}
 	return done
 }
 
+// FitInput returns the input as the tool would get it. ok is false if there is no such tool, or the input does not fit.
+func (s *Set) FitInput(name string, input jsontext.Value) (fitted jsontext.Value, ok bool) {
+	e, failure := s.findEntry(name)
+	if failure != nil {
+		return nil, false
+	}
+	fitted, _, err := e.schema.fitInput(name, input)
+	return fitted, err == nil
+}
+
 func refuseUnanswerable(context.Context, Request) error {
 	return Failf("This call needs a permission, which cannot be asked for here.")
+}
+
+// reviewOutput lets the reviewers of the call see its output, and returns what they leave with what it replaces. A review
+// that fails leaves the output with the failure: the tool has had its effect.
+func reviewOutput(ctx context.Context, call Call, out Output) (Output, *session.Replacement, error) {
+	next, by, err := call.Review(ctx, out)
+	if err != nil || len(by) == 0 {
+		return out, nil, err
+	}
+	before, err := json.Marshal(out.Content, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return out, nil, err
+	}
+	sum := sha256.Sum256(before)
+	return next, &session.Replacement{By: by, Digest: hex.EncodeToString(sum[:]), Bytes: len(before)}, nil
 }
 
 // findEntry returns the entry to run, or the failure.

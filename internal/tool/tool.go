@@ -74,6 +74,9 @@ type Call struct {
 	Plan        string // the file of the session's plan; "" without one
 	// Files records what the call does to files. Nil: nothing is recorded.
 	Files FileRecorder
+	// Review sees the output of a call that succeeded before it is bounded, and returns what takes its place. By are
+	// those who changed it; an error fails the call. Nil: the output stays.
+	Review func(ctx context.Context, o Output) (out Output, by []string, err error)
 }
 
 // FileRecorder records what a call does to files before it does it, so that it can be shown and taken back.
@@ -215,4 +218,6 @@ type Settlement struct {
 	Output Output
 	Error  *session.Failure
 	Denial *Denial // set if permission was refused
+	// Replaced says what Call.Review put in the place of the output; nil: it is the tool's own.
+	Replaced *session.Replacement
 }

@@ -53,6 +53,9 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := c.resolvePrompt(ctx, &r); err != nil {
 		return nil, err
 	}
+	if err := c.showPrompt(ctx, &r); err != nil {
+		return nil, err
+	}
 	if err := fault.PassPoint(ctx, fault.AdmitBegin); err != nil {
 		return nil, err
 	}
@@ -124,7 +127,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest, promote bo
 		}
 		drafts = append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold, NoReply: r.NoReply,
-			Recovery: r.Recovery, Restricted: r.Restricted,
+			Recovery: r.Recovery, Restricted: r.Restricted, Original: r.original, Extensions: r.extensions,
 		}})
 		if promote {
 			fact := r.newInput().BuildPromotion()

@@ -65,6 +65,9 @@ func checkSameAdmission(rd store.Reader, in *session.Input, r PromptRequest) err
 		}
 		if d, ok := ev.Data.(*session.PromptAdmitted); ok && d.MessageID == in.ID {
 			admitted, delivery = d.Prompt, d.Delivery
+			if d.Original != nil {
+				admitted = *d.Original
+			}
 		}
 	}
 	admitted.Agents = slices.Clone(admitted.Agents)

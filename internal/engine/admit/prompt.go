@@ -35,6 +35,9 @@ type PromptRequest struct {
 	Variant    string // with Named: of the model; "" keeps that of the agent or of the named model
 	// ReadFiles, if set, puts the content of named files into the prompt, unless it was admitted before.
 	ReadFiles func(context.Context, *session.Session, *session.Prompt)
+
+	original   *session.Prompt // what the caller sent, if extensions changed it
+	extensions []string        // that did
 }
 
 // A prompt is validated in two steps. checkPrompt needs the request alone and fills in its defaults. resolvePrompt

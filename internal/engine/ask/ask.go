@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -66,6 +67,8 @@ type Asker struct {
 	// approve.
 	Restricted bool
 	Call       *AskingCall // nil if the engine itself asks
+	// Extensions see the requests of the call that the rules do not deny; nil: none does.
+	Extensions *extension.Run
 	// Yield gives up the asker's execution slot while it waits for a reply, and returns what takes the slot back.
 	Yield func(action string) (reacquire func(context.Context))
 }

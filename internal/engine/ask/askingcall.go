@@ -18,6 +18,8 @@ type AskingCall struct {
 	Began     time.Time // when an earlier process began the call, which may have left asks; zero for a call of this one
 	// Begins: the call begins work whose order is seen, so that a decision without an ask does not release the next call.
 	Begins bool
+	// Decided is what extensions decided about the call before it ran; nil if they did not.
+	Decided *session.CallExtensions
 
 	previous *AskingCall   // of the same step; nil for the first
 	released chan struct{} // closed once the next call may ask

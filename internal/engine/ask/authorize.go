@@ -41,11 +41,18 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		d.Effect = session.Ask
 	}
 
-	// Find an earlier ask of the call.
+	// Find an earlier ask of the call. Without one, extensions are asked: they saw what led to an earlier one.
+	d.Effect = a.applyDecided(ctx, by, r, d.Effect)
 	var earlier *store.AskRow
 	if d.Effect == session.Ask || by.Call != nil && by.Call.isResumed() {
 		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {
 			return err
+		}
+	}
+	if earlier == nil && d.Effect != session.Deny {
+		var denial error
+		if d.Effect, denial = a.consultExtensions(ctx, by, r, d.Effect); denial != nil {
+			return denial
 		}
 	}
 

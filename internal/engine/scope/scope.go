@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -39,6 +40,8 @@ type Scope struct {
 	Tools        *tool.Registry
 	// Extensions are patterns of the actions of tools that come from outside, which open sessions allow.
 	Extensions []string
+	// Chain is what outside code sees and changes of the work here; nil: nothing.
+	Chain *extension.Chain
 	// Small returns the model for small tasks, such as titles, of a session that runs on the model beside. It is nil,
 	// or returns false, if there is no such model.
 	Small func(beside session.ModelRef) (session.ModelRef, bool)

@@ -86,7 +86,7 @@ func IsAwaiting(a *session.Assistant, child session.ID) bool {
 		var in struct {
 			Continue session.ID `json:"task_id"`
 		}
-		_ = json.Unmarshal(c.State.Input, &in) // an invalid call begins no work
+		_ = json.Unmarshal(c.RunsWith(), &in) // an invalid call begins no work
 		return cmp.Or(in.Continue, session.TaskID(c.PartID)) == child
 	})
 }

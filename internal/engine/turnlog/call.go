@@ -20,6 +20,9 @@ type Call struct {
 	Cut     bool           // the answer reached its limit of output tokens within the arguments
 	Ran     time.Time      // when an earlier process recorded the call; zero if this one did
 
+	// Extensions is what extensions decided about the call before it was recorded; nil if none took part.
+	Extensions *session.CallExtensions
+
 	meta    jsontext.Value
 	hosted  bool // the provider runs it
 	settled bool // a hosted call has its result
@@ -28,8 +31,16 @@ type Call struct {
 func (c *Call) calledEvent() *session.ToolCalled {
 	return &session.ToolCalled{
 		CallID: c.ID, PartID: c.PartID, Tool: c.Name, Input: c.Input,
-		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta},
+		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta}, Extensions: c.Extensions,
 	}
+}
+
+// RunsWith returns the input that the call runs with.
+func (c *Call) RunsWith() jsontext.Value {
+	if c.Extensions != nil && len(c.Extensions.Input) > 0 {
+		return c.Extensions.Input
+	}
+	return c.Input
 }
 
 // wrapInput returns the arguments as the object that is stored: any other value becomes its member "value".

@@ -177,6 +177,6 @@ func (r *Recorder) SettledEvent(c *Call, s tool.Settlement, waited time.Duration
 	return &session.ToolSuccess{
 		TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
 		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
-		Waited: waited.Milliseconds(),
+		Waited: waited.Milliseconds(), Replaced: s.Replaced,
 	}
 }

@@ -21,6 +21,7 @@ var layers = []layer{
 	{"systemcontext", "systemcontext"},
 	{"access", "access"},
 	{"record", "record"},
+	{"extension", "extension"},
 	{"tool", "tool"},
 	{"engine", "engine"},
 	{"location", "location"},

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// showCalls shows the calls of the answer to the extensions, before they are recorded: what these decide commits with
+// the calls, and a restart that runs a call again reads it. Calls that will not run are not shown. The error is the
+// cause of ctx's end.
+func (t *turn) showCalls(ctx context.Context, calls []*turnlog.Call) error {
+	if !t.extensions.HasCall() || t.input.lastStep {
+		return nil
+	}
+	for _, c := range calls {
+		if c.Cut || c.Invalid != "" || t.input.output != nil && c.Name == history.OutputTool {
+			continue
+		}
+		input, fits := t.input.tools().FitInput(c.Name, c.Input)
+		if !fits {
+			continue
+		}
+		if err := t.showCall(ctx, c, extension.Call{
+			SessionID: t.id, MessageID: t.input.prompt, CallID: c.ID, Agent: t.input.agent.ID, Tool: c.Name, Input: input,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showCall shows one call to the extensions and keeps what they decide. An extension that fails denies the call.
+func (t *turn) showCall(ctx context.Context, c *turnlog.Call, v extension.Call) error {
+	input := v.Input
+	by, err := t.extensions.Call(ctx, &v)
+	if failure, ok := errors.AsType[*extension.Error](err); ok {
+		c.Extensions = &session.CallExtensions{
+			Effect: session.Deny, Reason: "it failed: " + failure.Err.Error(), By: append(by, failure.Extension),
+		}
+		return nil
+	}
+	if err != nil || len(by) == 0 {
+		return err
+	}
+	c.Extensions = &session.CallExtensions{Effect: v.Effect, Reason: v.Reason, By: by}
+	if string(v.Input) != string(input) {
+		c.Extensions.Input = slices.Clone(v.Input)
+	}
+	return nil
+}
+
+// refusedByExtension returns the failure of a call that an extension denied, nil if none did.
+func refusedByExtension(c *turnlog.Call) *session.Failure {
+	x := c.Extensions
+	if x == nil || x.Effect != session.Deny {
+		return nil
+	}
+	text := fmt.Sprintf("the extension %s refused this call", strings.Join(x.By, ", "))
+	if x.Reason != "" {
+		text += ": " + x.Reason
+	}
+	return session.Fail(session.ReasonDenied, text)
+}
+
+// reviewer returns what shows the result of the call to the extensions, nil if none looks at results.
+func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (tool.Output, []string, error) {
+	if !t.extensions.HasResult() {
+		return nil
+	}
+	return func(ctx context.Context, o tool.Output) (tool.Output, []string, error) {
+		v := extension.Result{
+			SessionID: t.id, CallID: c.ID, Agent: t.input.agent.ID, Tool: c.Name, Input: c.RunsWith(),
+			Title: o.Title, Content: o.Content, Metadata: o.Structured,
+		}
+		by, err := t.extensions.Result(ctx, &v)
+		if failure, ok := errors.AsType[*extension.Error](err); ok {
+			return o, nil, tool.Failf("The tool has run, but %v", failure)
+		}
+		o.Title, o.Content, o.Structured = v.Title, v.Content, v.Metadata
+		return o, by, err
+	}
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// extend adds an extension from the fields of a line: ID [may-allow] POINT SUBJECT ACT [TEXT…]. The subject is the tool,
+// the action of a permission, or * for any. What it was shown is a line of the outcome.
+//
+//	prompt     text TEXT, refuse TEXT
+//	call       input JSON, deny TEXT, ask TEXT, allow
+//	result     content TEXT
+//	permission deny TEXT, ask, allow
+//
+// At each point: fail TEXT, panic, hang.
+func (w *world) extend(f []string) {
+	e := extension.Extension{ID: f[0]}
+	if f[1] == "may-allow" {
+		e.MayAllow, f = true, slices.Delete(slices.Clone(f), 1, 2)
+	}
+	subject, act, text := f[2], f[3], strings.Join(f[4:], " ")
+	// do does what every point can do, and reports whether the extension acts.
+	do := func(ctx context.Context, what string) (acts bool, err error) {
+		w.mu.Lock()
+		w.shown = append(w.shown, fmt.Sprintf("%s is shown %s %s", e.ID, f[1], what))
+		w.mu.Unlock()
+		switch {
+		case subject != "*" && !strings.HasPrefix(what, subject):
+			return false, nil
+		case act == "fail", act == "refuse":
+			return false, errors.New(text)
+		case act == "panic":
+			panic(text)
+		case act == "hang":
+			<-ctx.Done()
+			return false, ctx.Err()
+		}
+		return true, nil
+	}
+	switch extension.Point(f[1]) {
+	case extension.PointPrompt:
+		e.Prompt = func(ctx context.Context, v *extension.Prompt) error {
+			acts, err := do(ctx, v.Prompt.Text)
+			if acts {
+				v.Prompt.Text = text
+			}
+			return err
+		}
+	case extension.PointCall:
+		e.Call = func(ctx context.Context, v *extension.Call) error {
+			acts, err := do(ctx, v.Tool+" "+string(v.Input))
+			switch {
+			case acts && act == "input":
+				v.Input = jsontext.Value(text)
+			case acts:
+				v.Effect, v.Reason = session.Effect(act), text
+			}
+			return err
+		}
+	case extension.PointResult:
+		e.Result = func(ctx context.Context, v *extension.Result) error {
+			acts, err := do(ctx, v.Tool+" "+v.Content[0].Text)
+			if acts {
+				v.Content = session.TextContent(text)
+			}
+			return err
+		}
+	case extension.PointPermission:
+		e.Permission = func(ctx context.Context, v *extension.Permission) error {
+			acts, err := do(ctx, v.Action+" "+string(v.Effect))
+			if acts {
+				v.Effect, v.Reason = session.Effect(act), text
+			}
+			return err
+		}
+	default:
+		panic("unknown point " + f[1])
+	}
+	w.extensions = append(w.extensions, e)
+}

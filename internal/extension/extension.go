@@ -1,0 +1,156 @@
+// Package extension declares the points at which outside code may look at the work of a session, or change it: plugins,
+// hooks, and programs in Go that embed cairn. Each point is a function over a small value. The engine calls a Chain at
+// these points and nowhere else; what implements them is not known to it.
+//
+// What an extension changes is recorded by the engine where it takes effect, with the extension's id. Replay and recovery
+// read the record: a chain is never called twice for the same thing.
+package extension
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Extension is one piece of outside code. A nil function has no interest in its point. A function gets a value of its
+// own; to change it, it replaces members and leaves alone what they refer to. It returns when its context ends. Functions
+// are called concurrently, also the same one.
+//
+// An error of a function fails what the point guards: the prompt is not admitted, the call does not run, the permission
+// is denied, the result is a failure, the variables are not set and the command does not run. At the other points it is
+// logged, and the value stays as it was.
+type Extension struct {
+	ID string // for people and for the record, such as "hook/PreToolUse" or "plugin/opencode-dcp"
+	// MayAllow: the user's configuration lets it allow what would be asked. Without it, Allow means no decision.
+	MayAllow bool
+
+	Prompt      func(context.Context, *Prompt) error      // a prompt, before it is admitted
+	Options     func(context.Context, *Options) error     // a request, before it is sent
+	Definition  func(context.Context, *Definition) error  // of a tool, before it is offered
+	Call        func(context.Context, *Call) error        // a call, before it is recorded and runs
+	Result      func(context.Context, *Result) error      // of a call that succeeded, before it is bounded and recorded
+	Permission  func(context.Context, *Permission) error  // that the rules do not deny
+	Environment func(context.Context, *Environment) error // of a command or a terminal, before it starts
+	Compaction  func(context.Context, *Compaction) error  // before a summary is asked for
+	Proceed     func(context.Context, *Proceed) error     // after a compaction, before the model goes on
+	Stop        func(context.Context, *Stop) error        // before the work of a session ends
+}
+
+// Point names a point, for messages and for the record.
+type Point string
+
+// The points.
+const (
+	PointPrompt      Point = "prompt"
+	PointOptions     Point = "options"
+	PointDefinition  Point = "definition"
+	PointCall        Point = "call"
+	PointResult      Point = "result"
+	PointPermission  Point = "permission"
+	PointEnvironment Point = "environment"
+	PointCompaction  Point = "compaction"
+	PointProceed     Point = "proceed"
+	PointStop        Point = "stop"
+)
+
+// Prompt is a prompt of a caller. Prompt can change.
+type Prompt struct {
+	SessionID session.ID
+	MessageID session.MessageID
+	Prompt    session.Prompt
+}
+
+// Options are those of a request. All but the first group can change. A nil number is the provider's default.
+type Options struct {
+	SessionID session.ID
+	Agent     string
+	Model     session.ModelRef
+	MessageID session.MessageID // of the newest prompt
+
+	Temperature *float64
+	TopP        *float64
+	MaxTokens   *int
+	Options     map[string]jsontext.Value // of the provider, as in its configuration
+	Headers     map[string]string         // added to those of the provider
+}
+
+// Definition describes a tool to the model. Description and Schema can change.
+type Definition struct {
+	Tool        string
+	Description string
+	Schema      jsontext.Value
+}
+
+// Call is a call of a tool. Input can change, within the schema of the tool; Effect can become stricter, or Allow.
+type Call struct {
+	SessionID session.ID
+	MessageID session.MessageID // of the newest prompt
+	CallID    string
+	Agent     string
+	Tool      string
+	Input     jsontext.Value // an object
+	Effect    session.Effect // "" leaves the decision to the rules
+	Reason    string         // of the effect, for the model and for people
+}
+
+// Result is the result of a call that succeeded. Title, Content and Metadata can change.
+type Result struct {
+	SessionID session.ID
+	CallID    string
+	Agent     string
+	Tool      string
+	Input     jsontext.Value // that the call ran with
+	Title     string
+	Content   []session.ToolContent
+	Metadata  jsontext.Value // an object, or nil
+}
+
+// Permission is a request that the rules allow or that people would be asked. Effect can change: to Deny, to Ask, and to
+// Allow.
+type Permission struct {
+	SessionID session.ID
+	MessageID session.MessageID // "" for a request of the engine itself
+	CallID    string
+	Agent     string
+	Action    string
+	Resources []string
+	Metadata  jsontext.Value
+	Effect    session.Effect
+	Reason    string // of the effect
+}
+
+// Environment is that of a process. Variables, which are added to those that it has, can change.
+type Environment struct {
+	SessionID session.ID // "" for a terminal
+	CallID    string
+	Directory string
+	Variables map[string]string
+}
+
+// Compaction is the request for a summary. Context is added to the instructions for it; Prompt, if set, replaces them.
+type Compaction struct {
+	SessionID session.ID
+	Manual    bool
+	Context   []string
+	Prompt    string
+}
+
+// Proceed decides whether the model goes on by itself after a compaction.
+type Proceed struct {
+	SessionID session.ID
+	Agent     string
+	Model     session.ModelRef
+	Overflow  bool // the compaction followed a request that the provider refused as too large
+	Enabled   bool
+}
+
+// Stop is the end of the work of a session. Continue, if set, becomes the next prompt, and the work goes on.
+type Stop struct {
+	SessionID session.ID
+	ParentID  session.ID // of a subagent
+	Again     bool       // an extension has made the work go on since the newest prompt of a caller
+	Text      string     // the last answer
+	Continue  string
+}
