@@ -21,7 +21,7 @@ func (t *turn) newAsker(c *toolCall) ask.Asker {
 		},
 	}
 	if c != nil {
-		by.Call, by.Extensions = c.asks, t.extensions
+		by.Call, by.Extensions = c.asks, t.input.extensions
 	}
 	return by
 }

@@ -18,7 +18,7 @@ import (
 // the calls, and a restart that runs a call again reads it. Calls that will not run are not shown. The error is the
 // cause of ctx's end.
 func (t *turn) showCalls(ctx context.Context, calls []*turnlog.Call) error {
-	if !t.extensions.HasCall() || t.input.lastStep {
+	if !t.input.extensions.HasCall() || t.input.lastStep {
 		return nil
 	}
 	for _, c := range calls {
@@ -41,7 +41,7 @@ func (t *turn) showCalls(ctx context.Context, calls []*turnlog.Call) error {
 // showCall shows one call to the extensions and keeps what they decide. An extension that fails denies the call.
 func (t *turn) showCall(ctx context.Context, c *turnlog.Call, v extension.Call) error {
 	input := v.Input
-	by, err := t.extensions.Call(ctx, &v)
+	by, err := t.input.extensions.Call(ctx, &v)
 	if failure, ok := errors.AsType[*extension.Error](err); ok {
 		c.Extensions = &session.CallExtensions{
 			Effect: session.Deny, Reason: "it failed: " + failure.Err.Error(), By: append(by, failure.Extension),
@@ -73,7 +73,7 @@ func refusedByExtension(c *turnlog.Call) *session.Failure {
 
 // reviewer returns what shows the result of the call to the extensions, nil if none looks at results.
 func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (tool.Output, []string, error) {
-	if !t.extensions.HasResult() {
+	if !t.input.extensions.HasResult() {
 		return nil
 	}
 	return func(ctx context.Context, o tool.Output) (tool.Output, []string, error) {
@@ -81,7 +81,7 @@ func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (too
 			SessionID: t.id, CallID: c.ID, Agent: t.input.agent.ID, Tool: c.Name, Input: c.RunsWith(),
 			Title: o.Title, Content: o.Content, Metadata: o.Structured,
 		}
-		by, err := t.extensions.Result(ctx, &v)
+		by, err := t.input.extensions.Result(ctx, &v)
 		if failure, ok := errors.AsType[*extension.Error](err); ok {
 			return o, nil, tool.Failf("The tool has run, but %v", failure)
 		}

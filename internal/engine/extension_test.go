@@ -17,6 +17,8 @@ import (
 // the action of a permission, or * for any. What it was shown is a line of the outcome.
 //
 //	prompt     text TEXT, refuse TEXT
+//	options    headers TEXT
+//	definition description TEXT
 //	call       input JSON, deny TEXT, ask TEXT, allow
 //	result     content TEXT
 //	permission deny TEXT, ask, allow
@@ -63,6 +65,22 @@ func (w *world) extend(f []string) {
 				v.Input = jsontext.Value(text)
 			case acts:
 				v.Effect, v.Reason = session.Effect(act), text
+			}
+			return err
+		}
+	case extension.PointOptions:
+		e.Options = func(ctx context.Context, v *extension.Options) error {
+			acts, err := do(ctx, v.Model.ID)
+			if acts {
+				v.Temperature, v.Headers = new(0.5), map[string]string{"X-Test": text}
+			}
+			return err
+		}
+	case extension.PointDefinition:
+		e.Definition = func(ctx context.Context, v *extension.Definition) error {
+			acts, err := do(ctx, v.Tool)
+			if acts {
+				v.Description = text
 			}
 			return err
 		}

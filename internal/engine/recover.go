@@ -121,7 +121,8 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if a.Subtasks {
 		input.agent = scope.FindAgent(state.session.Agent) // a is the turn of a subagent, called with the session's rights
 	}
-	t.changes, t.extensions = d.engine.changes.NewStep(scope.Files, d.id, input.prompt), scope.Chain.Begin()
+	t.changes = d.engine.changes.NewStep(scope.Files, d.id, input.prompt)
+	input.extensions = scope.Chain.Begin()
 	if input.rights, err = d.engine.Asks.CollectRules(ctx, scope, state.session, input.agent); err != nil {
 		return d.abandonTurn(clean, t, a, state)
 	}

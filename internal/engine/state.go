@@ -119,6 +119,10 @@ type turnInput struct {
 
 	request *compaction.FitRequest // set before it is sent
 
+	extensions *extension.Run                // of the turn; nil without any
+	altered    map[string]llm.ToolDefinition // tools whose definitions extensions changed, by name
+	alteredBy  []string                      // these extensions
+
 	restricted bool // session and rights lack what the session allows, and its approvals do not apply
 }
 
@@ -132,6 +136,7 @@ func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turn
 		return input, func() {}, err
 	}
 	input.scope, input.agent = loc, loc.FindAgent(now.session.Agent)
+	input.extensions = loc.Chain.Begin()
 	if input.rights, err = e.Asks.CollectRules(ctx, loc, now.session, input.agent); err == nil {
 		input.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: input.agent})
 	}
@@ -209,7 +214,7 @@ func (input *turnInput) requestInput() *history.Input {
 	return &history.Input{
 		Session: input.session, Agent: input.agent, Rights: input.rights, Model: input.model, Tools: input.tools(),
 		Baseline: input.epoch.Baseline, BaselineSeq: input.epoch.BaselineSeq, History: input.history, Output: input.output,
-		Last: input.lastStep,
+		Last: input.lastStep, Altered: input.altered,
 	}
 }
 
@@ -242,8 +247,6 @@ type turn struct {
 	calls    []*toolCall
 	changes  *undo.Step // of files; nil where they are not recorded
 	reopened bool       // an earlier process left it open
-
-	extensions *extension.Run // nil without any
 }
 
 // toolCall is one local call of a turn while it settles.
@@ -259,16 +262,16 @@ func (c *toolCall) outputCall() history.OutputCall {
 
 // sentRequest is the prefix of a request, and what its turn records about it. Without a request record is nil.
 type sentRequest struct {
-	prefix llm.Prefix
-	record *session.CachePrefix
+	prefix  llm.Prefix
+	record  *session.CachePrefix
+	altered *session.Alteration
 }
 
 // newTurn returns a turn that has not begun.
 func (d *drain) newTurn(input *turnInput, sent sentRequest) *turn {
 	return &turn{
 		engine: d.engine, id: d.id, slot: &d.slot, input: input, recorder: turnlog.NewRecorder(d.recorderConfig(input, sent)),
-		changes:    d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
-		extensions: input.scope.Chain.Begin(),
+		changes: d.engine.changes.NewStep(input.scope.Files, d.id, input.prompt),
 	}
 }
 
@@ -287,7 +290,7 @@ const maxPauses = 5
 func (d *drain) recorderConfig(input *turnInput, sent sentRequest) turnlog.RecorderConfig {
 	c := turnlog.RecorderConfig{
 		Journal: d.engine.journal, SessionID: d.id, Agent: input.agent.ID, Model: input.model.Ref, ParentID: input.prompt,
-		Prefix: sent.record, Cost: input.model.Cost, NoPause: input.lastStep || d.pauses == maxPauses,
+		Prefix: sent.record, Altered: sent.altered, Cost: input.model.Cost, NoPause: input.lastStep || d.pauses == maxPauses,
 		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes, Subtasks: input.subtasks != nil,
 	}
 	if sent.record != nil {

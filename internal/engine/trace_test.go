@@ -64,7 +64,7 @@ func traced(row store.EventRow) string {
 		"asks", "hold", "noReply", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
-		"job", "jobID", "status", "exit", "stopped", "waited", "original", "extensions", "replaced",
+		"job", "jobID", "status", "exit", "stopped", "waited", "original", "extensions", "replaced", "altered",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -108,6 +108,10 @@ func brief(name string, v jsontext.Value) string {
 		var p session.Prompt
 		_ = json.Unmarshal(v, &p)
 		return fmt.Sprintf("original=%q", p.Text)
+	case name == "altered":
+		var a session.Alteration
+		_ = json.Unmarshal(v, &a)
+		return fmt.Sprintf("altered by %v", a.By)
 	case name == "replaced":
 		var r session.Replacement
 		_ = json.Unmarshal(v, &r)
@@ -207,7 +211,16 @@ func asked(n int, r *llm.Request) string {
 	if r.Choice.Mode != "" && r.Choice.Mode != llm.ChooseAuto {
 		fmt.Fprintf(&b, " choice=%s", r.Choice.Mode)
 	}
+	if len(r.Headers) > 0 {
+		fmt.Fprintf(&b, " headers=%v", r.Headers)
+	}
+	if r.Generate.Temperature != nil {
+		fmt.Fprintf(&b, " temperature=%v", *r.Generate.Temperature)
+	}
 	for _, t := range r.Tools {
+		if strings.HasPrefix(t.Description, "says it again") {
+			fmt.Fprintf(&b, " described=%s", t.Name)
+		}
 		if t.Hosted != nil {
 			fmt.Fprintf(&b, " hosted=%s", t.Name)
 		}

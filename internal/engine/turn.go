@@ -68,6 +68,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	}
 	// Build the request, make it fit, and send it.
 	input.lastStep = input.isLastStep(d.step)
+	input.showDefinitions(ctx)
 	if again, err := d.fitWindow(ctx, input); again || err != nil {
 		return again, err
 	}
@@ -182,7 +183,10 @@ func (d *drain) runAttempt(ctx context.Context, input *turnInput) (more bool, er
 	}
 	// Another model starts with all its attempts.
 	d.retries = d.retries.ForModel(input.model.Ref)
-	t := d.newTurn(input, input.describeRequest())
+	altered := input.showOptions(ctx)
+	sent := input.describeRequest()
+	sent.altered = altered
+	t := d.newTurn(input, sent)
 	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}

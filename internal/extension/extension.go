@@ -71,6 +71,7 @@ type Options struct {
 
 	Temperature *float64
 	TopP        *float64
+	TopK        *int
 	MaxTokens   *int
 	Options     map[string]jsontext.Value // of the provider, as in its configuration
 	Headers     map[string]string         // added to those of the provider

@@ -16,6 +16,16 @@ func (r *Run) Options(ctx context.Context, v *Options) (by []string, err error) 
 	return call(ctx, r, PointOptions, v, func(e *Extension) func(context.Context, *Options) error { return e.Options })
 }
 
+// HasOptions reports whether an extension looks at the options of requests.
+func (r *Run) HasOptions() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Options) error { return e.Options })
+}
+
+// HasDefinition reports whether an extension looks at the definitions of tools.
+func (r *Run) HasDefinition() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Definition) error { return e.Definition })
+}
+
 // Definition shows the definition of a tool.
 func (r *Run) Definition(ctx context.Context, v *Definition) (by []string, err error) {
 	return call(ctx, r, PointDefinition, v, func(e *Extension) func(context.Context, *Definition) error {

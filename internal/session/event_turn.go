@@ -43,6 +43,8 @@ type (
 
 		Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
 
+		Altered *Alteration `json:"altered,omitzero"` // the request, by extensions
+
 		Subtasks bool `json:"subtasks,omitzero"` // the calls are subtasks of a prompt; no model is asked
 	}
 	// StepEnded completes a turn after all its tool calls are settled.

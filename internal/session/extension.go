@@ -1,6 +1,10 @@
 package session
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // CallExtensions is what extensions decided about a call before it ran. It is recorded with the call, so that a call
 // which a restart runs again needs no extension.
@@ -24,4 +28,20 @@ func (t *Tool) RunsWith() jsontext.Value {
 		return t.Extensions.Input
 	}
 	return t.State.Input
+}
+
+// Alteration says that extensions changed the options or the tools of a request.
+type Alteration struct {
+	By     []string `json:"by"`              // the extensions
+	Digest string   `json:"digest,omitzero"` // hexadecimal SHA-256 of what was sent, without headers
+}
+
+// JoinNames returns names with those of more that it lacks.
+func JoinNames(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	return names
 }

@@ -23,6 +23,8 @@ type Input struct {
 	History     *History
 	Output      *OutputSchema // nil without structured output
 	Last        bool          // the agent's last step: tools are off
+	// Altered are definitions of tools that take the place of their own, by name.
+	Altered map[string]llm.ToolDefinition
 }
 
 // lastStep is the text for the model when the agent's steps are used up. It is a system message, not an assistant
@@ -64,7 +66,11 @@ func BuildRequest(in *Input) *llm.Request {
 	// Tools, in a stable order.
 	if !in.Last {
 		for _, d := range in.Tools.Definitions() {
-			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
+			shown := llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema}
+			if altered, ok := in.Altered[d.Name]; ok {
+				shown = altered
+			}
+			req.Tools = append(req.Tools, shown)
 		}
 		if len(in.SkippedHostedTools()) == 0 {
 			req.Tools = append(req.Tools, in.hostedTools()...)

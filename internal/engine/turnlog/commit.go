@@ -67,7 +67,7 @@ func (r *Recorder) startEvent() *session.StepStarted {
 	}
 	return &session.StepStarted{
 		Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
-		StartID: r.start, Prefix: r.config.Prefix, Subtasks: r.config.Subtasks,
+		StartID: r.start, Prefix: r.config.Prefix, Altered: r.config.Altered, Subtasks: r.config.Subtasks,
 	}
 }
 

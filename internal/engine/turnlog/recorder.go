@@ -15,6 +15,7 @@ type RecorderConfig struct {
 	Model     session.ModelRef
 	ParentID  session.MessageID    // the prompt that the turn answers
 	Prefix    *session.CachePrefix // of the request; nil if none was sent
+	Altered   *session.Alteration  // of the request, by extensions; nil if none changed it
 	Cost      func(llm.Usage) (cost session.USD, known bool)
 	// ToolName returns the name of the local tool that a call means; nil keeps the name.
 	ToolName func(name string) string
