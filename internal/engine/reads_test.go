@@ -84,7 +84,8 @@ func TestReadsOfOnePrompt(t *testing.T) {
 		if answerOf(t, w, "ses_a") == "" {
 			t.Fatal("the prompt has no answer")
 		}
-		limit := readCounts{Views: 5, Updates: 6, SessionsInViews: 3, SessionsInUpdates: 1}
+		// One of the views is that of the location whose extensions see the prompt.
+		limit := readCounts{Views: 6, Updates: 6, SessionsInViews: 4, SessionsInUpdates: 1}
 		if got.Views > limit.Views || got.Updates > limit.Updates || got.SessionsInViews > limit.SessionsInViews ||
 			got.SessionsInUpdates > limit.SessionsInUpdates {
 			t.Errorf("reads of one prompt: %+v, at most %+v", got, limit)

@@ -36,6 +36,7 @@ type PromptRequest struct {
 	// ReadFiles, if set, puts the content of named files into the prompt, unless it was admitted before.
 	ReadFiles func(context.Context, *session.Session, *session.Prompt)
 
+	target     *promptTarget   // nil until it is read
 	original   *session.Prompt // what the caller sent, if extensions changed it
 	extensions []string        // that did
 }
@@ -232,9 +233,18 @@ func (c *Commands) readFiles(ctx context.Context, r *PromptRequest) error {
 	return nil
 }
 
-// readTarget returns the prompt's session with the agent and the model that the pending prompts select, and whether the
+// promptTarget is the session of a prompt with the agent and the model that the pending prompts select, and whether the
 // prompt was admitted before.
+type promptTarget struct {
+	session  *session.Session
+	admitted bool
+}
+
+// readTarget returns the prompt's session, and whether the prompt was admitted before. It is read once.
 func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session.Session, admitted bool, err error) {
+	if r.target != nil {
+		return r.target.session, r.target.admitted, nil
+	}
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
 		if s, err = store.FindSession(rd, r.SessionID); err != nil {
 			return err
@@ -248,6 +258,9 @@ func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session
 		}
 		return err
 	})
+	if err == nil {
+		r.target = &promptTarget{s, admitted}
+	}
 	return s, admitted, err
 }
 
