@@ -129,7 +129,7 @@ func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
 			if len(rows) > 0 || len(approvals) > 0 {
 				continue
 			}
-			if _, err := tx.DeleteProject(p.ID); err != nil {
+			if _, err := tx.DeleteProject(p.ID, ""); err != nil {
 				return err
 			}
 			deleted++

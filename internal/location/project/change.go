@@ -94,7 +94,7 @@ func deleteOthers(tx store.Tx, now *diskState, id session.RecordID) error {
 	others, err := tx.Projects(store.ProjectQuery{Common: now.Common, Path: now.Path, File: now.file()})
 	for _, p := range others {
 		if err == nil && p.ID != id && (isAt(now, &p) || isMoved(now, &p)) {
-			_, err = tx.DeleteProject(p.ID)
+			_, err = tx.DeleteProject(p.ID, id)
 		}
 	}
 	return err
@@ -105,7 +105,7 @@ func deleteOthers(tx store.Tx, now *diskState, id session.RecordID) error {
 func (f *Finder) ForgetRecord(ctx context.Context, id session.RecordID) error {
 	var existed bool
 	err := f.Store.Update(ctx, store.Durable, func(tx store.Tx) (err error) {
-		existed, err = tx.DeleteProject(id)
+		existed, err = tx.DeleteProject(id, "")
 		return err
 	})
 	if err == nil && !existed {

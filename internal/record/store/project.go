@@ -55,10 +55,10 @@ type ProjectReader interface {
 type ProjectWriter interface {
 	// PutProject inserts or replaces the record.
 	PutProject(p Project) error
-	// DeleteProject removes the record with its approvals and reports whether it existed. Its sessions stay, and can be
-	// adopted.
-	DeleteProject(id session.RecordID) (existed bool, err error)
-	// AdoptSessions makes lists of the record have the sessions that name no record that exists and have its project id, its root commit
-	// or "global" as their project: those in the directory and, of a repository, below.
+	// DeleteProject removes the record with its approvals and reports whether it existed. Its sessions become those of heir,
+	// or of no record if heir is "": then they can be adopted.
+	DeleteProject(id, heir session.RecordID) (existed bool, err error)
+	// AdoptSessions gives the record the sessions that have none and have its project id, its root commit or "global" as
+	// their project: those in the directory and, of a repository, below.
 	AdoptSessions(p Project, dir string) error
 }
