@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -45,19 +44,18 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 	if err := c.check(); err != nil {
 		return out, err
 	}
-	var now *diskState
-	var there checkout.Checkout
+	// Look at the directory before the transaction, so that the disk does not hold it up.
+	now := &diskState{}
 	if c.Directory != nil {
 		real, err := resolve(*c.Directory)
 		if err != nil {
 			return out, err
 		}
-		var isGit bool
-		there, isGit = checkout.Find(real)
-		now = f.look(ctx, real, there, isGit)
-		now.Root() // git runs before the transaction
+		now, _, _ = f.observe(ctx, real)
+		now.observeWorktrees()
+		now.Root()
 	}
-	err = f.Store.Update(ctx, store.Durable, func(tx store.Tx) error {
+	err = f.update(ctx, now, store.Durable, func(tx store.Tx) error {
 		found, err := tx.Projects(store.ProjectQuery{ID: id})
 		if err != nil {
 			return err
@@ -73,15 +71,16 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 			out.Icon = *c.Icon
 		}
 		out.Updated = time.Now().UnixMilli()
-		if now == nil {
+		if c.Directory == nil {
 			return tx.PutProject(out)
 		}
+		// The record takes the place of those of the directory, and the root commit of what is there.
 		if err := deleteOthers(tx, now, id); err != nil {
 			return err
 		}
 		out.Root = ""
-		out = f.complete(now.apply(out), there)
-		return putRecord(tx, out)
+		out = now.apply(out)
+		return putRecord(tx, out, now)
 	})
 	if err == nil {
 		f.announce(out)
@@ -91,7 +90,7 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 
 // deleteOthers deletes the other records of what is on disk.
 func deleteOthers(tx store.Tx, now *diskState, id session.RecordID) error {
-	others, err := tx.Projects(store.ProjectQuery{Common: now.Common, Path: now.Path, File: now.file()})
+	others, err := tx.Projects(now.query())
 	for _, p := range others {
 		if err == nil && p.ID != id && (isAt(now, &p) || isMoved(now, &p)) {
 			_, err = tx.DeleteProject(p.ID, id)

@@ -79,9 +79,8 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 	if err != nil {
 		return Project{}, err
 	}
-	c, isGit := checkout.Find(real)
-	now := f.look(ctx, real, c, isGit)
-	record, err := f.findRecord(ctx, now, c, write)
+	now, c, isGit := f.observe(ctx, real)
+	record, err := f.findRecord(ctx, now, write)
 	if ctx.Err() != nil {
 		return Project{}, context.Cause(ctx)
 	}
@@ -93,8 +92,12 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 		anchor: cmp.Or(now.Common, now.Path), file: now.file(),
 	}
 	if !isGit {
+		if now.Common == "" { // the record may have the commit of a repository that was removed
+			p.Root = ""
+		}
 		return p, nil
 	}
+	// Say where the directory is in its checkout, and which one has the repository.
 	p.Worktree, p.Main = c.Top, c.Top
 	if now.Common != "" {
 		p.Main = c.MainTop()

@@ -11,12 +11,14 @@ type Project struct {
 	Earlier   []string          `json:"earlier,omitzero"` // paths before, the newest last, at most MaxEarlier
 	Common    string            `json:"common,omitzero"`  // git common directory; "" outside of git
 	File      string            `json:"file,omitzero"`    // identity of Common, or of Path outside of git; "" if unknown
-	Root      string            `json:"root,omitzero"`    // root commit; "" without commits
-	Remote    string            `json:"remote,omitzero"`  // host and path of the remote "origin"
-	Name      string            `json:"name,omitzero"`    // given by the user
-	Icon      ProjectIcon       `json:"icon,omitzero"`    // given by the user
-	Created   int64             `json:"created,omitzero"` // milliseconds, as Updated
-	Updated   int64             `json:"updated,omitzero"`
+	// PathFile is the identity of Path of a repository; "" if unknown, and outside of git.
+	PathFile string      `json:"pathFile,omitzero"`
+	Root     string      `json:"root,omitzero"`    // root commit; "" without commits; outside of git that of a removed repository
+	Remote   string      `json:"remote,omitzero"`  // host and path of the remote "origin"
+	Name     string      `json:"name,omitzero"`    // given by the user
+	Icon     ProjectIcon `json:"icon,omitzero"`    // given by the user
+	Created  int64       `json:"created,omitzero"` // milliseconds, as Updated
+	Updated  int64       `json:"updated,omitzero"`
 }
 
 // ProjectIcon is how clients draw a project.
