@@ -47,16 +47,20 @@ func (now *diskState) file() string {
 //
 // A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too (PR-1, PR-2).
 func match(now *diskState, known []store.Project) store.Project {
-	rules := []func(*diskState, *store.Project) bool{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
-	for _, rule := range rules {
+	for _, leads := range rules {
 		for _, p := range known {
-			if rule(now, &p) {
+			if leads(now, &p) {
 				return now.apply(p)
 			}
 		}
 	}
 	return now.apply(store.Project{})
 }
+
+// rule reports whether what is on disk is that of a record.
+type rule func(now *diskState, p *store.Project) bool
+
+var rules = []rule{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
 
 // isAt reports whether what is on disk is where the record was.
 func isAt(now *diskState, p *store.Project) bool {

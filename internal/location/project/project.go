@@ -33,6 +33,9 @@ type Project struct {
 	Worktree  string            // root of its checkout; "" outside of one
 	Main      string            // root of the checkout that contains the repository: Worktree, but in a linked worktree
 	Subpath   string            // Directory relative to Worktree, with slashes; "" at the root and outside
+	// Claimed: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git.
+	// It is a project of its own.
+	Claimed bool
 
 	anchor, file string // what the record is found by, and its identity
 }
@@ -44,9 +47,12 @@ func (p Project) IsGit() bool { return p.Worktree != "" }
 func (p Project) History() string { return cmp.Or(p.Root, string(Global)) }
 
 // IsStillOutside reports whether the directory was in no git checkout and still is in none.
-func (p Project) IsStillOutside() bool {
+func (p Project) IsStillOutside() bool { return !p.IsGit() && !p.IsInCheckout() }
+
+// IsInCheckout reports whether the directory is in a git checkout now.
+func (p Project) IsInCheckout() bool {
 	_, found := checkout.Find(p.Directory)
-	return !p.IsGit() && !found
+	return found
 }
 
 // IsSameFile reports whether the directory or the repository was not replaced by another one since.
@@ -58,7 +64,7 @@ type Finder struct {
 	Store store.Store
 	IDs   *session.IDs // of new records; needed with Store
 	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
-	OnChange func(store.Project)
+	OnChange func(context.Context, store.Project)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
 }
@@ -98,7 +104,7 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 		return p, nil
 	}
 	// Say where the directory is in its checkout, and which one has the repository.
-	p.Worktree, p.Main = c.Top, c.Top
+	p.Worktree, p.Main, p.Claimed = c.Top, c.Top, now.Claimed
 	if now.Common != "" {
 		p.Main = c.MainTop()
 	}

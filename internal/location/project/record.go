@@ -50,7 +50,7 @@ func (f *Finder) findRecord(ctx context.Context, now *diskState, write bool) (st
 		return putRecord(tx, p, now)
 	})
 	if err == nil && changed {
-		f.announce(p)
+		f.announce(ctx, p)
 	}
 	if errors.Is(err, store.ErrUnavailable) { // the directory can be read all the same
 		p, err = found, nil

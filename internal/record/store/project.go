@@ -12,13 +12,14 @@ type Project struct {
 	Common    string            `json:"common,omitzero"`  // git common directory; "" outside of git
 	File      string            `json:"file,omitzero"`    // identity of Common, or of Path outside of git; "" if unknown
 	// PathFile is the identity of Path of a repository; "" if unknown, and outside of git.
-	PathFile string      `json:"pathFile,omitzero"`
-	Root     string      `json:"root,omitzero"`    // root commit; "" without commits; outside of git that of a removed repository
-	Remote   string      `json:"remote,omitzero"`  // host and path of the remote "origin"
-	Name     string      `json:"name,omitzero"`    // given by the user
-	Icon     ProjectIcon `json:"icon,omitzero"`    // given by the user
-	Created  int64       `json:"created,omitzero"` // milliseconds, as Updated
-	Updated  int64       `json:"updated,omitzero"`
+	PathFile string          `json:"pathFile,omitzero"`
+	Root     string          `json:"root,omitzero"`     // root commit; "" without commits; outside of git that of a removed repository
+	Remote   string          `json:"remote,omitzero"`   // host and path of the remote "origin"
+	Name     string          `json:"name,omitzero"`     // given by the user
+	Icon     ProjectIcon     `json:"icon,omitzero"`     // given by the user
+	Commands ProjectCommands `json:"commands,omitzero"` // given by the user
+	Created  int64           `json:"created,omitzero"`  // milliseconds, as Updated
+	Updated  int64           `json:"updated,omitzero"`
 }
 
 // ProjectIcon is how clients draw a project.
@@ -26,6 +27,11 @@ type ProjectIcon struct {
 	URL      string `json:"url,omitzero"`
 	Override string `json:"override,omitzero"`
 	Color    string `json:"color,omitzero"`
+}
+
+// ProjectCommands are the commands of a project for OpenCode's clients. cairn stores them and never runs one.
+type ProjectCommands struct {
+	Start string `json:"start,omitzero"`
 }
 
 // ProjectQuery selects the records that have one of the values; without any value it selects all.
