@@ -186,8 +186,8 @@ func (g projectCommands) confirmRebind(ctx context.Context, c *api.Client, id se
 		return nil
 	}
 	return g.inv.Confirm(ctx, cli.Confirmation{
-		What: fmt.Sprintf("bind the project %s to %s; %s of the project %s there would be removed", id,
-			terminal.FirstLine(dir, 200), describeRemoved(saved), at.RecordID),
+		What: fmt.Sprintf("remove %s of the project %s, which %s has now, and bind the project %s to it", describeRemoved(saved),
+			at.RecordID, terminal.FirstLine(dir, 200), id),
 		Hint: "Use --yes to remove them.",
 	})
 }
@@ -252,6 +252,7 @@ func projectCompletions(ctx context.Context, c *api.Client) (all []cobra.Complet
 // findProject returns the record that an argument names: by id or the beginning of one, by its name or by its
 // directory. "" is the project of the working directory.
 func (g projectCommands) findProject(ctx context.Context, c *api.Client, name string) (session.RecordID, error) {
+	// The project of the working directory may have no record yet.
 	const hint = "cairn project list shows the projects"
 	dir := g.absolute(name)
 	if name == "" || dir == c.Directory {
@@ -261,6 +262,7 @@ func (g projectCommands) findProject(ctx context.Context, c *api.Client, name st
 		}
 		return at.RecordID, err
 	}
+	// A name and a directory come before the beginning of an id.
 	list, err := c.Projects(ctx)
 	if err != nil {
 		return "", err

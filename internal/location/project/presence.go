@@ -22,6 +22,7 @@ const (
 // FindPresence looks for what a record is of, in its place. A repository that was restored from a backup counts as replaced
 // until it is opened.
 func FindPresence(p store.Project) Presence {
+	// Nothing there, or not the same file.
 	if _, err := os.Stat(p.Path); os.IsNotExist(err) {
 		return IsGone
 	}

@@ -4,6 +4,9 @@
 // it contains, such as its root commit or its remote, never leads to the record of another one. Git is called with a
 // fixed environment, no configuration but the repository's, and nothing in that can run a program or open a connection.
 // It does not run for a repository that is known and unchanged. Without git the checkout is still found.
+//
+// The package writes the store, although only the engine writes sessions: a record is no part of a session's log. It is made
+// from the disk and from what a user says, and no event leads to it.
 package project
 
 import (
@@ -81,6 +84,7 @@ func (f *Finder) Peek(ctx context.Context, dir string) (Project, error) {
 }
 
 func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, error) {
+	// Look at the disk, then find the record that this leads to.
 	real, err := resolve(dir)
 	if err != nil {
 		return Project{}, err
@@ -93,6 +97,7 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 	if err != nil {
 		return Project{}, err
 	}
+	// The rest of the project is what is on disk.
 	p := Project{
 		ID: record.ProjectID, RecordID: record.ID, Root: record.Root, Directory: real,
 		anchor: cmp.Or(now.Common, now.Path), file: now.file(),

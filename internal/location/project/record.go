@@ -75,6 +75,7 @@ func (f *Finder) update(ctx context.Context, now *diskState, d store.Durability,
 	if c == nil { // outside of git
 		return f.Store.Update(ctx, d, do)
 	}
+	// A round that had to ask git is undone; git answers, and the next round has the answers.
 	for range maxRounds {
 		err := f.Store.Update(ctx, d, func(tx store.Tx) error {
 			c.freeze()

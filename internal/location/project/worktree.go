@@ -60,9 +60,8 @@ func CheckWorktreeName(name string) error {
 	default:
 		return nil
 	}
-	return session.Errorf(session.CodeInvalid, "%q cannot be the name of a worktree and a branch: use at most %d letters, "+
-		"digits, -, _ and ., begin with a letter or a digit, have no .. in it, and do not end with . or .lock",
-		session.ClipText(name, 80), maxWorktreeName).At("name")
+	return session.Errorf(session.CodeInvalid, "the name %q of a worktree must have letters, digits, -, _ and . only, "+
+		"and at most %d of them", session.ClipText(name, 80), maxWorktreeName).At("name")
 }
 
 // ListWorktrees returns the linked worktrees of the project's repository, sorted by directory. Outside of a repository

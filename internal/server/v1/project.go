@@ -52,6 +52,7 @@ func (h instanceHandlers) readRecords(ctx context.Context, q store.ProjectQuery)
 
 // listProjects lists the projects that were opened, the oldest first. The project of the location is among them.
 func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]opencode.Project, error) {
+	// The disk is looked at after the records are read, in describeRecord.
 	current, err := h.getProject(ctx, in)
 	if err != nil {
 		return nil, err
@@ -60,6 +61,7 @@ func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]op
 	if err != nil {
 		return nil, err
 	}
+	// Join those that OpenCode calls the same: the oldest has the others as its sandboxes.
 	out := []opencode.Project{}
 	at := map[session.ProjectID]int{}
 	for _, p := range records {
