@@ -194,9 +194,8 @@ func (h projectHandlers) update(ctx context.Context, in struct {
 	if out, err = h.read(ctx, id, in.All); err != nil || !bool(in.All) {
 		return out, err
 	}
-	names := map[session.RecordID]session.ProjectID{}
 	for _, a := range changed.Dropped {
-		out.Dropped = append(out.Dropped, describeApproval(a, names, true))
+		out.Dropped = append(out.Dropped, describeApproval(a, nil, true))
 	}
 	return out, nil
 }
