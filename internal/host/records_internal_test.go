@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -118,6 +121,7 @@ func TestChangedProjectIsAnnounced(t *testing.T) {
 	if _, err := records.ChangeRecord(t.Context(), setup.project.RecordID, project.RecordChange{Name: &name}); err != nil {
 		t.Fatal(err)
 	}
+	w.log.Notify(eventlog.Notice{Kind: "end of the test", Data: jsontext.Value(`{}`)})
 	for u, err := range w.log.FollowAll(t.Context(), at) {
 		if err != nil {
 			t.Fatal(err)
