@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,7 +62,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 // what this machine lacks.
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o client.Options) []finding.Finding {
 	found := slices.Concat(dirs.ExamineModes(), server.ExamineSecret(dirs.Data), audit.New(dirs.Data).Examine(ctx),
-		snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
+		examineDropped(ctx, dirs, time.Now()), snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
 	cfg, err := h.Config(ctx, o)
 	if err != nil {
 		found = append(found, finding.Finding{

@@ -102,6 +102,7 @@ const (
 	maxLocations     = 64
 	locationIdleTime = time.Hour
 	projectRecheck   = 5 * time.Second
+	recordRecheck    = time.Minute // of one that could not be stored: git walks the history for a new record
 )
 
 // Scope implements scope.Scopes.
@@ -234,8 +235,9 @@ func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
-// every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. Only
-// a repository without commits is examined again from time to time.
+// every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. From
+// time to time a project is found again that can change without that: a repository without commits, a checkout whose
+// repository does not know it, and one whose record could not be stored.
 func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool {
 	before := s.setup.project
 	info, err := os.Stat(before.Directory)
@@ -245,8 +247,14 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	if !before.IsSameFile() {
 		return false
 	}
-	if before.Root != "" || before.IsStillOutside() ||
-		before.IsGit() && time.Since(s.checkedAt) < projectRecheck {
+	if isSettled := before.RecordID != "" && !before.Claimed; isSettled && (before.Root != "" || before.IsStillOutside()) {
+		return true
+	}
+	wait := projectRecheck
+	if before.RecordID == "" && before.Root != "" {
+		wait = recordRecheck
+	}
+	if before.IsGit() == before.IsInCheckout() && time.Since(s.checkedAt) < wait {
 		return true
 	}
 	s.checkedAt = time.Now()
@@ -490,7 +498,9 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID}
+	info := api.LocationInfo{
+		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Claimed,
+	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why
 		info.Model = &ref

@@ -46,7 +46,7 @@ func (g worktreeCommands) listCommand() *cobra.Command {
 func formatWorktree(w api.Worktree) []string {
 	directory := terminal.FirstLine(w.Directory, 200)
 	if w.Missing {
-		directory += " (is gone)"
+		directory += " (is gone; if it was moved, run git worktree repair in its new place)"
 	}
 	if w.Problem != "" {
 		directory += " (" + terminal.FirstLine(w.Problem, 200) + ")"
