@@ -231,7 +231,7 @@ func (w *worktrees) RemoveWorktree(ctx context.Context, at session.Location, n a
 	if err != nil {
 		return api.SavedWork{}, err
 	}
-	saved, err := w.locations.projects.RemoveWorktree(ctx, setup.project, n.Directory, n.Force)
+	saved, err := w.locations.projects.RemoveWorktree(ctx, setup.project, project.Removal{Directory: n.Directory, Force: n.Force})
 	return api.SavedWork(saved), err
 }
 
