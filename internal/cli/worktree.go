@@ -46,14 +46,17 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 			return err
 		}
 		for _, one := range all {
-			if one.Name == name && !one.Missing {
-				made = one
-				if one.Problem != "" {
-					return UsageErrorf("the worktree %s: %s", name, one.Problem)
-				}
-				a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
-				return nil
+			if one.Name != name || one.Missing && one.Problem == "" {
+				continue
 			}
+			if made = one; one.Problem != "" && !one.Unprepared {
+				return UsageErrorf("the worktree %s: %s", name, terminal.ReplaceControls(one.Problem))
+			}
+			a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
+			if one.Unprepared {
+				a.Note("it is not ready: " + terminal.ReplaceControls(one.Problem))
+			}
+			return nil
 		}
 		if made, err = w.Create(ctx, api.NewWorktree{Name: name, Prepare: true}); err != nil {
 			return err
@@ -69,6 +72,7 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 func (a *Invocation) NoteUnprepared(made api.Worktree) {
 	if made.Problem != "" {
 		a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
+		a.Note("to prepare it again: cairn worktree prepare " + terminal.FirstLine(made.Name, 64))
 	}
 }
 
