@@ -41,6 +41,7 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 		if name == newWorktreeName {
 			name = ""
 		}
+		// Continue in the worktree of the name.
 		all, err := w.List(ctx)
 		if err != nil {
 			return err
@@ -58,6 +59,7 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 			}
 			return nil
 		}
+		// There is none: make and prepare it.
 		if made, err = w.Create(ctx, api.NewWorktree{Name: name, Prepare: true}); err != nil {
 			return err
 		}

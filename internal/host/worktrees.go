@@ -111,25 +111,13 @@ func (w *worktrees) ListWorktrees(
 	if err != nil {
 		return nil, err
 	}
+	// Describe each with its state and its sessions.
 	out = []api.Worktree{}
 	for _, tree := range all {
 		one := api.Worktree{Directory: tree.Directory, Name: tree.Name, Branch: tree.Branch, Missing: tree.IsGone}
 		mark, isMarked := marks[tree.Directory]
-		switch {
-		case tree.IsRemoving && w.isOccupied(tree.Directory):
-			one.Problem = "it is being removed"
-		case tree.IsCreating && w.isOccupied(tree.Directory):
-			one.Problem = "it is being made"
-		case tree.IsRemoving:
-			one.Problem = "its removal was cut off: cairn worktree remove completes it"
-		case tree.IsCreating:
-			one.Problem = "its creation was cut off: cairn worktree remove removes it"
-		case isMarked && w.isOccupied(tree.Directory):
-			one.Problem, one.Unprepared = "it is being prepared", true
-		case isMarked:
-			why := cmp.Or(mark.Problem, "its preparation was cut off")
-			one.Problem, one.Unprepared = "not prepared (cairn worktree prepare does that again): "+why, true
-		}
+		one.Problem = w.describeProblem(tree, isMarked, mark)
+		one.Unprepared = one.Problem != "" && !tree.IsRemoving && !tree.IsCreating
 		err := w.store.View(ctx, func(r store.Reader) error {
 			sessions, err := store.ReadSessions(r, store.SessionQuery{Directory: tree.Directory, Limit: maxSessions})
 			one.Sessions = nil
@@ -144,6 +132,27 @@ func (w *worktrees) ListWorktrees(
 		out = append(out, one)
 	}
 	return out, nil
+}
+
+// describeProblem returns why a worktree is not ready, and what to do; "" if it is.
+func (w *worktrees) describeProblem(tree project.LinkedWorktree, isMarked bool, mark preparationMark) string {
+	isOccupied := w.isOccupied(tree.Directory)
+	switch {
+	case tree.IsRemoving && isOccupied:
+		return "it is being removed"
+	case tree.IsRemoving:
+		return "its removal was cut off: cairn worktree remove completes it"
+	case tree.IsCreating && isOccupied:
+		return "it is being made"
+	case tree.IsCreating:
+		return "its creation was cut off: cairn worktree remove removes it"
+	case isMarked && isOccupied:
+		return "it is being prepared"
+	case isMarked:
+		return "not prepared (cairn worktree prepare does that again): " + cmp.Or(mark.Problem, "its preparation was cut off")
+	default:
+		return ""
+	}
 }
 
 // RemoveWorktree removes a linked worktree in which nothing works. It ends the MCP and language servers of its locations.
@@ -206,6 +215,7 @@ func (w *worktrees) change(
 
 // checkIdle returns an error if a session, a job or a terminal works in the directory or below it.
 func (w *worktrees) checkIdle(ctx context.Context, directory string) error {
+	// Sessions, also those of subagents.
 	for _, id := range w.work.sessions() {
 		s, err := store.ReadSession(ctx, w.store, id)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
@@ -219,6 +229,7 @@ func (w *worktrees) checkIdle(ctx context.Context, directory string) error {
 				s.ID, s.Location.Directory)
 		}
 	}
+	// Jobs, which outlive the turns of their sessions.
 	for _, j := range w.work.jobs() {
 		if isBelow(directory, j.Job.Directory) {
 			return session.Errorf(session.CodeConflict,
@@ -226,6 +237,7 @@ func (w *worktrees) checkIdle(ctx context.Context, directory string) error {
 				session.ClipText(j.Job.Command, 100), j.SessionID, j.Job.Directory, j.Job.ID)
 		}
 	}
+	// Terminals that people have opened.
 	for _, t := range w.work.terminals() {
 		if isBelow(directory, t.Directory) || isBelow(directory, t.Cwd) {
 			return session.Errorf(session.CodeConflict, "the terminal %s (%s) is open in %s; close it first", t.ID,

@@ -183,6 +183,7 @@ func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name 
 	if err != nil {
 		return api.Worktree{}, err
 	}
+	// A directory names one of them, a name perhaps several.
 	var names []string
 	var named []api.Worktree
 	for _, w := range all {

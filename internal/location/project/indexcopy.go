@@ -27,6 +27,7 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 	if err != nil {
 		return nil, err
 	}
+	// Copy the file.
 	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
 	isMissing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isMissing {
@@ -49,7 +50,8 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	if isMissing { // the creation of the worktree was cut off
+	// Without an index the creation of the worktree was cut off: begin with that of its commit.
+	if isMissing {
 		if err := os.Remove(x.path); err != nil {
 			return nil, err
 		}
@@ -138,6 +140,7 @@ func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
 // save commits everything in the worktree below a reference, and what only its index has as a second parent.
 func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
 	w := at.tree
+	// Make a tree of what is staged, then one of all files.
 	staged, errStaged := x.run(ctx, "write-tree") // fails with conflicts, whose files are in the worktree
 	all := "--all"
 	if at.isPartial {
@@ -150,6 +153,7 @@ func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Commit what only the index has, as the second parent of the commit of all files.
 	parents := []string{"-p", "HEAD"}
 	if committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}"); errStaged == nil && staged != tree && staged != committed {
 		if err != nil {
