@@ -134,7 +134,8 @@ func (p *locationSetup) runPreparation(ctx context.Context, command string) erro
 		return context.Cause(ctx)
 	}
 	if code, _ := child.ExitStatus(); code != 0 {
-		return fmt.Errorf("exit code %d: %s", code, session.ClipText(strings.TrimSpace(cmp.Or(child.ReadErrors(), output())), 1000))
+		why := session.ClipText(strings.TrimSpace(cmp.Or(child.ReadErrors(), output())), 1000)
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, why), ": "))
 	}
 	return nil
 }

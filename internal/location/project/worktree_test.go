@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -530,5 +531,46 @@ func TestCreateWorktreeAfterFailures(t *testing.T) {
 	}
 	if branches := runGit(t, p.Worktree, "branch", "--format=%(refname:short)"); branches != "main" {
 		t.Errorf("branches: %s", branches)
+	}
+}
+
+// What is written between the check and the reset stays, and the error says what it is.
+func TestResetWorktreeWithLateWork(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, p.Worktree, map[string]string{"a.txt": "theirs\n", "b.txt": "theirs\n"})
+	runGit(t, p.Worktree, "add", ".")
+	commit(t, p.Worktree, "theirs")
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		late := filepath.Join(t.TempDir(), "git")
+		script := "#!/bin/sh\ncase \"$*\" in *' reset '*) echo mine > " + filepath.Join(w.Directory, name) + ";; esac\n" +
+			"exec " + real + " \"$@\"\n"
+		if err := os.WriteFile(late, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+		_, err := (&Finder{Git: late}).ResetWorktree(t.Context(), p, w.Directory, false)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := readFiles(t, w.Directory)[name]; !strings.HasSuffix(got, "mine\n") {
+			t.Errorf("%s is %q", name, got)
+		}
+		runGit(t, w.Directory, "reset", "-q", "--hard")
+		runGit(t, w.Directory, "clean", "-qf")
+	}
+	// A file that was only touched is no work.
+	now := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(w.Directory, "a.txt"), now, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ResetWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
+		t.Errorf("the files: %s", diff)
 	}
 }

@@ -187,21 +187,25 @@ func (g git) findCommit(ctx context.Context, c checkout.Checkout, name string) (
 	return "", session.Errorf(session.CodeInvalid, "%q is no branch or commit here", session.ClipText(name, 80)).At("from")
 }
 
-// writeFiles writes the files of a worktree that has none, or writes them anew.
-func (g git) writeFiles(ctx context.Context, directory string, filters bool, options ...string) error {
+// writeFiles writes the files of a worktree that has none.
+func (g git) writeFiles(ctx context.Context, directory string, filters bool) error {
+	c, env, err := g.openTree(ctx, directory, filters)
+	if err == nil {
+		_, err = g.runFor(ctx, c, env, "--work-tree="+c.Top, "reset", "--quiet", "--hard")
+	}
+	return err
+}
+
+// openTree returns the checkout of a worktree, and the environment for calls that write its files.
+func (g git) openTree(ctx context.Context, directory string, filters bool) (c checkout.Checkout, env []string, err error) {
 	c, ok := checkout.Find(directory)
 	if !ok {
-		return errors.New("git did not create it")
+		return c, nil, errors.New("it is no worktree of git")
 	}
-	var env []string
 	if !filters {
-		var err error
-		if env, err = disableFilters(ctx, g, c); err != nil {
-			return err
-		}
+		env, err = disableFilters(ctx, g, c)
 	}
-	_, err := g.runFor(ctx, c, env, slices.Concat([]string{"--work-tree=" + c.Top, "reset", "--quiet", "--hard"}, options)...)
-	return err
+	return c, env, err
 }
 
 // runFor returns git's output. Its error has git's words.

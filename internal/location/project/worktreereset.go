@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -46,8 +45,21 @@ func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string,
 			return out, err
 		}
 	}
-	if err := g.writeFiles(ctx, w.Directory, filters, target); err != nil {
-		return out, fmt.Errorf("reset the worktree %s: %w", w.Directory, err)
+	if err := g.resetFiles(ctx, w.Directory, filters, target); err != nil {
+		return out, session.Errorf(session.CodeConflict, "the worktree %s cannot be reset: %v", w.Directory, err).Because(err)
 	}
 	return out, nil
+}
+
+// resetFiles makes the branch, the index and the files of a worktree as a commit. A file that has changed since it was
+// looked at stays, and then nothing changes.
+func (g git) resetFiles(ctx context.Context, directory string, filters bool, target string) error {
+	c, env, err := g.openTree(ctx, directory, filters)
+	if err != nil {
+		return err
+	}
+	work := "--work-tree=" + c.Top
+	_, _ = g.runFor(ctx, c, env, work, "update-index", "-q", "--refresh") // files that were only touched are no changes
+	_, err = g.runFor(ctx, c, env, work, "reset", "--quiet", "--keep", target)
+	return err
 }
