@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -84,4 +85,13 @@ func describeWorktree(w api.Worktree) string {
 		text += " (branch " + terminal.FirstLine(w.Branch, 100) + ")"
 	}
 	return strings.TrimSpace(text)
+}
+
+// WorktreeCompletions returns the names of the linked worktrees.
+func WorktreeCompletions(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {
+	all, err := api.Worktrees{Client: c}.List(ctx)
+	for _, w := range all {
+		out = append(out, cobra.CompletionWithDesc(w.Name, w.Directory))
+	}
+	return out, err
 }

@@ -86,7 +86,7 @@ func (g worktreeCommands) prepareCommand() *cobra.Command {
 		Use: "prepare NAME|DIR", Short: "Run the commands that prepare a worktree again",
 		Long: "Run the commands that prepare a worktree: the configured worktree.start, and what create --start named if that has\n" +
 			"not succeeded. cairn worktree list says which worktrees are not prepared.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(cli.WorktreeCompletions)),
 		Example: "  cairn worktree prepare fix",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := g.findWorktree(ctx, c, args[0])
@@ -140,7 +140,7 @@ func (g worktreeCommands) newChange(
 	did string, change func(ctx context.Context, w api.Worktrees, directory string) (api.SavedWork, error),
 ) *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(cli.WorktreeCompletions)),
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := g.findWorktree(ctx, c, args[0])
 			if err != nil {
@@ -204,12 +204,4 @@ func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name 
 		return api.Worktree{}, cli.UsageErrorf("several worktrees are called %s; give the directory of one, such as %s",
 			terminal.FirstLine(name, 64), terminal.FirstLine(named[0].Directory, 200))
 	}
-}
-
-func completeWorktrees(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {
-	all, err := api.Worktrees{Client: c}.List(ctx)
-	for _, w := range all {
-		out = append(out, cobra.CompletionWithDesc(w.Name, w.Directory))
-	}
-	return out, err
 }
