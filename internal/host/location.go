@@ -220,13 +220,45 @@ func (l *locationCache) evict() {
 	}
 }
 
-// dropSlot removes the slot of a directory and ends what runs for it. mu is held.
-func (l *locationCache) dropSlot(dir string) {
+// dropSlot removes the slot of a directory and ends what runs for it, in the background. The returned function waits for
+// that. mu is held.
+func (l *locationCache) dropSlot(dir string) (wait func()) {
 	delete(l.slots, dir)
-	if l.mcp != nil {
-		l.mcp.CloseLocation(dir)
-		l.languages.drop(dir)
+	if l.mcp == nil {
+		return func() {}
 	}
+	servers, languages := l.mcp.CloseLocation(dir), l.languages.drop(dir)
+	return func() {
+		servers()
+		languages()
+	}
+}
+
+// closeBelow ends the MCP and language servers of a directory, without links, and of those below it, and returns when they
+// have ended. Locations that are in use stay.
+func (l *locationCache) closeBelow(dir string) {
+	var ending []func()
+	l.mu.Lock()
+	for d, s := range l.slots {
+		if !isBelow(dir, d) || !s.mu.TryLock() {
+			continue
+		}
+		isUsed := s.users > 0
+		s.mu.Unlock()
+		if !isUsed {
+			ending = append(ending, l.dropSlot(d))
+		}
+	}
+	l.mu.Unlock()
+	for _, wait := range ending {
+		wait()
+	}
+}
+
+// isBelow reports whether a path is the directory or below it.
+func isBelow(directory, path string) bool {
+	rel, err := filepath.Rel(directory, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // isCurrent reports whether the setup of a slot is what build would return.

@@ -123,8 +123,10 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects},
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
-	w.worktrees = newWorktrees(w.locations, watched, w.engine.Active)
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
+	w.worktrees = newWorktrees(w.locations, watched, worktreeWork{
+		sessions: w.engine.Active, jobs: w.engine.Jobs.ListRunning, terminals: w.terminals.ListAll,
+	})
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: log, IDs: ids,
