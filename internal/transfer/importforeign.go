@@ -56,36 +56,50 @@ func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id sessi
 		if n > 0 {
 			in.rename(fmt.Sprint("copy ", n))
 		}
-		before, err := f.API.Session(ctx, in.session.ID)
-		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			err := in.send(ctx, "")
-			switch {
-			case errors.Is(err, &session.Error{Code: session.CodeConflict, Kind: "session"}):
-				return in.session.ID, Deleted, nil // its id is spent
-			case n > 0:
-				return in.session.ID, Copied, err
-			default:
-				return in.session.ID, Imported, err
-			}
-		}
-		if err != nil {
+		did, err := in.merge(ctx)
+		switch {
+		case err != nil:
 			return "", "", err
-		}
-		switch earlier := before.Import; {
-		case earlier == nil:
-		case earlier.Hash == in.session.Import.Hash && earlier.Whole:
-			return before.ID, Same, nil
-		case earlier.Hash == in.session.Import.Hash: // it was cut off
-			return before.ID, Imported, in.send(ctx, "")
-		case in.begins(earlier):
-			err = in.send(ctx, earlier.Hash)
-			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-				return before.ID, Grown, err
-			}
+		case did == Imported && n > 0:
+			return in.session.ID, Copied, nil
+		case did != "":
+			return in.session.ID, did, nil
 		}
 	}
 	return "", "", session.Conflict("session", s.ID,
 		fmt.Sprintf("was imported %d times, each time with other content; delete some of its copies", maxCopies))
+}
+
+// merge imports the session under its id. The outcome is "" if the session that has the id is another one, or cannot
+// become this one.
+func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
+	before, err := in.API.Session(ctx, in.session.ID)
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		did, err = in.send(ctx, Imported, "")
+		if errors.Is(err, &session.Error{Code: session.CodeConflict, Kind: "session"}) {
+			return Deleted, nil // its id is spent
+		}
+		return did, err
+	}
+	if err != nil {
+		return "", err
+	}
+	switch earlier := before.Import; {
+	case earlier == nil:
+		return "", nil
+	case earlier.Hash == in.session.Import.Hash && earlier.Whole:
+		return Same, nil
+	case earlier.Hash == in.session.Import.Hash: // it was cut off
+		return in.send(ctx, Imported, "")
+	case in.begins(earlier):
+		did, err = in.send(ctx, Grown, earlier.Hash)
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return "", nil // it was used here
+		}
+		return did, err
+	default:
+		return "", nil
+	}
 }
 
 // foreignImport is a session of another program as it is sent.
@@ -93,15 +107,21 @@ type foreignImport struct {
 	ForeignImport
 	session  session.Session
 	messages []jsontext.Value
-	hashes   []string // of the messages up to each
+	hashes   []string        // of the messages up to each
+	other    map[string]bool // ids of messages in another form than ownID, which clients of OpenCode choose
+}
+
+// ForeignID returns the id that the session gets here, unless another one has it.
+func ForeignID(f *foreign.Session) session.ID {
+	if foreign.CheckID(session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
+		return session.ID(f.ID)
+	}
+	return foreign.NewIDs(f.Program, f.ID).Session(f.Created)
 }
 
 // describeForeign returns the session without its messages.
 func describeForeign(f *foreign.Session, parent session.ID) session.Session {
-	id := foreign.NewIDs(f.Program, f.ID).Session(f.Created)
-	if session.CheckID("id", session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
-		id = session.ID(f.ID)
-	}
+	id := ForeignID(f)
 	var s session.Session
 	if f.Original != nil {
 		s = *f.Original
@@ -137,7 +157,11 @@ func ChooseTitle(f *foreign.Session) string {
 // encode makes the messages what is sent, and the hashes by which a later import recognises them.
 func (in *foreignImport) encode(messages []session.Message) error {
 	sum := sha256.New()
+	in.other = map[string]bool{}
 	for _, m := range messages {
+		if id := string(m.Meta().ID); ownID.FindString(id) != id {
+			in.other[id] = true
+		}
 		b, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 		if err != nil {
 			return err
@@ -162,33 +186,51 @@ func (in *foreignImport) begins(earlier *session.Import) bool {
 	return earlier.Whole && n > 0 && n < len(in.hashes) && in.hashes[n-1] == earlier.Hash
 }
 
-// send sends what is not here yet. extends is the hash of the import that this one extends, "" for a new session.
-func (in *foreignImport) send(ctx context.Context, extends string) error {
-	if in.DryRun {
-		return nil
-	}
-	request := api.ImportRequest{Session: in.session, Extends: extends}
+// send sends what is not here yet, and returns the outcome: the given one, or Same if another import of the session
+// completed it meanwhile. extends is the hash of the import that this one extends, "" for a new session.
+func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (Outcome, error) {
+	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
 	got, err := in.API.Import(ctx, request)
-	if err != nil {
-		return err
+	if err != nil || in.DryRun {
+		return did, err
 	}
 	request.After = got.Messages
-	batch := importBatch{api: in.API, ImportRequest: request}
+	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
 		if err := batch.add(ctx, m); err != nil {
-			return err
+			return did, err
 		}
 	}
-	return batch.flush(ctx)
+	if err := batch.flush(ctx); err != nil || batch.completed {
+		return did, err
+	}
+	return Same, nil
 }
 
 // ownID matches the ids that foreign.IDs makes for messages and their items.
 var ownID = regexp.MustCompile(`\b(msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}\b`)
 
+// quotedID matches what can be the id of a message in any form.
+var quotedID = regexp.MustCompile(`"msg[0-9A-Za-z_.-]*"`)
+
 // rename gives the session and its messages other ids, so that it can be stored beside the one that has them.
 func (in *foreignImport) rename(salt string) {
 	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
-	for i, m := range in.messages {
-		in.messages[i] = ownID.ReplaceAllFunc(m, func(id []byte) []byte { return []byte(foreign.Rename(string(id), salt)) })
+	renamed := map[string]bool{}
+	for id := range in.other {
+		renamed[foreign.Rename(id, salt)] = true
 	}
+	for i, m := range in.messages {
+		m = ownID.ReplaceAllFunc(m, func(id []byte) []byte { return []byte(foreign.Rename(string(id), salt)) })
+		if len(in.other) > 0 {
+			m = quotedID.ReplaceAllFunc(m, func(quoted []byte) []byte {
+				if id := strings.Trim(string(quoted), `"`); in.other[id] {
+					return foreign.Quote(foreign.Rename(id, salt))
+				}
+				return quoted
+			})
+		}
+		in.messages[i] = m
+	}
+	in.other = renamed
 }
