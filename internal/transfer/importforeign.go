@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -47,8 +45,8 @@ type ForeignImport struct {
 // Import imports a session. The same session again changes nothing; one that has grown in its program grows here, or if
 // it was used here, becomes another session.
 func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id session.ID, did Outcome, err error) {
-	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent)}
-	if err := in.encode(s.Messages); err != nil {
+	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent), messages: s.Messages}
+	if err := in.hashMessages(); err != nil {
 		return "", "", err
 	}
 	// The first session that it can be, or can become, is taken: its own, else a copy.
@@ -102,13 +100,14 @@ func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
 	}
 }
 
-// foreignImport is a session of another program as it is sent.
+// foreignImport is a session of another program that is sent. Its messages are encoded once for the hash and again when
+// they are sent, so that they are in memory once.
 type foreignImport struct {
 	ForeignImport
 	session  session.Session
-	messages []jsontext.Value
-	hashes   []string        // of the messages up to each
-	other    map[string]bool // ids of messages in another form than ownID, which clients of OpenCode choose
+	messages []session.Message
+	hashes   [][sha256.Size]byte // of the messages up to each
+	renames  []renaming          // of the copy, one after another
 }
 
 // ForeignID returns the id that the session gets here, unless another one has it.
@@ -154,36 +153,35 @@ func ChooseTitle(f *foreign.Session) string {
 	return cmp.Or(title, "Imported session")
 }
 
-// encode makes the messages what is sent, and the hashes by which a later import recognises them.
-func (in *foreignImport) encode(messages []session.Message) error {
+// hashMessages sets the hashes by which a later import recognises the messages.
+func (in *foreignImport) hashMessages() error {
 	sum := sha256.New()
-	in.other = map[string]bool{}
-	for _, m := range messages {
-		if id := string(m.Meta().ID); ownID.FindString(id) != id {
-			in.other[id] = true
-		}
-		b, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	in.hashes = make([][sha256.Size]byte, len(in.messages))
+	for i, m := range in.messages {
+		text, err := in.encode(m)
 		if err != nil {
 			return err
 		}
-		in.messages, in.hashes = append(in.messages, b), append(in.hashes, addHash(sum, b))
+		_, _ = sum.Write(append(text, '\n')) // a hash cannot fail
+		sum.Sum(in.hashes[i][:0])
 	}
-	in.session.Import.Hash = addHash(sum, nil)
+	in.session.Import.Hash = hex.EncodeToString(sum.Sum(nil))
 	return nil
 }
 
-// addHash adds a message to the sum and returns the sum so far.
-func addHash(sum hash.Hash, message []byte) string {
-	if message != nil {
-		_, _ = sum.Write(append(message, '\n')) // a hash cannot fail
+// encode returns the message as it is sent.
+func (in *foreignImport) encode(m session.Message) (jsontext.Value, error) {
+	text, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	for _, r := range in.renames {
+		text = r.apply(text)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return text, err
 }
 
 // begins reports whether an earlier import has the first messages of this one, and only these.
 func (in *foreignImport) begins(earlier *session.Import) bool {
 	n := earlier.Messages
-	return earlier.Whole && n > 0 && n < len(in.hashes) && in.hashes[n-1] == earlier.Hash
+	return earlier.Whole && n > 0 && n < len(in.hashes) && hex.EncodeToString(in.hashes[n-1][:]) == earlier.Hash
 }
 
 // send sends what is not here yet, and returns the outcome: the given one, or Same if another import of the session
@@ -197,7 +195,11 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 	request.After = got.Messages
 	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
-		if err := batch.add(ctx, m); err != nil {
+		text, err := in.encode(m)
+		if err == nil {
+			err = batch.add(ctx, text)
+		}
+		if err != nil {
 			return did, err
 		}
 	}
@@ -207,30 +209,8 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 	return Same, nil
 }
 
-// ownID matches the ids that foreign.IDs makes for messages and their items.
-var ownID = regexp.MustCompile(`\b(msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}\b`)
-
-// quotedID matches what can be the id of a message in any form.
-var quotedID = regexp.MustCompile(`"msg[0-9A-Za-z_.-]*"`)
-
 // rename gives the session and its messages other ids, so that it can be stored beside the one that has them.
 func (in *foreignImport) rename(salt string) {
 	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
-	renamed := map[string]bool{}
-	for id := range in.other {
-		renamed[foreign.Rename(id, salt)] = true
-	}
-	for i, m := range in.messages {
-		m = ownID.ReplaceAllFunc(m, func(id []byte) []byte { return []byte(foreign.Rename(string(id), salt)) })
-		if len(in.other) > 0 {
-			m = quotedID.ReplaceAllFunc(m, func(quoted []byte) []byte {
-				if id := strings.Trim(string(quoted), `"`); in.other[id] {
-					return foreign.Quote(foreign.Rename(id, salt))
-				}
-				return quoted
-			})
-		}
-		in.messages[i] = m
-	}
-	in.other = renamed
+	in.renames = append(in.renames, newRenaming(salt, in.messages, in.renames))
 }

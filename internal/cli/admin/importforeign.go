@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,9 @@ const (
 	failed  transfer.Outcome = "failed"
 )
 
+// importMemory is the soft limit of the memory of an import, in bytes. A process needs some 40 MB beside it.
+const importMemory = 96 << 20
+
 // importForeign imports what a program keeps: in the paths, or where it keeps it.
 func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
 	if o.into != "" {
@@ -102,6 +106,8 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		Imported: []importedSession{}, Problems: []importProblem{},
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), importMemory)))
 		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
