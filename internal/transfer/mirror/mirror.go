@@ -69,6 +69,21 @@ func CheckDir(dir, storeID string) error {
 	return err
 }
 
+// HasSession reports whether a folder is a mirror, of whatever store, that has the session.
+func HasSession(dir string, id session.ID) bool {
+	if _, err := os.Stat(filepath.Join(dir, storageDir, markerName)); err != nil {
+		return false
+	}
+	projects, _ := os.ReadDir(filepath.Join(dir, storageDir, "session")) // without it there is no session
+	for _, p := range projects {
+		file := filepath.Join(dir, storageDir, "session", p.Name(), jsontree.FileName(string(id))+".json")
+		if _, err := os.Stat(file); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // readMarker reports whether the folder is the mirror of the store already. A folder with other files is an error.
 func readMarker(dir, storeID string) (isOurs bool, err error) {
 	info, err := os.Stat(dir)
