@@ -196,7 +196,14 @@ func (h Host) Backup(ctx context.Context, o client.Options, file string) error {
 	if err := s.FindDamage(); err != nil {
 		return fmt.Errorf("the copy would not be complete: %w; %s", err, check.SalvageFix)
 	}
-	return s.Backup(ctx, file)
+	if err := s.Backup(ctx, file); err != nil {
+		return err
+	}
+	// The backup is complete without the record of it.
+	if err := recordCopy(ctx, dirs, kindBackup, file); err != nil && o.Note != nil {
+		o.Note(fmt.Sprintf("the backup is not recorded, so that cairn session delete does not name it: %v", err))
+	}
+	return nil
 }
 
 // Fsck implements cli.Maintenance. It works beside the owner of the store.
