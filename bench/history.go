@@ -344,6 +344,7 @@ type historyWriter struct {
 	id       session.ID
 	seq      int64
 	messages int
+	newest   session.MessageID // of the newest turn
 	now      int64
 }
 
@@ -392,6 +393,7 @@ func (w *historyWriter) appendRound(tx store.Tx) error {
 // turnEvents returns the events of one turn: a read of 1200 bytes, or 600 bytes of text.
 func (w *historyWriter) turnEvents(reads bool) []session.EventData {
 	m := session.MessageID(w.ids.New(session.PrefixMessage))
+	w.newest = m
 	p := session.PartID(w.ids.New(session.PrefixPart))
 	facts := []session.EventData{
 		&session.StepStarted{

@@ -59,6 +59,22 @@ func checkoutAt(top string) (Checkout, bool) {
 	return Checkout{top, gitDir, common}, true
 }
 
+// FindBare returns the repository whose own directory this is, such as a bare one. It has no working tree: Top is the
+// directory.
+func FindBare(dir string) (Checkout, bool) {
+	info, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	if err != nil || info.IsDir() {
+		return Checkout{}, false
+	}
+	for _, folder := range []string{"objects", "refs"} {
+		info, err := os.Lstat(filepath.Join(dir, folder))
+		if err != nil || !info.IsDir() {
+			return Checkout{}, false
+		}
+	}
+	return Checkout{dir, dir, dir}, true
+}
+
 // MainTop returns the working tree that contains the repository, of which a linked one is a copy; without such a tree,
 // its own.
 func (c Checkout) MainTop() string {

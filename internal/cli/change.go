@@ -21,6 +21,7 @@ type Change struct {
 	Hash       string            `json:"hash,omitzero"` // of what is trusted
 	Key        string            `json:"key,omitzero"`  // of the configuration
 	Count      *int              `json:"count,omitzero"`
+	Copies     []string          `json:"copies,omitempty"` // that keep a deleted session
 }
 
 // FinishChange returns the error with which a change failed. Without one it reports the change.

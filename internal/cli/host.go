@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/check"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Host is the rest of cairn, as far as commands need it. No method does anything before it is called, so that commands
@@ -74,6 +75,8 @@ type Maintenance interface {
 	Repair(ctx context.Context, o client.Options) ([]finding.Finding, error)
 	// Backup writes a verified copy of the store to the file, which must not exist.
 	Backup(ctx context.Context, o client.Options, file string) error
+	// FindCopies names the mirrors and backups on this machine that keep a session when it is deleted.
+	FindCopies(ctx context.Context, o client.Options, s *session.Session) ([]string, error)
 	// Salvage copies what can be read of the store into a new home, which must be empty or missing.
 	Salvage(ctx context.Context, o client.Options, home string) (*check.Salvage, error)
 }

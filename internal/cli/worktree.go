@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -41,20 +42,25 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 		if name == newWorktreeName {
 			name = ""
 		}
+		// Continue in the worktree of the name.
 		all, err := w.List(ctx)
 		if err != nil {
 			return err
 		}
 		for _, one := range all {
-			if one.Name == name && !one.Missing {
-				made = one
-				if one.Problem != "" {
-					return UsageErrorf("the worktree %s: %s", name, one.Problem)
-				}
-				a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
-				return nil
+			if one.Name != name || one.Missing && one.Problem == "" {
+				continue
 			}
+			if made = one; one.Problem != "" && !one.Unprepared {
+				return UsageErrorf("the worktree %s: %s", name, terminal.ReplaceControls(one.Problem))
+			}
+			a.Note(fmt.Sprintf("continuing in the worktree %s", describeWorktree(one)))
+			if one.Unprepared {
+				a.Note("it is not ready: " + terminal.ReplaceControls(one.Problem))
+			}
+			return nil
 		}
+		// There is none: make and prepare it.
 		if made, err = w.Create(ctx, api.NewWorktree{Name: name, Prepare: true}); err != nil {
 			return err
 		}
@@ -69,6 +75,7 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 func (a *Invocation) NoteUnprepared(made api.Worktree) {
 	if made.Problem != "" {
 		a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
+		a.Note("to prepare it again: cairn worktree prepare " + terminal.FirstLine(made.Name, 64))
 	}
 }
 
@@ -78,4 +85,13 @@ func describeWorktree(w api.Worktree) string {
 		text += " (branch " + terminal.FirstLine(w.Branch, 100) + ")"
 	}
 	return strings.TrimSpace(text)
+}
+
+// WorktreeCompletions returns the names of the linked worktrees.
+func WorktreeCompletions(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {
+	all, err := api.Worktrees{Client: c}.List(ctx)
+	for _, w := range all {
+		out = append(out, cobra.CompletionWithDesc(w.Name, w.Directory))
+	}
+	return out, err
 }

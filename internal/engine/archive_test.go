@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/archive"
 	"github.com/cairn-dev/cairn/internal/record/check"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/script"
@@ -295,8 +297,15 @@ func TestImportOfChangedLog(t *testing.T) {
 			t.Errorf("a full store: %v, %v", err, there.files.Outputs)
 		}
 		there.full.Store(false)
+		// The file need not be sent again.
+		if waiting, err := os.ReadDir(there.files.Spool); err != nil || len(waiting) != 1 {
+			t.Errorf("after a full store, uploads %v wait, %v", waiting, err)
+		}
 		if got, err := importLog(there, file, len(file)); err != nil || got.Known || len(there.files.Outputs) != 1 {
 			t.Errorf("with space again: %+v, %v, %v", got, err, there.files.Outputs)
+		}
+		if waiting, err := os.ReadDir(there.files.Spool); err != nil || len(waiting) != 0 {
+			t.Errorf("after the import, uploads %v wait, %v", waiting, err)
 		}
 		// A session that is here with another content is refused, and so is one whose other sessions are not here.
 		changed := []byte(strings.Join(seal(replaceIn(lines, `"title":"test"`, `"title":"tent"`)), ""))
@@ -310,6 +319,54 @@ func TestImportOfChangedLog(t *testing.T) {
 		_, err = importLog(there, file, len(file))
 		if err == nil || !strings.Contains(err.Error(), "is not here, although others") {
 			t.Errorf("one of two: %v", err)
+		}
+	})
+}
+
+// An import that fails, because its session is created meanwhile, takes nothing from that session.
+func TestImportMeetsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, alwaysOK())
+		defer w.close(t)
+		create := func(w *world) {
+			t.Helper()
+			_, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
+				ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "test",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		create(w)
+		changed := &session.TreeChanged{Files: []session.FileChange{{
+			Path: "a.txt", After: session.PathState{Mode: 0o100644, Blob: "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0"},
+		}}}
+		_, err := w.log.Append(t.Context(), "ses_a", store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) {
+			return eventlog.NewDrafts(changed), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.files.PutContent([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		file, err := exportLog(t, w, "ses_a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := newWorld(t, script.Script{})
+		defer there.close(t)
+		there.files.OnPin = func() {
+			there.files.OnPin = nil
+			create(there)
+			there.files.Pins["ses_a"] = []string{"its own"}
+		}
+		_, err = importLog(there, file, len(file))
+		if err == nil || !strings.Contains(err.Error(), "exists") || there.files.OnPin != nil {
+			t.Fatalf("the import of a session that is here: %v", err)
+		}
+		if !slices.Contains(there.files.Pins["ses_a"], "its own") {
+			t.Errorf("the session that is here has lost its pins: %v", there.files.Pins)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type world struct {
 	agents     map[string]session.Agent
 	models     map[string]*scope.Model
 	planPath   string                         // of all sessions
+	record     session.RecordID               // of directories outside of /repo; "" is prj_test
 	small      *session.ModelRef              // for titles and summaries; nil: none
 	summaries  bool                           // of sessions, by themselves
 	budget     *session.Budget                // of new sessions
@@ -172,7 +174,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 	for name, a := range w.agents {
 		agents[name] = a
 	}
-	project, record := session.ProjectID("global"), session.RecordID("prj_test")
+	project, record := session.ProjectID("global"), cmp.Or(w.record, "prj_test")
 	if strings.HasPrefix(l.Directory, "/repo") {
 		project, record = "repo", "prj_repo"
 	}

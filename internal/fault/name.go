@@ -54,6 +54,9 @@ const (
 	CompactPreSwitch Name = "compact.pre_switch"
 	CompactSwitched  Name = "compact.switched"
 
+	// The removal of a linked worktree of git, between its steps.
+	WorktreeRemove Name = "worktree.remove"
+
 	// Event streams.
 	SSEReplay Name = "sse.replay"
 	SSELive   Name = "sse.live"
@@ -71,6 +74,7 @@ func AllNames() []Name {
 		PermAsked, PermReplied,
 		DeletePostCommit, RevertPlanned, RevertRestored,
 		CompactStart, CompactSummary, CompactPreSwitch, CompactSwitched,
+		WorktreeRemove,
 		SSEReplay, SSELive, SSEFlush,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,7 +62,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 // what this machine lacks.
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o client.Options) []finding.Finding {
 	found := slices.Concat(dirs.ExamineModes(), server.ExamineSecret(dirs.Data), audit.New(dirs.Data).Examine(ctx),
-		snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
+		examineDropped(ctx, dirs, time.Now()), snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
 	cfg, err := h.Config(ctx, o)
 	if err != nil {
 		found = append(found, finding.Finding{
@@ -195,7 +196,14 @@ func (h Host) Backup(ctx context.Context, o client.Options, file string) error {
 	if err := s.FindDamage(); err != nil {
 		return fmt.Errorf("the copy would not be complete: %w; %s", err, check.SalvageFix)
 	}
-	return s.Backup(ctx, file)
+	if err := s.Backup(ctx, file); err != nil {
+		return err
+	}
+	// The backup is complete without the record of it.
+	if err := recordCopy(ctx, dirs, kindBackup, file); err != nil && o.Note != nil {
+		o.Note(fmt.Sprintf("the backup is not recorded, so that cairn session delete does not name it: %v", err))
+	}
+	return nil
 }
 
 // Fsck implements cli.Maintenance. It works beside the owner of the store.

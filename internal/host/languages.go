@@ -63,19 +63,28 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 	return manager, nil
 }
 
-// drop ends the servers of a location that is not used any more, in the background. open returns others at once.
-func (l *languages) drop(directory string) {
+// drop ends the servers of a location that is not used any more, in the background. open returns others at once. The
+// returned function waits for their end.
+func (l *languages) drop(directory string) (wait func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end(directory)
+	return l.end(directory)
 }
 
-// end closes the manager of a location, if there is one, in the background. The caller holds mu.
-func (l *languages) end(directory string) {
-	if one, ok := l.opened[directory]; ok {
-		delete(l.opened, directory)
-		l.ending.Go(one.manager.Close)
+// end closes the manager of a location, if there is one, in the background, and returns a function that waits for it. The
+// caller holds mu.
+func (l *languages) end(directory string) (wait func()) {
+	one, ok := l.opened[directory]
+	if !ok {
+		return func() {}
 	}
+	delete(l.opened, directory)
+	ended := make(chan struct{})
+	l.ending.Go(func() {
+		defer close(ended)
+		one.manager.Close()
+	})
+	return func() { <-ended }
 }
 
 // close ends all servers and returns when they have ended.

@@ -102,6 +102,7 @@ const (
 	maxLocations     = 64
 	locationIdleTime = time.Hour
 	projectRecheck   = 5 * time.Second
+	recordRecheck    = time.Minute // of one that could not be stored: git walks the history for a new record
 )
 
 // Scope implements scope.Scopes.
@@ -219,13 +220,45 @@ func (l *locationCache) evict() {
 	}
 }
 
-// dropSlot removes the slot of a directory and ends what runs for it. mu is held.
-func (l *locationCache) dropSlot(dir string) {
+// dropSlot removes the slot of a directory and ends what runs for it, in the background. The returned function waits for
+// that. mu is held.
+func (l *locationCache) dropSlot(dir string) (wait func()) {
 	delete(l.slots, dir)
-	if l.mcp != nil {
-		l.mcp.CloseLocation(dir)
-		l.languages.drop(dir)
+	if l.mcp == nil {
+		return func() {}
 	}
+	servers, languages := l.mcp.CloseLocation(dir), l.languages.drop(dir)
+	return func() {
+		servers()
+		languages()
+	}
+}
+
+// closeBelow ends the MCP and language servers of a directory, without links, and of those below it, and returns when they
+// have ended. Locations that are in use stay.
+func (l *locationCache) closeBelow(dir string) {
+	var ending []func()
+	l.mu.Lock()
+	for d, s := range l.slots {
+		if !isBelow(dir, d) || !s.mu.TryLock() {
+			continue
+		}
+		isUsed := s.users > 0
+		s.mu.Unlock()
+		if !isUsed {
+			ending = append(ending, l.dropSlot(d))
+		}
+	}
+	l.mu.Unlock()
+	for _, wait := range ending {
+		wait()
+	}
+}
+
+// isBelow reports whether a path is the directory or below it.
+func isBelow(directory, path string) bool {
+	rel, err := filepath.Rel(directory, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // isCurrent reports whether the setup of a slot is what build would return.
@@ -234,8 +267,9 @@ func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
-// every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. Only
-// a repository without commits is examined again from time to time.
+// every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. From
+// time to time a project is found again that can change without that: a repository without commits, a checkout whose
+// repository does not know it, and one whose record could not be stored.
 func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool {
 	before := s.setup.project
 	info, err := os.Stat(before.Directory)
@@ -245,8 +279,14 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	if !before.IsSameFile() {
 		return false
 	}
-	if before.Root != "" || before.IsStillOutside() ||
-		before.IsGit() && time.Since(s.checkedAt) < projectRecheck {
+	if isSettled := before.RecordID != "" && !before.Claimed; isSettled && (before.Root != "" || before.IsStillOutside()) {
+		return true
+	}
+	wait := projectRecheck
+	if before.RecordID == "" && before.Root != "" {
+		wait = recordRecheck
+	}
+	if before.IsGit() == before.IsInCheckout() && time.Since(s.checkedAt) < wait {
 		return true
 	}
 	s.checkedAt = time.Now()
@@ -490,7 +530,9 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	info := api.LocationInfo{Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID}
+	info := api.LocationInfo{
+		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Claimed,
+	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why
 		info.Model = &ref

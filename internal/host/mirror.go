@@ -24,6 +24,9 @@ func (w *owner) startMirror(ctx context.Context) {
 	if w.mirrorDir == "" || w.lease == nil || w.store.DegradedError() != nil {
 		return
 	}
+	if err := recordCopy(ctx, w.dirs, kindMirror, w.mirrorDir); err != nil {
+		w.logger.Warn("the mirror is not recorded", "error", err)
+	}
 	m := &mirror.Mirror{Store: w.store, StoreID: w.store.ID(), Dir: w.mirrorDir, Logger: w.logger}
 	f := &follower.Follower{
 		Name: "mirror", Store: w.store, Log: w.log, Consumer: m, File: mirror.CursorFile(w.mirrorDir), Logger: w.logger,

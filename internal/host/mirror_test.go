@@ -94,8 +94,20 @@ func TestMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, strings.Replace(string(config), `"mirror": true`, `"mirror": false`, 1))
-	if code, said := typed(t, o, "session", "delete", "--yes", string(id)); code != 0 {
-		t.Fatalf("delete: exit %d: %s", code, said)
+	// What keeps it is named: the mirror that is not followed any more, and a backup, not one that is gone.
+	backup, gone := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "gone.db")
+	for _, file := range []string{backup, gone} {
+		if code, said := typed(t, o, "backup", file); code != 0 {
+			t.Fatalf("backup: exit %d: %s", code, said)
+		}
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	code, said3 := typed(t, o, "session", "delete", "--yes", string(id))
+	if code != 0 || !strings.Contains(said3, "the mirror "+dir) || !strings.Contains(said3, "the backup "+backup) ||
+		strings.Contains(said3, gone) {
+		t.Fatalf("delete: exit %d: %s", code, said3)
 	}
 	if code, said := typed(t, o, "fsck", "--mirror"); code == 0 || !strings.Contains(said, "are not mirrored") {
 		t.Errorf("fsck without a mirror: exit %d: %s", code, said)
@@ -109,6 +121,10 @@ func TestMirror(t *testing.T) {
 	}
 	if listMirror(t, dir)["storage/session/global/"+string(second)+".json"] == "" {
 		t.Error("the second session is missing")
+	}
+	// The mirror that is followed removes it by itself, and the backup is older.
+	if code, said := typed(t, o, "session", "delete", "--yes", string(second)); code != 0 || strings.Contains(said, "keeps it") {
+		t.Errorf("delete: exit %d: %s", code, said)
 	}
 }
 

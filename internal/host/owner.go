@@ -106,7 +106,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.projects = &project.Finder{
-		Store: watched, IDs: ids, OnChange: func(p store.Project) { w.v1.AnnounceProject(p) },
+		Store: watched, IDs: ids, OnChange: w.announceProject,
 	}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
@@ -123,8 +123,10 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects},
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
-	w.worktrees = newWorktrees(w.locations, watched, w.engine.Active)
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
+	w.worktrees = newWorktrees(w.locations, watched, worktreeWork{
+		sessions: w.engine.Active, jobs: w.engine.Jobs.ListRunning, terminals: w.terminals.ListAll,
+	})
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: log, IDs: ids,

@@ -2,15 +2,20 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/finding"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -29,24 +34,74 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 	if len(dropped) == 0 {
 		return
 	}
+	// Record all of them, for cairn audit show and cairn doctor.
 	trail := audit.New(w.dirs.Data)
 	for _, a := range dropped {
-		w.logger.Warn("a saved approval was dropped", "action", a.Action, "resource", a.Resource, "project", a.RecordID)
-		what := fmt.Sprintf("drop the approval %s of %s: %s %s", a.ID, a.RecordID, a.Action, a.Resource)
+		what := fmt.Sprintf("%s%s of %s: %s %s", droppedEntry, a.ID, a.DescribePlace(), a.Action, a.Resource)
+		w.logger.Warn("a saved approval was dropped", "action", a.Action, "resource", a.Resource, "place", a.DescribePlace())
 		if err := trail.AddEntry(ctx, audit.KindRules, what); err != nil {
 			w.logger.Warn("the audit log could not be written", "error", err)
 		}
 	}
-	const most = 5
+	// Name the first ones to the person.
 	notify(o, fmt.Sprintf("%s dropped: approvals now belong to one checkout, and these held in every copy of it or "+
-		"in no repository; cairn audit lists them, and their actions are asked for again",
+		"in no repository; cairn audit show lists them, and their actions are asked for again",
 		terminal.FormatPlural(len(dropped), "saved approval")))
-	for i, a := range dropped {
-		if i == most {
-			break
-		}
-		notify(o, fmt.Sprintf("dropped: %s %s", a.Action, session.ClipText(a.Resource, 100)))
+	for _, a := range dropped[:min(len(dropped), maxNamedApprovals)] {
+		notify(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
+			session.ClipText(a.DescribePlace(), 200)))
 	}
+}
+
+// maxNamedApprovals bounds the dropped approvals that a message names.
+const maxNamedApprovals = 5
+
+// droppedEntry begins the entry in the audit log of an approval that moveApprovals dropped.
+const droppedEntry = "drop the approval "
+
+// droppedTime is how long doctor names dropped approvals.
+const droppedTime = 30 * 24 * time.Hour
+
+// examineDropped names the approvals that moveApprovals dropped lately.
+func examineDropped(ctx context.Context, dirs config.Directories, now time.Time) []finding.Finding {
+	report, err := audit.New(dirs.Data).Read(ctx)
+	if err != nil { // audit.Trail.Examine reports it
+		return nil
+	}
+	var names []string
+	count := 0
+	for _, e := range report.Entries {
+		what, isDropped := strings.CutPrefix(e.What, droppedEntry)
+		if !isDropped || e.Kind != audit.KindRules || now.Sub(time.UnixMilli(e.Time)) > droppedTime {
+			continue
+		}
+		if count++; count <= maxNamedApprovals {
+			_, place, _ := strings.Cut(what, " of ")
+			names = append(names, terminal.FirstLine(place, 200))
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	detail := terminal.FormatPlural(count, "saved approval") + " of an earlier version dropped: " + strings.Join(names, "; ")
+	if count > len(names) {
+		detail += fmt.Sprintf("; %d more", count-len(names))
+	}
+	return []finding.Finding{{
+		Level: finding.Note, What: "approvals", Detail: detail,
+		Fix: "answer with always when cairn asks for these again; cairn audit show lists all of them",
+	}}
+}
+
+// announceProject tells the streams of both contracts that the record of a project has changed.
+func (w *owner) announceProject(ctx context.Context, p store.Project) {
+	w.v1.AnnounceProject(p)
+	notice, err := v2.NewProjectNotice(ctx, w.store, p)
+	if err != nil {
+		w.logger.Warn("a change of a project could not be announced", "project", p.ID, "error", err)
+		return
+	}
+	w.log.Notify(notice)
 }
 
 // projectRecords implements v2.Projects.
@@ -55,19 +110,28 @@ type projectRecords struct{ locations *locationCache }
 // ChangeRecord implements v2.Projects.
 func (r projectRecords) ChangeRecord(
 	ctx context.Context, id session.RecordID, c project.RecordChange,
-) (store.Project, error) {
-	p, err := r.locations.projects.ChangeRecord(ctx, id, c)
-	if err == nil && c.Directory != nil {
+) (project.ChangedRecord, error) {
+	changed, err := r.locations.projects.ChangeRecord(ctx, id, c)
+	if c.Directory != nil && mayHaveChanged(err) {
 		r.locations.forgetProjects()
 	}
-	return p, err
+	return changed, err
 }
 
 // ForgetRecord implements v2.Projects.
 func (r projectRecords) ForgetRecord(ctx context.Context, id session.RecordID) error {
 	err := r.locations.projects.ForgetRecord(ctx, id)
-	r.locations.forgetProjects()
+	if mayHaveChanged(err) {
+		r.locations.forgetProjects()
+	}
 	return err
+}
+
+// mayHaveChanged reports whether a change of the store with this error may have been made. A refused one, such as of an
+// unknown record, was not; after an error of the store it is not known.
+func mayHaveChanged(err error) bool {
+	_, isRefused := errors.AsType[*session.Error](err)
+	return !isRefused
 }
 
 // forgetProjects makes the next use of each location find its project anew.

@@ -9,6 +9,7 @@ type Project struct {
 	VCS       string            `json:"vcs,omitzero" enum:"git"`
 	Name      string            `json:"name,omitzero"`
 	Icon      ProjectIcon       `json:"icon,omitzero"`
+	Commands  ProjectCommands   `json:"commands,omitzero"`
 	Time      ProjectTime       `json:"time"`
 	Sandboxes []string          `json:"sandboxes"`
 }
@@ -18,6 +19,11 @@ type ProjectIcon struct {
 	URL      string `json:"url,omitzero"`
 	Override string `json:"override,omitzero"`
 	Color    string `json:"color,omitzero"`
+}
+
+// ProjectCommands are commands of a project. Start is what OpenCode runs in a new worktree.
+type ProjectCommands struct {
+	Start string `json:"start,omitzero"`
 }
 
 // ProjectTime holds the times of the first and the last use of a project.

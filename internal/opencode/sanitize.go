@@ -135,6 +135,9 @@ func cleanPart(c cleaner) {
 }
 
 func cleanFile(c cleaner) {
+	if !IsPublicMediaType(textIn(c.of, "mime")) {
+		c.redactText("mime", "file-mime")
+	}
 	c.redactText("filename", "file-name")
 	c.redactText("url", "file-url")
 	c.redactInside("source", func(s cleaner) {

@@ -21,20 +21,22 @@ import (
 // Session is the durable identity of a conversation, with its settings and totals.
 // Times are milliseconds since the Unix epoch.
 type Session struct {
-	ID        ID            `json:"id"`
-	ParentID  ID            `json:"parentID,omitzero"`
-	ProjectID ProjectID     `json:"projectID"`
-	RecordID  RecordID      `json:"recordID,omitzero"` // of the project; "" in sessions from before records
-	Agent     string        `json:"agent,omitzero"`
-	Model     *ModelRef     `json:"model,omitzero"`
-	Cost      USD           `json:"cost"`
-	Tokens    Tokens        `json:"tokens"`
-	Time      SessionTime   `json:"time"`
-	Title     string        `json:"title"`
-	Summary   *ProseSummary `json:"summary,omitzero"`
-	Location  Location      `json:"location"`
-	Subpath   string        `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
-	Revert    *Revert       `json:"revert,omitzero"`
+	ID        ID        `json:"id"`
+	ParentID  ID        `json:"parentID,omitzero"`
+	ProjectID ProjectID `json:"projectID"`
+	// RecordID is the record of the project, "" without one. The log only says which one the session began with or moved
+	// to: the store has the present one, because a user can delete a record and bind another one to its directory.
+	RecordID RecordID      `json:"recordID,omitzero"`
+	Agent    string        `json:"agent,omitzero"`
+	Model    *ModelRef     `json:"model,omitzero"`
+	Cost     USD           `json:"cost"`
+	Tokens   Tokens        `json:"tokens"`
+	Time     SessionTime   `json:"time"`
+	Title    string        `json:"title"`
+	Summary  *ProseSummary `json:"summary,omitzero"`
+	Location Location      `json:"location"`
+	Subpath  string        `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
+	Revert   *Revert       `json:"revert,omitzero"`
 
 	Slug       string      `json:"slug,omitzero"`
 	Version    string      `json:"version,omitzero"` // of the cairn that created it

@@ -157,8 +157,9 @@ type importBatch struct {
 	api *api.Client
 	api.ImportRequest
 
-	bytes int
-	got   api.ImportResult // of the newest piece
+	bytes     int
+	got       api.ImportResult // of the newest piece
+	completed bool             // a piece completed the import
 }
 
 // add adds a message, and sends the piece before it if there is no room.
@@ -181,6 +182,7 @@ func (s *importBatch) flush(ctx context.Context) (err error) {
 		return err
 	}
 	s.After, s.Messages, s.bytes = s.got.Messages, nil, 0
+	s.completed = s.completed || s.got.Completed
 	return nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -47,8 +45,8 @@ type ForeignImport struct {
 // Import imports a session. The same session again changes nothing; one that has grown in its program grows here, or if
 // it was used here, becomes another session.
 func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id session.ID, did Outcome, err error) {
-	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent)}
-	if err := in.encode(s.Messages); err != nil {
+	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent), messages: s.Messages}
+	if err := in.hashMessages(); err != nil {
 		return "", "", err
 	}
 	// The first session that it can be, or can become, is taken: its own, else a copy.
@@ -56,52 +54,73 @@ func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id sessi
 		if n > 0 {
 			in.rename(fmt.Sprint("copy ", n))
 		}
-		before, err := f.API.Session(ctx, in.session.ID)
-		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			err := in.send(ctx, "")
-			switch {
-			case errors.Is(err, &session.Error{Code: session.CodeConflict, Kind: "session"}):
-				return in.session.ID, Deleted, nil // its id is spent
-			case n > 0:
-				return in.session.ID, Copied, err
-			default:
-				return in.session.ID, Imported, err
-			}
-		}
-		if err != nil {
+		did, err := in.merge(ctx)
+		switch {
+		case err != nil:
 			return "", "", err
-		}
-		switch earlier := before.Import; {
-		case earlier == nil:
-		case earlier.Hash == in.session.Import.Hash && earlier.Whole:
-			return before.ID, Same, nil
-		case earlier.Hash == in.session.Import.Hash: // it was cut off
-			return before.ID, Imported, in.send(ctx, "")
-		case in.begins(earlier):
-			err = in.send(ctx, earlier.Hash)
-			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-				return before.ID, Grown, err
-			}
+		case did == Imported && n > 0:
+			return in.session.ID, Copied, nil
+		case did != "":
+			return in.session.ID, did, nil
 		}
 	}
 	return "", "", session.Conflict("session", s.ID,
 		fmt.Sprintf("was imported %d times, each time with other content; delete some of its copies", maxCopies))
 }
 
-// foreignImport is a session of another program as it is sent.
+// merge imports the session under its id. The outcome is "" if the session that has the id is another one, or cannot
+// become this one.
+func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
+	before, err := in.API.Session(ctx, in.session.ID)
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		did, err = in.send(ctx, Imported, "")
+		if errors.Is(err, &session.Error{Code: session.CodeConflict, Kind: "session"}) {
+			return Deleted, nil // its id is spent
+		}
+		return did, err
+	}
+	if err != nil {
+		return "", err
+	}
+	switch earlier := before.Import; {
+	case earlier == nil:
+		return "", nil
+	case earlier.Hash == in.session.Import.Hash && earlier.Whole:
+		return Same, nil
+	case earlier.Hash == in.session.Import.Hash: // it was cut off
+		return in.send(ctx, Imported, "")
+	case in.begins(earlier):
+		did, err = in.send(ctx, Grown, earlier.Hash)
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return "", nil // it was used here
+		}
+		return did, err
+	default:
+		return "", nil
+	}
+}
+
+// foreignImport is a session of another program that is sent. Its messages are encoded once for the hash and again when
+// they are sent, so that they are in memory once.
 type foreignImport struct {
 	ForeignImport
 	session  session.Session
-	messages []jsontext.Value
-	hashes   []string // of the messages up to each
+	messages []session.Message
+	hashes   [][sha256.Size]byte // of the messages up to each
+	renames  []renaming          // of the copy, one after another
+}
+
+// ForeignID returns the id that the session gets here, unless another one has it.
+func ForeignID(f *foreign.Session) session.ID {
+	if foreign.CheckID(session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
+		return session.ID(f.ID)
+	}
+	return foreign.NewIDs(f.Program, f.ID).Session(f.Created)
 }
 
 // describeForeign returns the session without its messages.
 func describeForeign(f *foreign.Session, parent session.ID) session.Session {
-	id := foreign.NewIDs(f.Program, f.ID).Session(f.Created)
-	if session.CheckID("id", session.PrefixSession, f.ID) == nil { // of OpenCode, whose ids are kept
-		id = session.ID(f.ID)
-	}
+	id := ForeignID(f)
 	var s session.Session
 	if f.Original != nil {
 		s = *f.Original
@@ -134,61 +153,64 @@ func ChooseTitle(f *foreign.Session) string {
 	return cmp.Or(title, "Imported session")
 }
 
-// encode makes the messages what is sent, and the hashes by which a later import recognises them.
-func (in *foreignImport) encode(messages []session.Message) error {
+// hashMessages sets the hashes by which a later import recognises the messages.
+func (in *foreignImport) hashMessages() error {
 	sum := sha256.New()
-	for _, m := range messages {
-		b, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	in.hashes = make([][sha256.Size]byte, len(in.messages))
+	for i, m := range in.messages {
+		text, err := in.encode(m)
 		if err != nil {
 			return err
 		}
-		in.messages, in.hashes = append(in.messages, b), append(in.hashes, addHash(sum, b))
+		_, _ = sum.Write(append(text, '\n')) // a hash cannot fail
+		sum.Sum(in.hashes[i][:0])
 	}
-	in.session.Import.Hash = addHash(sum, nil)
+	in.session.Import.Hash = hex.EncodeToString(sum.Sum(nil))
 	return nil
 }
 
-// addHash adds a message to the sum and returns the sum so far.
-func addHash(sum hash.Hash, message []byte) string {
-	if message != nil {
-		_, _ = sum.Write(append(message, '\n')) // a hash cannot fail
+// encode returns the message as it is sent.
+func (in *foreignImport) encode(m session.Message) (jsontext.Value, error) {
+	text, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	for _, r := range in.renames {
+		text = r.apply(text)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return text, err
 }
 
 // begins reports whether an earlier import has the first messages of this one, and only these.
 func (in *foreignImport) begins(earlier *session.Import) bool {
 	n := earlier.Messages
-	return earlier.Whole && n > 0 && n < len(in.hashes) && in.hashes[n-1] == earlier.Hash
+	return earlier.Whole && n > 0 && n < len(in.hashes) && hex.EncodeToString(in.hashes[n-1][:]) == earlier.Hash
 }
 
-// send sends what is not here yet. extends is the hash of the import that this one extends, "" for a new session.
-func (in *foreignImport) send(ctx context.Context, extends string) error {
-	if in.DryRun {
-		return nil
-	}
-	request := api.ImportRequest{Session: in.session, Extends: extends}
+// send sends what is not here yet, and returns the outcome: the given one, or Same if another import of the session
+// completed it meanwhile. extends is the hash of the import that this one extends, "" for a new session.
+func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (Outcome, error) {
+	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
 	got, err := in.API.Import(ctx, request)
-	if err != nil {
-		return err
+	if err != nil || in.DryRun {
+		return did, err
 	}
 	request.After = got.Messages
-	batch := importBatch{api: in.API, ImportRequest: request}
+	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
-		if err := batch.add(ctx, m); err != nil {
-			return err
+		text, err := in.encode(m)
+		if err == nil {
+			err = batch.add(ctx, text)
+		}
+		if err != nil {
+			return did, err
 		}
 	}
-	return batch.flush(ctx)
+	if err := batch.flush(ctx); err != nil || batch.completed {
+		return did, err
+	}
+	return Same, nil
 }
-
-// ownID matches the ids that foreign.IDs makes for messages and their items.
-var ownID = regexp.MustCompile(`\b(msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}\b`)
 
 // rename gives the session and its messages other ids, so that it can be stored beside the one that has them.
 func (in *foreignImport) rename(salt string) {
 	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
-	for i, m := range in.messages {
-		in.messages[i] = ownID.ReplaceAllFunc(m, func(id []byte) []byte { return []byte(foreign.Rename(string(id), salt)) })
-	}
+	in.renames = append(in.renames, newRenaming(salt, in.messages, in.renames))
 }

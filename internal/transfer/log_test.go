@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/logfile"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -46,6 +48,23 @@ func writeLog(t testing.TB, to io.Writer, n int, text string) {
 		err = w.Close(0)
 	}
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
+	}
+}
+
+// writeRows writes a log of one session.
+func writeRows(t testing.TB, to io.Writer, rows ...store.EventRow) {
+	t.Helper()
+	w, err := logfile.NewWriter(to, logfile.Header{Cairn: "test", Sessions: []session.ID{"ses_a"}})
+	for i := range rows {
+		if err == nil {
+			err = w.WriteEvent(&rows[i])
+		}
+	}
+	if err == nil {
+		err = w.Close(0)
+	}
+	if err != nil {
 		t.Error(err)
 	}
 }
@@ -133,6 +152,44 @@ func TestSanitizedLog(t *testing.T) {
 	_, err := transfer.ImportLog(t.Context(), c, "s.jsonl", bytes.NewReader(out.Bytes()))
 	if m, ok := errors.AsType[*transfer.FormatError](err); !ok || m.Line != 1 || !strings.Contains(m.What, "--sanitize") {
 		t.Errorf("import: %v", err)
+	}
+}
+
+// Of a media type, which a client may have sent, only one is kept that is nothing else.
+func TestSanitizedMediaTypes(t *testing.T) {
+	for mime, kept := range map[string]bool{
+		"image/png": true,
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": true,
+		"text/plain; key=sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789":       false,
+		"text/sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789":                  false,
+		"text/ghp_abcdefghijklmnopqrstuvwxyz0123456789":                           false,
+		"the plan of Ann": false,
+		"ann/plan":        false,
+	} {
+		c := serveLog(func(w io.Writer) {
+			writeRows(t, w, store.EventRow{
+				ID: "evt_0", SessionID: "ses_a", Kind: session.KindCreated, Version: 1,
+				Data: []byte(`{"timestamp":1,"sessionID":"ses_a","info":{"id":"ses_a"}}`),
+			}, store.EventRow{
+				ID: "evt_1", SessionID: "ses_a", Seq: 1, Kind: session.KindPrompted, Version: 1,
+				Data: fmt.Appendf(nil, `{"timestamp":1,"sessionID":"ses_a","messageID":"msg_1",`+
+					`"prompt":{"text":"","files":[{"uri":"file:///a","mime":%q}]},"delivery":"steer"}`, mime),
+			})
+		})
+		e := transfer.Export{API: c, Sanitize: true}
+		var out bytes.Buffer
+		if _, err := e.WriteLog(t.Context(), &out, []session.ID{"ses_a"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), mime); got != kept {
+			t.Errorf("the media type %q is kept: %v, want %v\n%s", mime, got, kept, &out)
+		}
+		raw := opencode.SanitizeMessage(jsontext.Value(fmt.Sprintf(
+			`{"info":{"id":"msg_1","role":"user"},"parts":[{"id":"prt_1","type":"file","mime":%q,"url":"file:///a"}]}`, mime,
+		)))
+		if got := strings.Contains(string(raw), mime); got != kept {
+			t.Errorf("in OpenCode's form the media type %q is kept: %v, want %v\n%s", mime, got, kept, raw)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -54,7 +55,7 @@ var opaqueMembers = []string{
 // keptMembers hold words of cairn and names of configuration.
 var keptMembers = []string{
 	"type", "kind", "status", "role", "agent", "variant", "tool", "finish", "effect", "action", "delivery", "phase",
-	"reply", "by", "mime", "sandbox", "titledBy", "contract", "version", "recovery", "asks", "mode", "class", "slug",
+	"reply", "by", "sandbox", "titledBy", "contract", "version", "recovery", "asks", "mode", "class", "slug",
 }
 
 // identifier is what ids look like. Members whose names end in ID, and id itself, keep such values.
@@ -127,7 +128,7 @@ func (e *Export) sanitizeText(name string, v jsontext.Value, isCall bool) string
 	isName := name == "id" || name == "model" || isCall && name == "name" || strings.HasSuffix(name, "ID") ||
 		strings.HasSuffix(name, "IDs")
 	if slices.Contains(keptMembers, name) && len(text) <= 100 && identifier.MatchString(text) ||
-		isName && identifier.MatchString(text) || name == "mime" {
+		isName && identifier.MatchString(text) || name == "mime" && opencode.IsPublicMediaType(text) {
 		return text
 	}
 	e.note(name, text)

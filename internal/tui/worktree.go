@@ -33,7 +33,8 @@ func enterWorktreeNamed(m *model, name string) tea.Cmd {
 			}
 			m.note = "a session in the worktree " + terminal.FirstLine(made.Directory, 200)
 			if made.Problem != "" {
-				m.note = "the worktree could not be prepared: " + terminal.FirstLine(made.Problem, 300)
+				m.note = "the worktree could not be prepared (cairn worktree prepare " + terminal.FirstLine(made.Name, 64) +
+					" does that again): " + terminal.FirstLine(made.Problem, 300)
 			}
 			if m.visits != visit { // the person has gone on
 				return nil

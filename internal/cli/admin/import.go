@@ -65,7 +65,7 @@ func (g transferCommands) importCommand() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "allow shares of this `HOST[:PORT]`; can be repeated")
 	cmd.Flags().StringVar(&o.from, "from", "", "import the sessions of this `PROGRAM`")
-	cmd.Flags().StringVar(&since, "since", "", "with --from: only files changed since this `DATE`, or in this time, such as 7d")
+	cmd.Flags().StringVar(&since, "since", "", "with --from: only sessions changed since this `DATE`, or in this time, such as 7d")
 	cmd.Flags().StringVar(&o.into, "into", "", "with --from: import sessions whose directory does not exist into `DIR`")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --from: say what would be imported, and write nothing")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

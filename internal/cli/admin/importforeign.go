@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ import (
 // foreignOptions are the flags of `cairn import --from`.
 type foreignOptions struct {
 	from   string
-	since  time.Time // only files that were changed since
+	since  time.Time // only sessions that were changed since
 	into   string    // for sessions whose own directory does not exist
 	dryRun bool
 }
@@ -65,6 +66,9 @@ const (
 	failed  transfer.Outcome = "failed"
 )
 
+// importMemory is the soft limit of the memory of an import, in bytes. A process needs some 40 MB beside it.
+const importMemory = 96 << 20
+
 // importForeign imports what a program keeps: in the paths, or where it keeps it.
 func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
 	if o.into != "" {
@@ -96,12 +100,14 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	if len(files) == 0 && named {
 		return cli.UsageErrorf("nothing of %s was found in %s", o.from, strings.Join(paths, ", "))
 	}
-	files = slices.DeleteFunc(files, func(f sources.File) bool { return f.Modified.Before(o.since) })
+	files = slices.DeleteFunc(files, func(f sources.File) bool { return !f.IsStore && f.Modified.Before(o.since) })
 	r := &importReport{
 		Program: o.from, DryRun: o.dryRun, Files: len(files), Outcomes: map[transfer.Outcome]int{},
 		Imported: []importedSession{}, Problems: []importProblem{},
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), importMemory)))
 		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
@@ -146,7 +152,7 @@ type foreignRun struct {
 	foreignOptions
 	client *api.Client
 	report *importReport
-	ids    map[string]session.ID // of the sessions here, by the program's id
+	ids    map[string]session.ID // of the sessions here, by the program's id; "" for one that was read and is not here
 
 	done    map[string]bool // what was reported, by file and id
 	isFirst bool            // sessions with a parent that has not been read yet wait
@@ -159,7 +165,11 @@ var errWaits = errors.New("it waits for sessions of other files")
 // importFile imports the sessions of a file. What does not come in is in the report.
 func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
 	rows, err := sources.Read(ctx, f, func(s foreign.Session) error {
-		if in.isFirst && s.ParentID != "" && in.ids[s.ParentID] == "" {
+		if !in.since.IsZero() && s.Updated < in.since.UnixMilli() {
+			in.ids[s.ID] = transfer.ForeignID(&s) // it may have been imported earlier, as the parent of others
+			return context.Cause(ctx)
+		}
+		if _, isKnown := in.ids[s.ParentID]; in.isFirst && s.ParentID != "" && !isKnown {
 			return errWaits
 		}
 		in.reportSession(ctx, f, &s)
@@ -214,7 +224,7 @@ func (in *foreignRun) importSession(ctx context.Context, s *foreign.Session) (ro
 		there.Directory = in.into
 	}
 	if there.Directory == "" {
-		row.Outcome = skipped
+		row.Outcome, in.ids[s.ID] = skipped, ""
 		return row, nil
 	}
 	run := transfer.ForeignImport{API: &there, Parent: in.ids[s.ParentID], DryRun: in.dryRun}

@@ -19,7 +19,7 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 			"the new place of a directory that was renamed. A turn that runs ends first; work that is left goes on there.\n" +
 			"The model gets the new directory and its instructions. If the session cannot move, nothing changes.\n\n" +
 			"With --with-changes, all uncommitted changes of the working tree go along, new files too. They must fit there;\n" +
-			"ignored files stay. Without it, the changes stay, and cairn undo finds none of them in the new directory.",
+			"ignored files stay. Without it, the changes stay, and cairn undo in the new directory only names them.",
 		Args:    cobra.ExactArgs(2),
 		Example: "  cairn session move last ../feature --with-changes\n  cairn session move ses_… ~/src/renamed",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
@@ -34,6 +34,7 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				// Say where it is now.
 				moved, err := c.Session(ctx, s.ID)
 				if err != nil {
 					return err
@@ -52,6 +53,7 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&r.Changes, "with-changes", false, "take the uncommitted changes of the working tree along")
 	cmd.Flags().BoolVar(&r.OtherProject, "to-other-project", false, "move it also to a directory of another project")
+	// Complete a session, then a directory.
 	session := cli.FirstOnly(g.inv.Complete(g.inv.SessionCompletions))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 1 {

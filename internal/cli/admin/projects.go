@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -47,16 +48,31 @@ func (g projectCommands) projectList() *cobra.Command {
 
 // formatProject returns the row of a project.
 func formatProject(p api.ProjectRecord) []string {
-	note := ""
-	switch {
-	case p.Missing:
-		note = "the directory is gone: cairn project rebind binds it to another one"
-	case p.VCS == "" && p.Root == "":
+	note := describePresence(p)
+	if note == "" && p.VCS == "" {
 		note = "not a git repository"
 	}
 	return []string{
 		string(p.RecordID), terminal.FirstLine(p.Name, 40), terminal.FormatAge(p.Time.Active),
 		terminal.FirstLine(p.Canonical, 100), note,
+	}
+}
+
+// unlinkedNote says what to do in a working tree that its repository does not know.
+const unlinkedNote = ".git names a repository that does not know this directory: if a worktree was moved, run git worktree " +
+	"repair in it"
+
+// describePresence says what is wrong with the place of a project; "" if nothing is.
+func describePresence(p api.ProjectRecord) string {
+	switch {
+	case p.Missing:
+		return "the directory is gone: cairn project rebind binds it to another one"
+	case p.Replaced:
+		return "another repository or directory is there now: cairn project rebind binds it to one"
+	case p.Unlinked:
+		return unlinkedNote
+	default:
+		return ""
 	}
 }
 
@@ -86,11 +102,8 @@ func (g projectCommands) printProject(p api.ProjectRecord) {
 	}
 	line("project", string(p.RecordID))
 	line("name", p.Name)
-	directory := p.Canonical
-	if p.Missing {
-		directory += " (gone)"
-	}
-	line("directory", directory)
+	line("directory", p.Canonical)
+	line("note", describePresence(p))
 	for _, dir := range p.Sandboxes {
 		line("worktree", dir)
 	}
@@ -122,13 +135,16 @@ func (g projectCommands) projectRename() *cobra.Command {
 }
 
 func (g projectCommands) projectRebind() *cobra.Command {
-	return g.complete(&cobra.Command{
+	var yes bool
+	cmd := &cobra.Command{
 		Use: "rebind PROJECT [DIR]", Short: "Bind a project to another directory, by default this one",
 		Long: "Bind a project to a directory: its sessions and saved permissions are then those of the repository there.\n" +
 			"cairn finds a project again by itself after a rename or a move on one disk. After a move to another disk or a\n" +
-			"fresh clone this does it. The sessions that the directory had join the project, its saved permissions do not.",
+			"fresh clone this does it. The sessions of the project that the directory was until then join it; its saved\n" +
+			"permissions are removed, which asks first.",
 		Args: cobra.RangeArgs(1, 2), Example: "  cairn project rebind prj_…\n  cairn project rebind /old/place ~/new/place",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			// Find the project and the directory.
 			id, err := g.findProject(ctx, c, args[0])
 			if err != nil {
 				return err
@@ -137,11 +153,56 @@ func (g projectCommands) projectRebind() *cobra.Command {
 			if len(args) == 2 {
 				dir = g.absolute(args[1])
 			}
+			// Ask before saved permissions are removed with the record of the directory.
+			if !yes {
+				if err := g.confirmRebind(ctx, c, id, dir); err != nil {
+					return err
+				}
+			}
 			p, err := c.ChangeProject(ctx, session.ProjectID(id), api.ProjectPatch{Canonical: &dir})
-			return g.inv.FinishChange(err, cli.Change{RecordID: id},
+			err = g.inv.FinishChange(err, cli.Change{RecordID: id},
 				fmt.Sprintf("the project %s is now that of %s", id, terminal.FirstLine(p.Canonical, 200)))
+			if err == nil && len(p.Dropped) > 0 {
+				g.inv.Note(describeRemoved(p.Dropped) + " removed")
+			}
+			return err
 		}),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove saved permissions of the directory without a question")
+	return g.complete(cmd)
+}
+
+// confirmRebind asks the person if the directory has a record of its own with saved permissions. If that cannot be read,
+// it leaves the decision to the change.
+func (g projectCommands) confirmRebind(ctx context.Context, c *api.Client, id session.RecordID, dir string) error {
+	there := *c
+	there.Directory = dir
+	at, err := there.Location(ctx)
+	if err != nil || at.RecordID == "" || at.RecordID == id {
+		return nil
+	}
+	saved, err := c.Approvals(ctx, session.ProjectID(at.RecordID))
+	if err != nil || len(saved) == 0 {
+		return nil
+	}
+	return g.inv.Confirm(ctx, cli.Confirmation{
+		What: fmt.Sprintf("remove %s of the project %s, which %s has now, and bind the project %s to it", describeRemoved(saved),
+			at.RecordID, terminal.FirstLine(dir, 200), id),
+		Hint: "Use --yes to remove them.",
 	})
+}
+
+// describeRemoved counts saved permissions and names the first ones.
+func describeRemoved(all []api.Approval) string {
+	const most = 5
+	names := []string{}
+	for _, a := range all[:min(len(all), most)] {
+		names = append(names, terminal.FirstLine(a.Action+" "+a.Resource, 100))
+	}
+	if len(all) > most {
+		names = append(names, fmt.Sprintf("%d more", len(all)-most))
+	}
+	return terminal.FormatPlural(len(all), "saved permission") + " (" + strings.Join(names, ", ") + ")"
 }
 
 func (g projectCommands) projectForget() *cobra.Command {
@@ -191,6 +252,7 @@ func projectCompletions(ctx context.Context, c *api.Client) (all []cobra.Complet
 // findProject returns the record that an argument names: by id or the beginning of one, by its name or by its
 // directory. "" is the project of the working directory.
 func (g projectCommands) findProject(ctx context.Context, c *api.Client, name string) (session.RecordID, error) {
+	// The project of the working directory may have no record yet.
 	const hint = "cairn project list shows the projects"
 	dir := g.absolute(name)
 	if name == "" || dir == c.Directory {
@@ -200,6 +262,7 @@ func (g projectCommands) findProject(ctx context.Context, c *api.Client, name st
 		}
 		return at.RecordID, err
 	}
+	// A name and a directory come before the beginning of an id.
 	list, err := c.Projects(ctx)
 	if err != nil {
 		return "", err

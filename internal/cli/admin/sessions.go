@@ -82,6 +82,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					g.listSessions(list, readFacts(ctx, c, list, activities), all)
 					if elsewhere > 0 {
 						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
+						if at, err := c.Location(ctx); err == nil && at.Unlinked {
+							g.inv.Err.Printf("%s\n", unlinkedNote)
+						}
 					}
 				}
 				return nil
@@ -347,7 +350,8 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats",
 		Args: cobra.MinimumNArgs(1),
 		Long: "Delete sessions permanently. Unless a session is named by its full id, confirm on the terminal, or use\n" +
-			"--yes.",
+			"--yes. Mirrors and backups of cairn that keep a session are named; exports, and backups of the machine,\n" +
+			"are not known to cairn.",
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
@@ -366,7 +370,12 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 							return err
 						}
 					}
-					return g.inv.FinishChange(c.Delete(ctx, s.ID), cli.Change{SessionID: s.ID}, "deleted "+what)
+					if err := c.Delete(ctx, s.ID); err != nil {
+						return err
+					}
+					copies := g.findCopies(ctx, s)
+					g.inv.ReportChange(cli.Change{SessionID: s.ID, Copies: copies}, "deleted "+what)
+					return nil
 				})
 				if err != nil {
 					return err
@@ -377,6 +386,24 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete without asking for confirmation")
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// findCopies returns the mirrors and backups that keep the deleted session, and names them to people.
+func (g sessionCommands) findCopies(ctx context.Context, s *session.Session) []string {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return nil
+	}
+	copies, err := g.inv.Host.FindCopies(ctx, o, s)
+	if err != nil {
+		g.inv.Note(fmt.Sprintf("mirrors and backups that keep the session cannot be named: %v", err))
+	}
+	if !g.inv.JSON {
+		for _, where := range copies {
+			g.inv.Note(terminal.ReplaceControls(where) + " keeps it")
+		}
+	}
+	return copies
 }
 
 // findToDelete finds the session to delete. A damaged session cannot be read, so its complete id is enough.

@@ -18,12 +18,12 @@ type worktreeCommands struct{ inv *cli.Invocation }
 
 func (g worktreeCommands) worktreeCommand() *cobra.Command {
 	return cli.GroupCommand(&cobra.Command{
-		Use: "worktree", Short: "Create, list, reset and remove git worktrees for sessions",
+		Use: "worktree", Short: "Create, list, prepare, reset and remove git worktrees for sessions",
 		Long: "A linked worktree of git is a directory with a branch of its own, so that sessions beside each other do not\n" +
 			"change the same files. cairn run --worktree works in a new one. Worktrees are made below the configured\n" +
 			"worktree.directory, and prepared by the command worktree.start, which a project's file sets once it is trusted.\n" +
 			"Nothing that is not committed is ever deleted, but for files that git ignores.",
-	}, g.listCommand(), g.createCommand(), g.resetCommand(), g.removeCommand())
+	}, g.listCommand(), g.createCommand(), g.prepareCommand(), g.resetCommand(), g.removeCommand())
 }
 
 func (g worktreeCommands) listCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (g worktreeCommands) listCommand() *cobra.Command {
 func formatWorktree(w api.Worktree) []string {
 	directory := terminal.FirstLine(w.Directory, 200)
 	if w.Missing {
-		directory += " (is gone)"
+		directory += " (is gone; if it was moved, run git worktree repair in its new place)"
 	}
 	if w.Problem != "" {
 		directory += " (" + terminal.FirstLine(w.Problem, 200) + ")"
@@ -81,14 +81,44 @@ func (g worktreeCommands) createCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
+func (g worktreeCommands) prepareCommand() *cobra.Command {
+	return g.inv.AddJSONFlag(&cobra.Command{
+		Use: "prepare NAME|DIR", Short: "Run the commands that prepare a worktree again",
+		Long: "Run the commands that prepare a worktree: the configured worktree.start, and what create --start named if that has\n" +
+			"not succeeded. cairn worktree list says which worktrees are not prepared.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(cli.WorktreeCompletions)),
+		Example: "  cairn worktree prepare fix",
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := g.findWorktree(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			done, err := api.Worktrees{Client: c}.Prepare(ctx, api.WorktreeName{Directory: w.Directory})
+			if err == nil && done.Problem != "" {
+				err = fmt.Errorf("the worktree could not be prepared: %s", done.Problem)
+			}
+			if err != nil {
+				return err
+			}
+			if g.inv.JSON {
+				return g.inv.PrintJSON(done)
+			}
+			g.inv.Out.Printf("prepared %s\n", terminal.FirstLine(w.Directory, 200))
+			return nil
+		}),
+	})
+}
+
 func (g worktreeCommands) removeCommand() *cobra.Command {
 	var force bool
 	cmd := g.newChange("removed", func(ctx context.Context, w api.Worktrees, dir string) (api.SavedWork, error) {
 		return w.Remove(ctx, api.WorktreeName{Directory: dir, Force: force})
 	})
 	cmd.Use, cmd.Short = "remove NAME|DIR", "Remove a worktree, and its branch if another one has its commits"
-	cmd.Long = "Remove a worktree in which no session works, and its branch if another one has its commits. With uncommitted\n" +
-		"changes it stays; --force saves them as a commit under a reference of git, which is printed, and removes it."
+	cmd.Long = "Remove a worktree in which no session, job or terminal works, and its branch if another one has its commits. With\n" +
+		"uncommitted changes it stays; --force saves them as a commit under a reference of git, which is printed, and removes\n" +
+		"it. During the removal its directory is called DIR.removed-by-cairn. One that was cut off is completed by the same\n" +
+		"command, or taken back if there is new work."
 	cmd.Example = "  cairn worktree remove fix"
 	cmd.Flags().BoolVar(&force, "force", false, "save uncommitted changes under a reference, and remove it")
 	return cmd
@@ -110,7 +140,7 @@ func (g worktreeCommands) newChange(
 	did string, change func(ctx context.Context, w api.Worktrees, directory string) (api.SavedWork, error),
 ) *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(completeWorktrees)),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.FirstOnly(g.inv.Complete(cli.WorktreeCompletions)),
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := g.findWorktree(ctx, c, args[0])
 			if err != nil {
@@ -153,6 +183,7 @@ func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name 
 	if err != nil {
 		return api.Worktree{}, err
 	}
+	// A directory names one of them, a name perhaps several.
 	var names []string
 	var named []api.Worktree
 	for _, w := range all {
@@ -173,12 +204,4 @@ func (g worktreeCommands) findWorktree(ctx context.Context, c *api.Client, name 
 		return api.Worktree{}, cli.UsageErrorf("several worktrees are called %s; give the directory of one, such as %s",
 			terminal.FirstLine(name, 64), terminal.FirstLine(named[0].Directory, 200))
 	}
-}
-
-func completeWorktrees(ctx context.Context, c *api.Client) (out []cobra.Completion, err error) {
-	all, err := api.Worktrees{Client: c}.List(ctx)
-	for _, w := range all {
-		out = append(out, cobra.CompletionWithDesc(w.Name, w.Directory))
-	}
-	return out, err
 }

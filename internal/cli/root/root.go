@@ -204,13 +204,14 @@ func (g program) addCompletions(c *cobra.Command) {
 	}
 	// Values of flags, the same for a flag of a name in all commands.
 	for name, f := range map[string]cobra.CompletionFunc{
-		"format":  cli.FixedCompletions("text", "json"),
-		"ask":     cli.FixedCompletions("deny", "allow", "fail", "wait:5m"),
-		"sandbox": cli.FixedCompletions("off", "writes", "strict"),
-		"command": g.inv.Complete(cli.CommandCompletions),
-		"session": g.inv.Complete(g.inv.SessionCompletions),
-		"agent":   g.inv.Complete(cli.AgentCompletions),
-		"model":   g.inv.Complete(cli.ModelCompletions),
+		"format":   cli.FixedCompletions("text", "json"),
+		"ask":      cli.FixedCompletions("deny", "allow", "fail", "wait:5m"),
+		"sandbox":  cli.FixedCompletions("off", "writes", "strict"),
+		"command":  g.inv.Complete(cli.CommandCompletions),
+		"session":  g.inv.Complete(g.inv.SessionCompletions),
+		"agent":    g.inv.Complete(cli.AgentCompletions),
+		"worktree": g.inv.Complete(cli.WorktreeCompletions),
+		"model":    g.inv.Complete(cli.ModelCompletions),
 	} {
 		if c.Flags().Lookup(name) != nil {
 			_ = c.RegisterFlagCompletionFunc(name, f) // fails if the command has its own

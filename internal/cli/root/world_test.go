@@ -253,6 +253,10 @@ func (w *world) RepairMirror(context.Context, client.Options) ([]finding.Finding
 	return nil, nil
 }
 
+func (w *world) FindCopies(context.Context, client.Options, *session.Session) ([]string, error) {
+	return nil, nil
+}
+
 func (w *world) Repair(context.Context, client.Options) ([]finding.Finding, error) { return nil, nil }
 
 func (w *world) OwnTransport(context.Context, client.Options, string) (http.RoundTripper, error) {

@@ -64,6 +64,8 @@ type LocationInfo struct {
 	Repository string `json:"repository,omitzero"`
 	// RecordID is the record of the project; "" if it could not be stored.
 	RecordID session.RecordID `json:"recordID,omitzero"`
+	// Unlinked: .git names a repository that does not know this working tree, as in a worktree that was moved without git.
+	Unlinked bool `json:"unlinked,omitzero"`
 }
 
 // ProjectRef returns what a request can name the location's project by: its record, or what OpenCode calls it without one.

@@ -16,6 +16,7 @@ type ProjectRecord struct {
 	VCS       string            `json:"vcs,omitzero"`
 	Name      string            `json:"name,omitzero"`
 	Icon      ProjectIcon       `json:"icon,omitzero"`
+	Commands  ProjectCommands   `json:"commands,omitzero"`
 	Time      ProjectTime       `json:"time"`
 	Sandboxes []string          `json:"sandboxes"` // linked worktrees
 
@@ -24,8 +25,17 @@ type ProjectRecord struct {
 	Remote    string           `json:"remote,omitzero"`    // host and path of the remote "origin"
 	Earlier   []string         `json:"earlier,omitzero"`   // where it was before, the newest last
 	Missing   bool             `json:"missing,omitzero"`   // the directory does not exist
+	Replaced  bool             `json:"replaced,omitzero"`  // another repository or directory is in its place
+	Unlinked  bool             `json:"unlinked,omitzero"`  // LocationInfo.Unlinked
 	Sessions  int              `json:"sessions,omitzero"`  // up to MaxElsewhere, without those of subagents
 	Approvals int              `json:"approvals,omitzero"` // saved permissions
+	// Dropped are the saved permissions that a change of Canonical has removed, with the records that the directory had.
+	Dropped []Approval `json:"dropped,omitzero"`
+}
+
+// ProjectCommands are stored for clients of OpenCode. cairn never runs one.
+type ProjectCommands struct {
+	Start string `json:"start,omitzero"`
 }
 
 // ProjectIcon is how clients draw a project.
@@ -44,9 +54,10 @@ type ProjectTime struct {
 
 // ProjectPatch changes a project; nil fields stay. Canonical binds its record to the project of another directory.
 type ProjectPatch struct {
-	Canonical *string      `json:"canonical,omitzero"`
-	Name      *string      `json:"name,omitzero"`
-	Icon      *ProjectIcon `json:"icon,omitzero"`
+	Canonical *string          `json:"canonical,omitzero"`
+	Name      *string          `json:"name,omitzero"`
+	Icon      *ProjectIcon     `json:"icon,omitzero"`
+	Commands  *ProjectCommands `json:"commands,omitzero"`
 }
 
 // Projects lists the records of projects, the oldest first.

@@ -37,12 +37,15 @@ type ImportRequest struct {
 	IDs      []session.MessageID `json:"ids,omitzero"`     // with the first piece, of all its messages
 	After    int                 `json:"after,omitzero"`
 	Messages []jsontext.Value    `json:"messages,omitzero"`
+	DryRun   bool                `json:"dryRun,omitzero"` // check the piece, and write nothing
 }
 
-// ImportResult says how far an import is. The session is shown in lists once all its messages are here.
+// ImportResult says how far an import is. The session is shown in lists once all its messages are here. Of several
+// imports of one session at once exactly one piece completes it.
 type ImportResult struct {
-	Session  session.Session `json:"session"`
-	Messages int             `json:"messages"`
+	Session   session.Session `json:"session"`
+	Messages  int             `json:"messages"`
+	Completed bool            `json:"completed,omitzero"` // by this piece
 }
 
 // PromptRequest asks to admit a prompt. The same id with the same content gives the same receipt, so a request whose

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -25,9 +26,12 @@ type Worktree struct {
 	Name      string `json:"name,omitzero"`
 	Branch    string `json:"branch,omitzero"` // "" for none
 	Missing   bool   `json:"missing,omitzero"`
-	// Problem is why the commands that prepare the worktree failed, or that its removal was cut off.
-	Problem  string       `json:"problem,omitzero"`
-	Sessions []session.ID `json:"sessions,omitzero"` // that work in it, the newest first, at most 100
+	// Problem is why the worktree is not ready: the commands that prepare it failed or have not ended, or its creation or
+	// removal was cut off.
+	Problem string `json:"problem,omitzero"`
+	// Unprepared reports that the worktree is whole, and Problem is about its preparation.
+	Unprepared bool         `json:"unprepared,omitzero"`
+	Sessions   []session.ID `json:"sessions,omitzero"` // that work in it, the newest first, at most 100
 }
 
 // WorktreeName names a linked worktree of the location by its directory.
@@ -43,6 +47,9 @@ type SavedWork struct {
 	Ref    string `json:"ref,omitzero"`    // a commit with it; "" if there was none
 	Branch string `json:"branch,omitzero"` // which stays because it has commits that no other one has
 }
+
+// ErrNoRepository is the cause of the error that a location is in no git repository.
+var ErrNoRepository = errors.New("no git repository")
 
 // Worktrees calls the operations on linked worktrees of the repository of the client's directory.
 type Worktrees struct{ Client *Client }
@@ -61,6 +68,12 @@ func (w Worktrees) Create(ctx context.Context, n NewWorktree) (out Worktree, err
 // Remove removes a linked worktree.
 func (w Worktrees) Remove(ctx context.Context, n WorktreeName) (out SavedWork, err error) {
 	err = w.Client.sendCall(ctx, call{method: http.MethodPost, path: "/api/worktree/remove", in: n, out: &out})
+	return out, err
+}
+
+// Prepare runs the commands that prepare a linked worktree again, and returns it with the problem if they fail.
+func (w Worktrees) Prepare(ctx context.Context, n WorktreeName) (out Worktree, err error) {
+	err = w.Client.sendCall(ctx, call{method: http.MethodPost, path: "/api/worktree/prepare", in: n, out: &out})
 	return out, err
 }
 

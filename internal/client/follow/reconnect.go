@@ -105,7 +105,7 @@ func sendOnce(conn *client.Connection, req *http.Request) (*http.Response, error
 		try.Body = body
 	}
 	resp, err := next.RoundTrip(try)
-	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if err != nil || isStream(resp) {
 		return resp, err
 	}
 	defer resp.Body.Close()
@@ -115,6 +115,13 @@ func sendOnce(conn *client.Connection, req *http.Request) (*http.Response, error
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// isStream reports whether the answer has no end, or may be larger than memory: events, and exported logs, whose readers
+// notice a cut.
+func isStream(resp *http.Response) bool {
+	kind := resp.Header.Get("Content-Type")
+	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
 }
 
 // isUnsent reports whether the request failed before anything was sent.

@@ -122,7 +122,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 
 // checkUnspent refuses an id under which the costs of a deleted session are stored: those of a new session would be
 // taken for them.
-func checkUnspent(tx store.Tx, id session.ID) error {
+func checkUnspent(tx store.Reader, id session.ID) error {
 	spent, err := tx.Spent(id, 0)
 	if err != nil || len(spent) == 0 {
 		return err

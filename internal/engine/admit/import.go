@@ -21,12 +21,14 @@ type ImportRequest struct {
 	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
 	After    int                 // how many of the messages come before this piece
 	Messages []jsontext.Value
+	DryRun   bool // find out whether the piece would be refused, and write nothing
 }
 
 // ImportProgress says how much of a session is imported.
 type ImportProgress struct {
-	Session  *session.Session
-	Messages int // how many are stored
+	Session   *session.Session
+	Messages  int  // how many are stored
+	Completed bool // by this piece: of several imports of a session at once, one completes it
 }
 
 // ImportSession imports a session in pieces. The first piece creates it, hidden from lists; the piece with the last
@@ -48,12 +50,20 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 		return nil, err
 	}
 	defer release()
+	if r.DryRun {
+		return c.tryPiece(ctx, r, scope)
+	}
+	// Store what is not stored yet.
+	var out ImportProgress
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), r.Session.ID, store.Durable,
-		func(tx store.Tx) ([]eventlog.Draft, error) { return draftPiece(tx, r, scope) })
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			drafts, err := draftPiece(tx, r, scope)
+			out.Completed = endsImport(drafts)
+			return drafts, err
+		})
 	if err != nil {
 		return nil, err
 	}
-	var out ImportProgress
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
 		if out.Session, err = store.FindSession(rd, r.Session.ID); err != nil {
 			return err
@@ -62,6 +72,32 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 		return err
 	})
 	return &out, err
+}
+
+// tryPiece returns the error that the piece would have, or how much of the session is stored now.
+func (c *Commands) tryPiece(ctx context.Context, r ImportRequest, scope *scope.Scope) (*ImportProgress, error) {
+	out := &ImportProgress{Session: &r.Session}
+	err := c.journal.Store.View(ctx, func(rd store.Reader) error {
+		if _, err := draftPiece(rd, r, scope); err != nil {
+			return err
+		}
+		s, ok, err := rd.Session(r.Session.ID)
+		if err == nil && ok {
+			out.Session = s
+			out.Messages, _, err = countImported(rd, s)
+		}
+		return err
+	})
+	return out, err
+}
+
+// endsImport reports whether the events complete an import.
+func endsImport(drafts []eventlog.Draft) bool {
+	if len(drafts) == 0 {
+		return false
+	}
+	_, ok := drafts[len(drafts)-1].Data.(*session.Imported)
+	return ok
 }
 
 // countImported returns how many of the imported session's messages are stored. untouched is false if the session has
@@ -125,20 +161,20 @@ func checkMessages(ms []jsontext.Value) error {
 }
 
 // draftPiece returns the events for the part of the request that is not stored yet.
-func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
-	s, ok, err := tx.Session(r.Session.ID)
+func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
+	s, ok, err := rd.Session(r.Session.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		drafts, err := draftImported(tx, r, scope)
+		drafts, err := draftImported(rd, r, scope)
 		if err != nil {
 			return nil, err
 		}
-		return draftMessages(tx, r, 0, drafts)
+		return draftMessages(rd, r, 0, drafts)
 	}
 	if s.Import != nil && s.Import.Whole && r.Extends != "" && s.Import.Hash == r.Extends {
-		return draftGrowth(tx, r, s)
+		return draftGrowth(rd, r, s)
 	}
 	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
 		return nil, session.Conflict("session", string(s.ID),
@@ -147,7 +183,7 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Dr
 	if s.Import.Whole {
 		return nil, nil
 	}
-	head, err := tx.Head(s.ID)
+	head, err := rd.Head(s.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -155,33 +191,33 @@ func draftPiece(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Dr
 		return nil, session.Conflict("session", string(s.ID),
 			"was used before its import was complete; delete it and import it again")
 	}
-	return draftMessages(tx, r, int(head), nil)
+	return draftMessages(rd, r, int(head), nil)
 }
 
 // draftGrowth returns the events for the messages that an import adds to the one that it extends.
-func draftGrowth(tx store.Tx, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
-	stored, untouched, err := countImported(tx, s)
+func draftGrowth(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
+	stored, untouched, err := countImported(rd, s)
 	if err != nil {
 		return nil, err
 	}
 	if !untouched {
 		return nil, session.Conflict("session", string(s.ID), "was used since its import, so that the import cannot go on in it")
 	}
-	return draftMessages(tx, r, stored, nil)
+	return draftMessages(rd, r, stored, nil)
 }
 
 // draftImported returns the event that creates the session.
-func draftImported(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
-	if err := checkUnspent(tx, r.Session.ID); err != nil {
+func draftImported(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
+	if err := checkUnspent(rd, r.Session.ID); err != nil {
 		return nil, err
 	}
 	for _, m := range r.IDs {
-		if err := checkUnused(tx, m); err != nil {
+		if err := checkUnused(rd, m); err != nil {
 			return nil, err
 		}
 	}
 	if p := r.Session.ParentID; p != "" { // it must be here: imports of the same source
-		parent, ok, err := tx.Session(p)
+		parent, ok, err := rd.Session(p)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +232,7 @@ func draftImported(tx store.Tx, r ImportRequest, scope *scope.Scope) ([]eventlog
 
 // draftMessages appends the events for the messages that follow the first stored ones and, with the last message, the
 // end of the import.
-func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.Draft) ([]eventlog.Draft, error) {
+func draftMessages(rd store.Reader, r ImportRequest, stored int, drafts []eventlog.Draft) ([]eventlog.Draft, error) {
 	if r.After > stored {
 		return nil, session.Conflict("session", string(r.Session.ID),
 			"lacks the messages before these; import it again from the beginning")
@@ -207,7 +243,7 @@ func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.D
 		if err != nil {
 			return nil, err
 		}
-		if err := checkUnused(tx, m.Meta().ID); err != nil {
+		if err := checkUnused(rd, m.Meta().ID); err != nil {
 			return nil, err
 		}
 		drafts = append(drafts, eventlog.Draft{Data: &session.MessageImported{
@@ -224,8 +260,8 @@ func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.D
 	return drafts, nil
 }
 
-func checkUnused(tx store.Tx, m session.MessageID) error {
-	owner, _, err := tx.Message(m)
+func checkUnused(rd store.Reader, m session.MessageID) error {
+	owner, _, err := rd.Message(m)
 	if owner == "" {
 		return err
 	}

@@ -56,6 +56,7 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 
 // checkMove returns the destination of a move, or why it is impossible. isThere reports that the session is there already.
 func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scope, isThere bool, err error) {
+	// Find the session and the destination.
 	s, err := c.journal.ReadSession(ctx, r.SessionID)
 	if err != nil {
 		return nil, false, err
@@ -65,6 +66,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, err
 	}
 	release() // what is read of it below never changes
+	// Refuse what cannot move, or not there.
 	conflict := func(format string, args ...any) *session.Error {
 		return session.Errorf(session.CodeConflict, format, args...)
 	}
@@ -82,6 +84,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 	if err := to.CheckSelection(s.Agent, s.Model); err != nil {
 		return nil, false, err
 	}
+	// Its subagents move with it, so none may work.
 	tree, err := c.listSubagents(ctx, s)
 	for _, child := range tree {
 		if err == nil && !c.scheduler.IsIdle(child.ID) {

@@ -28,9 +28,8 @@ type Files interface {
 	ReadContent(id string) ([]byte, error)
 	// PutContent stores a content and returns its id.
 	PutContent(content []byte) (string, error)
-	// PinBlobs protects contents for the owner, which is a session, until UnpinAll.
+	// PinBlobs protects contents for the owner, a session, as long as it exists.
 	PinBlobs(owner string, ids []string) error
-	UnpinAll(owner string) error
 	// ListOutputs returns the names of the session's output files, sorted.
 	ListOutputs(id session.ID) []string
 	// OpenOutput opens an output file for reading and returns its size.

@@ -48,7 +48,7 @@ func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.
 		err = a.Journal.Log.ImportLogs(ctx, func(w *eventlog.LogWriter) error { return a.insert(ctx, w, from, in, scope) })
 	}
 	if err != nil && !errors.Is(err, store.ErrUncertain) {
-		return nil, errors.Join(err, a.removeFiles(in, created))
+		return nil, errors.Join(err, a.removeOutputs(created))
 	}
 	return out, err
 }
@@ -171,13 +171,12 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 	return created, err
 }
 
-// removeFiles removes what storeFiles stored. Contents without a pin are removed later.
-func (a *Archive) removeFiles(in *contents, created []string) (err error) {
+// removeOutputs removes the outputs that storeFiles created. Its pins stay: a session of the same id may have been
+// created meanwhile, with pins of its own. Pins of a session that does not exist end by themselves, and then their
+// contents are removed.
+func (a *Archive) removeOutputs(created []string) (err error) {
 	for _, name := range created {
 		err = errors.Join(err, a.Files.RemoveOutput(name))
-	}
-	for id := range in.pins {
-		err = errors.Join(err, a.Files.UnpinAll(string(id)))
 	}
 	return err
 }

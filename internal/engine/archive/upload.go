@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/record/logfile"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -71,13 +72,26 @@ func (a *Archive) Upload(ctx context.Context, p Piece) (*Progress, error) {
 	if received < p.Size {
 		return &Progress{Received: received}, nil
 	}
-	// The file is here. Whatever becomes of it, it is not needed again.
-	defer func() { _ = os.Remove(f.Name()) }() // an old upload is removed later
+	// The file is here. It is not needed again, unless the same file may be imported later: then its first piece
+	// repeats the import.
 	result, err := a.importFile(ctx, f, p.Location)
+	if isFinal(err) {
+		_ = os.Remove(f.Name()) // an old upload is removed later
+	}
 	if e, ok := errors.AsType[*logfile.FormatError](err); ok {
 		return nil, session.Errorf(session.CodeInvalid, "%v", e).At("data")
 	}
 	return &Progress{received, result}, err
+}
+
+// isFinal reports whether an import would end in the same way again: it succeeded, or was refused.
+func isFinal(err error) bool {
+	if errors.Is(err, store.ErrUnavailable) {
+		return false
+	}
+	_, isInvalid := errors.AsType[*logfile.FormatError](err)
+	_, isRefused := errors.AsType[*session.Error](err)
+	return err == nil || isInvalid || isRefused
 }
 
 func checkPiece(p Piece) error {

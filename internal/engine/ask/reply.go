@@ -131,9 +131,19 @@ func (a *Asks) settleReply(
 func (a *Asks) findRecord(
 	ctx context.Context, id session.ID, d session.PermissionReplied,
 ) (session.RecordID, error) {
+	// The call knows it, unless the user forgot it, or bound another one to the directory, while the call waits.
 	if w := a.waiters.get(d.AskID); w != nil && w.record != "" {
-		return w.record, nil
+		if d.Reply != session.ReplyAlways {
+			return w.record, nil
+		}
+		found, err := store.Query(ctx, a.journal.Store, func(r store.Reader) ([]store.Project, error) {
+			return r.Projects(store.ProjectQuery{ID: w.record})
+		})
+		if err != nil || len(found) > 0 {
+			return w.record, err
+		}
 	}
+	// Then it is that of the location now.
 	s, err := a.journal.ReadSession(ctx, id)
 	if err != nil {
 		return "", err

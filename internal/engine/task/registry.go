@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
@@ -47,6 +48,7 @@ type Registry struct {
 // runningJob is a job that runs in this process. It leaves the registry once its end is recorded.
 type runningJob struct {
 	session session.ID
+	job     session.Job // as it started
 	task    *session.TaskJob // nil for a command
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed once its end is recorded
@@ -107,6 +109,23 @@ func (r *Registry) remove(id session.JobID, j *runningJob) {
 	delete(r.jobs, id)
 	r.mu.Unlock()
 	close(j.done)
+}
+
+// RunningJob is a job that runs in this process.
+type RunningJob struct {
+	SessionID session.ID
+	Job       session.Job // as it started
+}
+
+// ListRunning returns the jobs that run, the oldest first.
+func (r *Registry) ListRunning() (out []RunningJob) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range r.jobs {
+		out = append(out, RunningJob{j.session, j.job})
+	}
+	slices.SortFunc(out, func(a, b RunningJob) int { return strings.Compare(string(a.Job.ID), string(b.Job.ID)) })
+	return out
 }
 
 // HasRunning reports whether a job runs.

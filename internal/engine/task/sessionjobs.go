@@ -46,7 +46,7 @@ func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (ses
 // register adds the job to those that run here, with a context that outlives the turn.
 func (s sessionJobs) register(ctx context.Context, j session.Job, w tool.Work) (context.Context, *runningJob, error) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &runningJob{session: s.id, task: j.Task, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
+	r := &runningJob{session: s.id, job: j, task: j.Task, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
 	if err := s.registry.add(j.ID, r); err != nil {
 		cancel(nil)
 		return nil, nil, err

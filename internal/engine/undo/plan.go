@@ -93,6 +93,11 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	if err := r.planFiles(ctx, out, found, p.Force); err != nil {
 		return nil, err
 	}
+	left, err := r.describeLeft(ctx, id, out, found)
+	if err != nil {
+		return nil, err
+	}
+	out.Unknown = append(out.Unknown, left...)
 	return out, attributeConflicts(ctx, r.Journal, id, out)
 }
 

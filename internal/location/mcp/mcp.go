@@ -125,13 +125,21 @@ func (p *Pool) Open(l Location) *Set {
 }
 
 // CloseLocation ends the servers of a directory that is no longer used, in the background. Open returns others at once.
-func (p *Pool) CloseLocation(directory string) {
+// The returned function waits for their end.
+func (p *Pool) CloseLocation(directory string) (wait func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.sets[directory]; s != nil && !p.closed {
-		delete(p.sets, directory)
-		p.ending.Go(s.close)
+	ended := make(chan struct{})
+	s := p.sets[directory]
+	if s == nil || p.closed {
+		return func() {}
 	}
+	delete(p.sets, directory)
+	p.ending.Go(func() {
+		defer close(ended)
+		s.close()
+	})
+	return func() { <-ended }
 }
 
 // Close ends all servers and returns when their processes have ended.

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -10,10 +12,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// DroppedApproval is a saved approval of an earlier version that belongs to no record.
+type DroppedApproval struct {
+	store.Approval
+	Directories []string // of the sessions of its project, sorted
+}
+
+// DescribePlace says for people where the approval held.
+func (d DroppedApproval) DescribePlace() string {
+	dir, isDirectory := strings.CutPrefix(string(d.RecordID), "directory:")
+	const most = 3
+	switch n := len(d.Directories); {
+	case isDirectory:
+		return dir
+	case d.RecordID == session.RecordID(Global):
+		return "all directories outside of git"
+	case n == 0:
+		return "the repository with the root commit " + string(d.RecordID)
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(d.Directories[:most], ", "), n-most)
+	default:
+		return strings.Join(d.Directories, ", ")
+	}
+}
+
 // MoveApprovals moves the saved approvals from before records, which name a root commit, a directory or "global", to the
 // record of the only checkout whose sessions have that root commit. All others are dropped and returned: a copy of a
-// repository has its root commit, too, and whoever allowed something did not mean the copy.
-func (f *Finder) MoveApprovals(ctx context.Context) (dropped []store.Approval, err error) {
+// repository has its root commit, too, and whoever allowed something did not mean the copy (PR-7).
+func (f *Finder) MoveApprovals(ctx context.Context) (dropped []DroppedApproval, err error) {
 	// Read what names no record. Approvals of processes have ended.
 	old, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Approval, error) { return r.Approvals("") })
 	if err != nil {
@@ -26,7 +52,11 @@ func (f *Finder) MoveApprovals(ctx context.Context) (dropped []store.Approval, e
 		return nil, nil
 	}
 	// Find the checkouts of their root commits.
-	owners, err := f.findOwners(ctx, old)
+	claims, err := f.readClaims(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := f.findOwners(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +69,8 @@ func (f *Finder) MoveApprovals(ctx context.Context) (dropped []store.Approval, e
 			}
 			owner := owners[session.ProjectID(a.RecordID)]
 			if owner == "" {
-				dropped = append(dropped, a)
+				dirs := slices.Sorted(maps.Keys(claims[session.ProjectID(a.RecordID)]))
+				dropped = append(dropped, DroppedApproval{a, dirs})
 				continue
 			}
 			a.RecordID = owner
@@ -56,32 +87,36 @@ func isRecord(id session.RecordID) bool {
 	return strings.HasPrefix(string(id), string(session.PrefixRecord)+"_")
 }
 
-// findOwners returns the record of each root commit that is named by an approval and claimed by the sessions of one
-// checkout only, which still has it. A directory that is gone counts as a checkout of its own.
-func (f *Finder) findOwners(
-	ctx context.Context, old []store.Approval,
-) (map[session.ProjectID]session.RecordID, error) {
-	claims := map[session.ProjectID]map[string]bool{}
+// claims are the directories of the sessions of each project, by what OpenCode calls it.
+type claims map[session.ProjectID]map[string]bool
+
+// readClaims returns the claims of the projects that approvals name.
+func (f *Finder) readClaims(ctx context.Context, old []store.Approval) (claims, error) {
+	out := claims{}
 	for _, a := range old {
-		claims[session.ProjectID(a.RecordID)] = map[string]bool{}
+		out[session.ProjectID(a.RecordID)] = map[string]bool{}
 	}
 	err := f.Store.View(ctx, func(r store.Reader) error {
 		all, err := store.ReadSessions(r, store.SessionQuery{Archived: true})
 		for _, s := range all {
-			if dirs := claims[s.ProjectID]; dirs != nil {
+			if dirs := out[s.ProjectID]; dirs != nil {
 				dirs[s.Location.Directory] = true
 			}
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
+	return out, err
+}
+
+// findOwners returns the record of each root commit that is claimed by the sessions of one checkout only, which still has
+// it. A directory that is gone counts as a checkout of its own.
+func (f *Finder) findOwners(ctx context.Context, all claims) (map[session.ProjectID]session.RecordID, error) {
 	owners := map[session.ProjectID]session.RecordID{}
-	for id, dirs := range claims {
+	for id, dirs := range all {
 		if id == Global {
 			continue
 		}
+		// Find the records of the directories. One that is not of this repository stands for itself.
 		found := map[session.RecordID]bool{}
 		for dir := range dirs {
 			p, err := f.Find(ctx, dir)
@@ -89,10 +124,11 @@ func (f *Finder) findOwners(
 				return nil, context.Cause(ctx)
 			}
 			if err != nil || p.Root != string(id) {
-				p.RecordID = session.RecordID(dir) // none of ours
+				p.RecordID = session.RecordID(dir)
 			}
 			found[p.RecordID] = true
 		}
+		// Only one record may be left.
 		for record := range found {
 			if len(found) == 1 && isRecord(record) {
 				owners[id] = record
@@ -105,6 +141,7 @@ func (f *Finder) findOwners(
 // Prune deletes the records of directories that do not exist any more, if they have no session, no approval and no name,
 // such as those of temporary directories. It returns how many there were.
 func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
+	// Look for the directories before the transaction.
 	all, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
 		return r.Projects(store.ProjectQuery{})
 	})
@@ -115,6 +152,7 @@ func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
+	// Delete those that have nothing.
 	err = f.Store.Update(ctx, store.Relaxed, func(tx store.Tx) error {
 		deleted = 0
 		for _, p := range all {
@@ -129,7 +167,7 @@ func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
 			if len(rows) > 0 || len(approvals) > 0 {
 				continue
 			}
-			if _, err := tx.DeleteProject(p.ID); err != nil {
+			if _, err := tx.DeleteProject(p.ID, ""); err != nil {
 				return err
 			}
 			deleted++

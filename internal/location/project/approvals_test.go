@@ -86,6 +86,11 @@ func TestMoveApprovals(t *testing.T) {
 			if len(dropped)+len(left) != len(old) {
 				t.Errorf("dropped: %v", dropped)
 			}
+			for _, d := range dropped {
+				if d.DescribePlace() == "" || d.ID == "psv_1" && len(c.dirs) > 0 && len(d.Directories) != len(c.dirs) {
+					t.Errorf("dropped in %q: %+v", d.DescribePlace(), d)
+				}
+			}
 			if again, err := f.MoveApprovals(t.Context()); len(again) > 0 || err != nil {
 				t.Errorf("the second time: %v %v", again, err)
 			}
@@ -133,6 +138,26 @@ func TestPrune(t *testing.T) {
 	for _, p := range f.records(t) {
 		if p.ID == ids["empty"] {
 			t.Error("the empty one is left")
+		}
+	}
+}
+
+// People read where a dropped approval held.
+func TestDescribePlace(t *testing.T) {
+	for _, c := range []struct {
+		record session.RecordID
+		dirs   []string
+		want   string
+	}{
+		{"directory:/x y", nil, "/x y"},
+		{"global", []string{"/a"}, "all directories outside of git"},
+		{"abc", nil, "the repository with the root commit abc"},
+		{"abc", []string{"/a", "/b"}, "/a, /b"},
+		{"abc", []string{"/a", "/b", "/c", "/d", "/e"}, "/a, /b, /c and 2 more"},
+	} {
+		d := DroppedApproval{store.Approval{RecordID: c.record}, c.dirs}
+		if got := d.DescribePlace(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.record, got, c.want)
 		}
 	}
 }

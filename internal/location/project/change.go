@@ -2,11 +2,11 @@ package project
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,14 +15,23 @@ import (
 type RecordChange struct {
 	Name      *string // "" removes it
 	Icon      *store.ProjectIcon
+	Commands  *store.ProjectCommands
 	Directory *string // an absolute path: the record becomes that of the project there
+}
+
+// ChangedRecord is a record after a change.
+type ChangedRecord struct {
+	store.Project
+	// Dropped are the saved approvals of the records whose place it took. They were deleted.
+	Dropped []store.Approval
 }
 
 // Limits of what users give a record.
 const (
-	maxName  = 200      // bytes
-	maxIcon  = 64 << 10 // bytes of each field
-	maxColor = 64       // bytes
+	maxName    = 200      // bytes
+	maxIcon    = 64 << 10 // bytes of each field
+	maxColor   = 64       // bytes
+	maxCommand = 16 << 10 // bytes
 )
 
 func (c RecordChange) check() error {
@@ -36,28 +45,32 @@ func (c RecordChange) check() error {
 		return session.Errorf(session.CodeInvalid, "the icon is too large: url and override have at most %d bytes, "+
 			"color at most %d", maxIcon, maxColor).At("icon")
 	}
+	if c.Commands != nil && len(c.Commands.Start) > maxCommand {
+		return session.Errorf(session.CodeInvalid, "the command has at most %d bytes", maxCommand).At("commands.start")
+	}
 	return nil
 }
 
 // ChangeRecord changes a record and returns it. An unknown id is a *session.Error of code not-found. A record that is
-// bound to a directory takes the place of the one that the directory had, with its sessions and without its approvals.
-func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c RecordChange) (out store.Project, err error) {
+// bound to a directory takes the place of the one that the directory had (PR-6): it gets its sessions, and its approvals
+// are dropped.
+func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c RecordChange) (out ChangedRecord, err error) {
 	if err := c.check(); err != nil {
 		return out, err
 	}
-	var now *diskState
-	var there checkout.Checkout
+	// Look at the directory before the transaction, so that the disk does not hold it up.
+	now := &diskState{}
 	if c.Directory != nil {
 		real, err := resolve(*c.Directory)
 		if err != nil {
 			return out, err
 		}
-		var isGit bool
-		there, isGit = checkout.Find(real)
-		now = f.look(ctx, real, there, isGit)
-		now.Root() // git runs before the transaction
+		now, _, _ = f.observe(ctx, real)
+		now.observeWorktrees()
+		now.Root()
 	}
-	err = f.Store.Update(ctx, store.Durable, func(tx store.Tx) error {
+	err = f.update(ctx, now, store.Durable, func(tx store.Tx) error {
+		// Change what the user gives the record.
 		found, err := tx.Projects(store.ProjectQuery{ID: id})
 		if err != nil {
 			return err
@@ -65,47 +78,68 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 		if len(found) == 0 {
 			return session.NotFound("project", string(id))
 		}
-		out = found[0]
-		if c.Name != nil {
-			out.Name = strings.TrimSpace(*c.Name)
+		out = ChangedRecord{Project: c.apply(found[0])}
+		if c.Directory == nil {
+			return tx.PutProject(out.Project)
 		}
-		if c.Icon != nil {
-			out.Icon = *c.Icon
-		}
-		out.Updated = time.Now().UnixMilli()
-		if now == nil {
-			return tx.PutProject(out)
-		}
-		if err := deleteOthers(tx, now, id); err != nil {
+		// Put it in the place of the records of the directory, with the root commit of what is there.
+		if out.Dropped, err = replaceOthers(tx, now, id); err != nil {
 			return err
 		}
 		out.Root = ""
-		out = f.complete(now.apply(out), there)
-		return putRecord(tx, out)
+		out.Project = now.apply(out.Project)
+		return putRecord(tx, out.Project, now)
 	})
 	if err == nil {
-		f.announce(out)
+		f.announce(ctx, out.Project)
 	}
 	return out, err
 }
 
-// deleteOthers deletes the other records of what is on disk.
-func deleteOthers(tx store.Tx, now *diskState, id session.RecordID) error {
-	others, err := tx.Projects(store.ProjectQuery{Common: now.Common, Path: now.Path, File: now.file()})
-	for _, p := range others {
-		if err == nil && p.ID != id && (isAt(now, &p) || isMoved(now, &p)) {
-			_, err = tx.DeleteProject(p.ID)
-		}
+// apply returns the record with what the user gives it.
+func (c RecordChange) apply(p store.Project) store.Project {
+	if c.Name != nil {
+		p.Name = strings.TrimSpace(*c.Name)
 	}
-	return err
+	if c.Icon != nil {
+		p.Icon = *c.Icon
+	}
+	if c.Commands != nil {
+		p.Commands = *c.Commands
+	}
+	p.Updated = time.Now().UnixMilli()
+	return p
 }
 
-// ForgetRecord deletes a record with its approvals. Its sessions stay: the next record of their directory gets them. An
-// unknown id is a *session.Error of code not-found.
+// replaceOthers deletes the other records that what is on disk could lead to. Their sessions become those of the record,
+// their approvals are returned.
+func replaceOthers(tx store.Tx, now *diskState, id session.RecordID) (dropped []store.Approval, err error) {
+	others, err := tx.Projects(now.query())
+	for _, p := range others {
+		if err != nil {
+			return nil, err
+		}
+		if p.ID == id || !isAt(now, &p) && !slices.ContainsFunc(rules, func(r rule) bool { return r(now, &p) }) {
+			continue
+		}
+		approvals, err := tx.Approvals(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		dropped = append(dropped, approvals...)
+		if _, err := tx.DeleteProject(p.ID, id); err != nil {
+			return nil, err
+		}
+	}
+	return dropped, err
+}
+
+// ForgetRecord deletes a record with its approvals. Its sessions stay, without a record: the next one of their directory
+// gets them. An unknown id is a *session.Error of code not-found.
 func (f *Finder) ForgetRecord(ctx context.Context, id session.RecordID) error {
 	var existed bool
 	err := f.Store.Update(ctx, store.Durable, func(tx store.Tx) (err error) {
-		existed, err = tx.DeleteProject(id)
+		existed, err = tx.DeleteProject(id, "")
 		return err
 	})
 	if err == nil && !existed {
@@ -115,8 +149,8 @@ func (f *Finder) ForgetRecord(ctx context.Context, id session.RecordID) error {
 }
 
 // announce tells that a record has changed.
-func (f *Finder) announce(p store.Project) {
+func (f *Finder) announce(ctx context.Context, p store.Project) {
 	if f.OnChange != nil {
-		f.OnChange(p)
+		f.OnChange(ctx, p)
 	}
 }

@@ -69,6 +69,7 @@ func (g git) run(ctx context.Context, c checkout.Checkout, args ...string) (stri
 // InitRepository creates a repository in the project's directory as the user would: with the user's own settings of
 // git. It refuses the root directory, whose repository would surround all others.
 func (f *Finder) InitRepository(ctx context.Context, p Project) error {
+	// Check what needs no git.
 	directory := p.Directory
 	if filepath.Dir(directory) == directory {
 		return session.Errorf(session.CodeInvalid, "cannot create a repository in %s", directory).At("directory")
@@ -77,6 +78,7 @@ func (f *Finder) InitRepository(ctx context.Context, p Project) error {
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "cannot create a repository: git was not found").Because(err)
 	}
+	// Run git with the user's settings, and nothing else of the environment.
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.path, "init", "--quiet", "--", directory)
@@ -111,6 +113,7 @@ type invocation struct {
 func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(i.limit, gitTime))
 	defer cancel()
+	// Options and variables win over the settings of the repository.
 	safe := []string{
 		"--no-pager", "--git-dir=" + c.GitDir,
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false",
@@ -125,6 +128,7 @@ func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (strin
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
 	}, i.env...)
+	// Pass the input on, and keep a bounded part of the output.
 	if i.stdin != "" {
 		cmd.Stdin = strings.NewReader(i.stdin)
 	}

@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// diskState is what is on disk at a directory.
+// diskState is what is on disk at a directory (observe.go). Of it match decides without a further look, but for the commits
+// of the repository.
 type diskState struct {
 	Path   string // root of the main checkout, or the directory outside of git
 	Common string // git common directory; "" outside of git, and of a checkout that does not own its repository
@@ -14,10 +16,17 @@ type diskState struct {
 	PathFile, CommonFile string
 	// Guessed: Path is not that of the main checkout, which a linked worktree of a bare repository does not tell.
 	Guessed bool
+	// Claimed: a checkout of git is there that does not own its repository.
+	Claimed bool
+	Remote  string            // normalized address of the remote "origin"; "" without one
+	Stored  session.ProjectID // the id that OpenCode has stored in the repository; "" without one
+	Linked  []string          // the linked worktrees that exist; read by observeWorktrees only
 	// HasRoot reports whether the repository has the commit, and it is a root. It is false outside of git.
 	HasRoot func(commit string) bool
 	// Root returns the root commit of HEAD, "" without one.
 	Root func() string
+
+	commits *commits // what HasRoot and Root have answered
 }
 
 // file returns the identity that a record has.
@@ -33,20 +42,25 @@ func (now *diskState) file() string {
 //
 //  1. The record of the same file at the same place: common directory, or path outside of git.
 //  2. The record of the place, if another file is there that has the record's root commit.
-//  3. The record of a directory in which git init was called since.
+//  3. The record of the same directory before git init was called in it, or before its repository was removed.
 //  4. The record of the same file, which was renamed or moved, if it has the record's root commit.
 //
-// A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too.
+// A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too (PR-1, PR-2).
 func match(now *diskState, known []store.Project) store.Project {
-	for _, rule := range []func(*diskState, *store.Project) bool{isUnchanged, isReplaced, isInitialized, isMoved} {
+	for _, leads := range rules {
 		for _, p := range known {
-			if rule(now, &p) {
+			if leads(now, &p) {
 				return now.apply(p)
 			}
 		}
 	}
 	return now.apply(store.Project{})
 }
+
+// rule reports whether what is on disk is that of a record.
+type rule func(now *diskState, p *store.Project) bool
+
+var rules = []rule{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
 
 // isAt reports whether what is on disk is where the record was.
 func isAt(now *diskState, p *store.Project) bool {
@@ -74,25 +88,43 @@ func isInitialized(now *diskState, p *store.Project) bool {
 		(p.File != "" || now.Root() == "") && (p.Root == "" || now.HasRoot(p.Root))
 }
 
-// isMoved reports whether the record is that of the same file under another path.
+// isUninitialized reports whether the record is that of the directory while it had a repository. A new directory in its
+// place, or one whose .git names the repository of another one, is none.
+func isUninitialized(now *diskState, p *store.Project) bool {
+	return now.Common == "" && !now.Claimed && p.Common != "" && p.Path == now.Path &&
+		p.PathFile != "" && p.PathFile == now.PathFile
+}
+
+// isMoved reports whether the record is that of the same file under another path. A directory outside of git keeps the
+// root commit of the repository that it had, but cannot have it.
 func isMoved(now *diskState, p *store.Project) bool {
 	return p.File != "" && p.File == now.file() && (p.Common == "") == (now.Common == "") &&
-		(p.Root == "" || now.HasRoot(p.Root))
+		(p.Root == "" || now.Common == "" && !now.Claimed || now.HasRoot(p.Root))
 }
 
 // apply returns the record with what is on disk.
 func (now *diskState) apply(p store.Project) store.Project {
+	// The place, and the one before it.
 	if !now.Guessed || p.Common != now.Common {
 		if p.Path != "" && p.Path != now.Path {
 			earlier := slices.DeleteFunc(slices.Clone(p.Earlier), func(path string) bool { return path == p.Path || path == now.Path })
 			p.Earlier = append(earlier, p.Path)
 			p.Earlier = p.Earlier[max(0, len(p.Earlier)-store.MaxEarlier):]
 		}
-		p.Path = now.Path
+		p.Path, p.PathFile = now.Path, ""
+		if now.Common != "" {
+			p.PathFile = now.PathFile
+		}
 	}
+	// The repository. Its first root commit stays, whatever is checked out later.
 	p.Common, p.File = now.Common, now.file()
 	if p.Root == "" {
 		p.Root = now.Root()
+	}
+	// What OpenCode calls it follows the settings of the repository.
+	p.ProjectID, p.Remote = Global, ""
+	if now.Common != "" || now.Claimed {
+		p.ProjectID, p.Remote = computeID(now, p.Root), now.Remote
 	}
 	return p
 }

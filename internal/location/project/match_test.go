@@ -11,12 +11,13 @@ import (
 
 // What is on disk leads to a known record, which it may change, or to a new one.
 func TestMatch(t *testing.T) {
-	repo := store.Project{ID: "prj_r", Path: "/r", Common: "/r/.git", File: "git1", Root: "root"}
+	repo := store.Project{ID: "prj_r", Path: "/r", PathFile: "dir0", Common: "/r/.git", File: "git1", Root: "root"}
 	begun := store.Project{ID: "prj_b", Path: "/b", Common: "/b/.git", File: "git2"} // without commits
 	folder := store.Project{ID: "prj_f", Path: "/f", File: "dir1"}
 	blind := store.Project{ID: "prj_n", Path: "/n", Common: "/n/.git"} // on a file system without identities
 	bare := store.Project{ID: "prj_w", Path: "/w", Common: "/bare.git", File: "git3", Root: "root"}
-	known := []store.Project{repo, begun, folder, blind, bare}
+	givenUp := store.Project{ID: "prj_g", Path: "/given-up", File: "dir6", Root: "root"}
+	known := []store.Project{repo, begun, folder, blind, bare, givenUp}
 	type disk struct {
 		path, common, pathFile, commonFile, root string
 		guessed                                  bool
@@ -43,7 +44,16 @@ func TestMatch(t *testing.T) {
 			disk{"/r", "/r/.git", "dir0", "git9", "", false},
 			store.Project{Path: "/r", Common: "/r/.git", File: "git9"},
 		},
-		{"its repository removed", disk{"/r", "", "dir0", "", "", false}, store.Project{Path: "/r", File: "dir0"}},
+		{
+			"its repository removed",
+			disk{"/r", "", "dir0", "", "", false},
+			store.Project{ID: "prj_r", Path: "/r", File: "dir0", Root: "root"},
+		},
+		{
+			"another directory in its place",
+			disk{"/r", "", "dir9", "", "", false},
+			store.Project{Path: "/r", File: "dir9"},
+		},
 		{
 			"renamed",
 			disk{"/s", "/s/.git", "dir0", "git1", "root", false},
@@ -125,6 +135,26 @@ func TestMatch(t *testing.T) {
 			disk{"/evil", "", "dir9", "", "root", false},
 			store.Project{Path: "/evil", File: "dir9", Root: "root"},
 		},
+		{
+			"a directory that had a repository, renamed",
+			disk{"/renamed", "", "dir6", "", "", false},
+			store.Project{ID: "prj_g", Path: "/renamed", File: "dir6", Root: "root"},
+		},
+		{
+			"another directory in the place of one that had a repository",
+			disk{"/given-up", "", "dir9", "", "", false},
+			store.Project{Path: "/given-up", File: "dir9"},
+		},
+		{
+			"its repository comes back",
+			disk{"/given-up", "/given-up/.git", "dir6", "git6", "root", false},
+			store.Project{ID: "prj_g", Path: "/given-up", Common: "/given-up/.git", File: "git6", Root: "root"},
+		},
+		{
+			"another repository in a directory that had one",
+			disk{"/given-up", "/given-up/.git", "dir6", "git6", "other", false},
+			store.Project{Path: "/given-up", Common: "/given-up/.git", File: "git6", Root: "other"},
+		},
 		{"a worktree of a bare repository", disk{"/bare.git", "/bare.git", "git3", "git3", "root", true}, bare},
 		{"a new directory", disk{"/new", "", "dir9", "", "", false}, store.Project{Path: "/new", File: "dir9"}},
 	} {
@@ -140,7 +170,12 @@ func TestMatch(t *testing.T) {
 					c.want.Earlier = []string{k.Path}
 				}
 			}
-			if d := cmp.Diff(c.want, match(now, known)); d != "" {
+			if c.want.Common != "" && !c.now.guessed {
+				c.want.PathFile = c.now.pathFile
+			}
+			got := match(now, known)
+			got.ProjectID = ""
+			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
 		})
@@ -150,6 +185,7 @@ func TestMatch(t *testing.T) {
 // Nothing is asked of git for what is known and unchanged.
 func TestMatchWithoutGit(t *testing.T) {
 	repo := store.Project{ID: "prj_r", Path: "/r", Common: "/r/.git", File: "git1", Root: "root"}
+	repo.ProjectID = "root"
 	now := &diskState{Path: "/r", Common: "/r/.git", CommonFile: "git1"} // its functions are missing
 	if got := match(now, []store.Project{repo}); !reflect.DeepEqual(got, repo) {
 		t.Errorf("got %v", got)

@@ -4,6 +4,9 @@
 // it contains, such as its root commit or its remote, never leads to the record of another one. Git is called with a
 // fixed environment, no configuration but the repository's, and nothing in that can run a program or open a connection.
 // It does not run for a repository that is known and unchanged. Without git the checkout is still found.
+//
+// The package writes the store, although only the engine writes sessions: a record is no part of a session's log. It is made
+// from the disk and from what a user says, and no event leads to it.
 package project
 
 import (
@@ -33,6 +36,9 @@ type Project struct {
 	Worktree  string            // root of its checkout; "" outside of one
 	Main      string            // root of the checkout that contains the repository: Worktree, but in a linked worktree
 	Subpath   string            // Directory relative to Worktree, with slashes; "" at the root and outside
+	// Claimed: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git.
+	// It is a project of its own.
+	Claimed bool
 
 	anchor, file string // what the record is found by, and its identity
 }
@@ -44,9 +50,12 @@ func (p Project) IsGit() bool { return p.Worktree != "" }
 func (p Project) History() string { return cmp.Or(p.Root, string(Global)) }
 
 // IsStillOutside reports whether the directory was in no git checkout and still is in none.
-func (p Project) IsStillOutside() bool {
+func (p Project) IsStillOutside() bool { return !p.IsGit() && !p.IsInCheckout() }
+
+// IsInCheckout reports whether the directory is in a git checkout now.
+func (p Project) IsInCheckout() bool {
 	_, found := checkout.Find(p.Directory)
-	return !p.IsGit() && !found
+	return found
 }
 
 // IsSameFile reports whether the directory or the repository was not replaced by another one since.
@@ -58,7 +67,7 @@ type Finder struct {
 	Store store.Store
 	IDs   *session.IDs // of new records; needed with Store
 	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
-	OnChange func(store.Project)
+	OnChange func(context.Context, store.Project)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
 }
@@ -75,27 +84,32 @@ func (f *Finder) Peek(ctx context.Context, dir string) (Project, error) {
 }
 
 func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, error) {
+	// Look at the disk, then find the record that this leads to.
 	real, err := resolve(dir)
 	if err != nil {
 		return Project{}, err
 	}
-	c, isGit := checkout.Find(real)
-	now := f.look(ctx, real, c, isGit)
-	record, err := f.findRecord(ctx, now, c, write)
+	now, c, isGit := f.observe(ctx, real)
+	record, err := f.findRecord(ctx, now, write)
 	if ctx.Err() != nil {
 		return Project{}, context.Cause(ctx)
 	}
 	if err != nil {
 		return Project{}, err
 	}
+	// The rest of the project is what is on disk.
 	p := Project{
 		ID: record.ProjectID, RecordID: record.ID, Root: record.Root, Directory: real,
 		anchor: cmp.Or(now.Common, now.Path), file: now.file(),
 	}
 	if !isGit {
+		if now.Common == "" { // the record may have the commit of a repository that was removed
+			p.Root = ""
+		}
 		return p, nil
 	}
-	p.Worktree, p.Main = c.Top, c.Top
+	// Say where the directory is in its checkout, and which one has the repository.
+	p.Worktree, p.Main, p.Claimed = c.Top, c.Top, now.Claimed
 	if now.Common != "" {
 		p.Main = c.MainTop()
 	}

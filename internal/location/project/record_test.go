@@ -177,6 +177,86 @@ func TestRecordOfABareRepository(t *testing.T) {
 	}
 }
 
+// The directory of a bare repository has the record of its worktrees, before and after there are any.
+func TestRecordOfABareDirectory(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	top := filepath.Dir(repo)
+	for _, c := range []struct {
+		name   string
+		before bool // the directory is opened before the worktree
+	}{{"bare.git", true}, {"bare", false}} {
+		bare, linked := filepath.Join(top, c.name), filepath.Join(top, "of-"+c.name)
+		runGit(t, top, "clone", "-q", "--bare", repo, bare)
+		f := recordFinder(t)
+		var first Project
+		if c.before {
+			first = find(t, f, bare)
+		}
+		runGit(t, bare, "worktree", "add", "-q", linked)
+		tree := find(t, f, linked)
+		again := find(t, f, bare)
+		if c.before && again != first || again.IsGit() || tree.RecordID == "" || tree.RecordID != again.RecordID {
+			t.Errorf("%s: first %+v, the worktree %+v, then %+v", c.name, first, tree, again)
+		}
+		if all := f.records(t); len(all) != 1 || all[0].Path != bare || len(all[0].Earlier) > 0 {
+			t.Errorf("%s: %+v", c.name, all)
+		}
+	}
+}
+
+// A directory keeps its record when its repository is removed, also when it is renamed then; a directory in its place does
+// not get it.
+func TestRecordWithoutItsRepository(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	f := recordFinder(t)
+	first := find(t, f, repo)
+	needsIdentities(t, first)
+	if err := os.RemoveAll(filepath.Join(repo, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if first.IsSameFile() {
+		t.Error("the repository looks like there")
+	}
+	if got := find(t, f, repo); got.RecordID != first.RecordID || got.IsGit() || got.Root != "" || got.ID != Global {
+		t.Errorf("without its repository: %+v", got)
+	}
+	moved := repo + "-moved"
+	rename(t, repo, moved)
+	if got := find(t, f, moved); got.RecordID != first.RecordID {
+		t.Errorf("renamed: %+v", got)
+	}
+	if err := os.RemoveAll(moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(moved, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(t, f, moved); got.RecordID == first.RecordID {
+		t.Error("another directory in its place has the record")
+	}
+}
+
+// A linked worktree that was moved without git is a project of its own, and that of its repository once git knows it.
+func TestRecordOfAMovedWorktree(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	linked := repo + "-linked"
+	runGit(t, repo, "worktree", "add", "-q", linked)
+	f := recordFinder(t)
+	first := find(t, f, linked)
+	rename(t, linked, linked+"2")
+	got := find(t, f, linked+"2")
+	if !got.Claimed || got.RecordID == first.RecordID || got.RecordID == "" {
+		t.Errorf("moved: %+v", got)
+	}
+	runGit(t, linked+"2", "worktree", "repair")
+	if got := find(t, f, linked+"2"); got.Claimed || got.RecordID != first.RecordID {
+		t.Errorf("repaired: %+v", got)
+	}
+}
+
 // A directory outside of git keeps its record when it is renamed, when it comes back, and when git init is called in it.
 // A clone in its place gets another one.
 func TestRecordOfADirectory(t *testing.T) {

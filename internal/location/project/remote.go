@@ -5,26 +5,21 @@ import (
 	"crypto/sha1" //nolint:gosec // the ids of OpenCode
 	"encoding/hex"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // computeID returns what OpenCode calls the project of a checkout with the root commit, so that its clients find the
 // sessions: a hash of the remote "origin", else what OpenCode has stored in the repository, else the root commit, else
 // "global". It entitles to nothing, because every copy has it.
-func computeID(c checkout.Checkout, root string) session.ProjectID {
-	if remote := normalizeRemote(c.ReadOrigin()); remote != "" {
-		sum := sha1.Sum([]byte("git-remote:" + remote)) //nolint:gosec // as above
+func computeID(now *diskState, root string) session.ProjectID {
+	if now.Remote != "" {
+		sum := sha1.Sum([]byte("git-remote:" + now.Remote)) //nolint:gosec // as above
 		return session.ProjectID(hex.EncodeToString(sum[:]))
 	}
-	if stored, ok := checkout.FirstLine(filepath.Join(c.Common, "opencode")); ok && isID.MatchString(stored) {
-		return session.ProjectID(stored)
-	}
-	return cmp.Or(session.ProjectID(root), Global)
+	return cmp.Or(now.Stored, session.ProjectID(root), Global)
 }
 
 var (

@@ -1,11 +1,14 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -41,14 +44,14 @@ func TestWorktrees(t *testing.T) {
 	want := LinkedWorktree{Name: "fix", Branch: "cairn/fix", Directory: filepath.Join(parent, "fix")}
 	got, err := f.ListWorktrees(t.Context(), p)
 	diff := cmp.Diff([]LinkedWorktree{want}, got, cmpopts.IgnoreUnexported(LinkedWorktree{}))
-	if diff != "" || err != nil || w != want {
+	if diff != "" || err != nil || w.Directory != want.Directory || w.Branch != want.Branch {
 		t.Errorf("%v, %v, %s", w, err, diff)
 	}
 	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
 		t.Errorf("the files: %s", diff)
 	}
 	// From within it, too, it can be removed.
-	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), w.Directory, false)
+	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), Removal{Directory: w.Directory, Force: false})
 	if err != nil || saved != (Saved{}) {
 		t.Errorf("%v, %v", saved, err)
 	}
@@ -73,9 +76,12 @@ func TestCreateWorktreeRefused(t *testing.T) {
 	}{
 		"no repository": {find(t, f, realTemp(t)), NewWorktree{Name: "a"}, "is in no git repository"},
 		"no commit":     {empty, NewWorktree{Name: "a"}, "has no commit yet"},
-		"option":        {p, NewWorktree{Name: "-f"}, "must have letters"},
+		"option":        {p, NewWorktree{Name: "-f"}, "must begin with"},
 		"path":          {p, NewWorktree{Name: "../a"}, "must have letters"},
-		"dots":          {p, NewWorktree{Name: "a..b"}, "must have letters"},
+		"dots":          {p, NewWorktree{Name: "a..b"}, "must not contain .."},
+		"lock":          {p, NewWorktree{Name: "x.lock"}, "must not end with . or .lock"},
+		"long":          {p, NewWorktree{Name: strings.Repeat("x", 65)}, "at most 64 characters"},
+		"removed":       {p, NewWorktree{Name: "x.removed-by-cairn"}, "must not end with .removed-by-cairn"},
 		"empty":         {p, NewWorktree{}, "must have letters"},
 		"taken":         {p, NewWorktree{Name: "taken"}, "exists already"},
 		"branch":        {p, NewWorktree{Name: "branch"}, "the branch cairn/branch exists already"},
@@ -135,7 +141,7 @@ func TestCreateWorktreeRunsNothing(t *testing.T) {
 	runGit(t, p.Worktree, "config", "filter.evil.clean", "touch "+canary+"; cat")
 	_ = os.Remove(canary)
 	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(canary); err == nil {
@@ -154,14 +160,14 @@ func TestRemoveWorktreeKeepsWork(t *testing.T) {
 	// Uncommitted changes.
 	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
 	writeFiles(t, w.Directory, map[string]string{"a.txt": "TWO\n", "new.txt": "new\n", "ignored": "x"})
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, conflict) {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); !errors.Is(err, conflict) {
 		t.Errorf("uncommitted: %v", err)
 	}
 	if _, err := f.ResetWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, conflict) {
 		t.Errorf("reset: %v", err)
 	}
 	before := readFiles(t, w.Directory)
-	saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
 	if err != nil || saved.Ref == "" {
 		t.Fatal(saved, err)
 	}
@@ -174,7 +180,7 @@ func TestRemoveWorktreeKeepsWork(t *testing.T) {
 	// Commits of a branch: the branch stays.
 	w = create(t, f, p, NewWorktree{Name: "work", Parent: parent})
 	tip := commit(t, w.Directory, "work")
-	if saved, err = f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil || saved.Branch != "cairn/work" {
+	if saved, err = f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err != nil || saved.Branch != "cairn/work" {
 		t.Errorf("%v, %v", saved, err)
 	}
 	if got := runGit(t, p.Worktree, "rev-parse", "cairn/work"); got != tip {
@@ -184,7 +190,7 @@ func TestRemoveWorktreeKeepsWork(t *testing.T) {
 	loose := filepath.Join(parent, "loose")
 	runGit(t, p.Worktree, "worktree", "add", "-q", "--detach", loose)
 	tip = commit(t, loose, "loose")
-	if saved, err = f.RemoveWorktree(t.Context(), p, loose, false); err != nil || saved.Ref == "" {
+	if saved, err = f.RemoveWorktree(t.Context(), p, Removal{Directory: loose, Force: false}); err != nil || saved.Ref == "" {
 		t.Fatal(saved, err)
 	}
 	if got := runGit(t, p.Worktree, "rev-parse", saved.Ref); got != tip {
@@ -218,7 +224,7 @@ func TestRemoveWorktreeWithRepositories(t *testing.T) {
 		prepare(w.Directory)
 		before := readFiles(t, w.Directory)
 		for _, force := range []bool{false, true} {
-			_, err := f.RemoveWorktree(t.Context(), p, w.Directory, force)
+			_, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: force})
 			if err == nil || !strings.Contains(err.Error(), "has a repository of its own in") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -235,16 +241,16 @@ func TestRemoveWorktreeWithHiddenChanges(t *testing.T) {
 	for _, option := range []string{"--assume-unchanged", "--skip-worktree"} {
 		w := create(t, f, p, NewWorktree{Name: "hidden" + option, Parent: parent})
 		runGit(t, w.Directory, "update-index", option, "a.txt")
-		if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+		if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err != nil {
 			t.Errorf("%s without a change: %v", option, err)
 		}
 		w = create(t, f, p, NewWorktree{Name: "hidden" + option, Parent: parent})
 		runGit(t, w.Directory, "update-index", option, "a.txt")
 		writeFiles(t, w.Directory, map[string]string{"a.txt": "hidden\n"})
-		if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 			t.Errorf("%s: %v", option, err)
 		}
-		saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+		saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +263,7 @@ func TestRemoveWorktreeWithHiddenChanges(t *testing.T) {
 	writeFiles(t, w.Directory, map[string]string{"staged.txt": "staged\n", "ignored": "added\n"})
 	runGit(t, w.Directory, "add", "--force", "staged.txt", "ignored")
 	writeFiles(t, w.Directory, map[string]string{"staged.txt": "-"})
-	saved, err := f.RemoveWorktree(t.Context(), p, w.Directory, true)
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +279,7 @@ func TestRemoveWorktreeThatIsAway(t *testing.T) {
 	runGit(t, p.Worktree, "worktree", "lock", "--reason", "on a portable disk", w.Directory)
 	for range 2 {
 		for _, force := range []bool{false, true} {
-			_, err := f.RemoveWorktree(t.Context(), p, w.Directory, force)
+			_, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: force})
 			if err == nil || !strings.Contains(err.Error(), "is locked (on a portable disk)") {
 				t.Errorf("locked: %v", err)
 			}
@@ -288,7 +294,7 @@ func TestRemoveWorktreeThatIsAway(t *testing.T) {
 	if err := os.RemoveAll(loose); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := f.RemoveWorktree(t.Context(), p, loose, false)
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: loose, Force: false})
 	if err != nil || saved.Ref == "" {
 		t.Fatal(saved, err)
 	}
@@ -305,7 +311,7 @@ func TestCutOffWorktree(t *testing.T) {
 	if list, err := f.ListWorktrees(t.Context(), p); err != nil || len(list) != 1 || !list[0].IsCreating {
 		t.Errorf("%v, %v", list, err)
 	}
-	if saved, err := f.RemoveWorktree(t.Context(), p, directory, false); err != nil || saved != (Saved{}) {
+	if saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: directory, Force: false}); err != nil || saved != (Saved{}) {
 		t.Errorf("%v, %v", saved, err)
 	}
 	create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
@@ -347,7 +353,7 @@ func TestRemoveWorktreeOfABareRepository(t *testing.T) {
 	first := filepath.Join(parent, "first")
 	runGit(t, bare, "worktree", "add", "-q", first, "main")
 	w := create(t, f, find(t, f, first), NewWorktree{Name: "fix", Parent: parent})
-	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), w.Directory, false)
+	saved, err := f.RemoveWorktree(t.Context(), find(t, f, w.Directory), Removal{Directory: w.Directory, Force: false})
 	if err != nil || saved != (Saved{}) {
 		t.Errorf("%v, %v", saved, err)
 	}
@@ -361,7 +367,7 @@ func TestRemoveWorktreeAgain(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.Directory, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err != nil {
 		t.Error(err)
 	}
 	// What was done in it since the removal was cut off counts.
@@ -371,18 +377,200 @@ func TestRemoveWorktreeAgain(t *testing.T) {
 	if list, err := f.ListWorktrees(t.Context(), p); err != nil || !list[0].IsRemoving {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err == nil || !strings.Contains(err.Error(), "precious.txt") {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err == nil || !strings.Contains(err.Error(), "precious.txt") {
 		t.Errorf("with new work: %v", err)
 	}
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, true); err != nil {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true}); err != nil {
 		t.Error(err)
 	}
 	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
 	if err := os.RemoveAll(w.Directory); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.RemoveWorktree(t.Context(), p, w.Directory, false); err != nil {
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: false}); err != nil {
 		t.Error(err)
 	}
 	create(t, f, p, NewWorktree{Name: "fix", Parent: parent}) // the branch is gone, too
+}
+
+// What is written between the check and the removal is not lost: the worktree is put back.
+func TestRemoveWorktreeWithLateWork(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	here, err := os.OpenRoot(w.Directory) // as a program that works in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	late := Removal{Directory: w.Directory, CheckIdle: func(context.Context) error {
+		return here.WriteFile("late.txt", []byte("late\n"), 0o600)
+	}}
+	_, err = f.RemoveWorktree(t.Context(), p, late)
+	if err == nil || !strings.Contains(err.Error(), "late.txt") {
+		t.Fatal(err)
+	}
+	busy := Removal{Directory: w.Directory, Force: true, CheckIdle: func(context.Context) error { return errors.New("busy") }}
+	if _, err := f.RemoveWorktree(t.Context(), p, busy); err == nil || err.Error() != "busy" {
+		t.Error(err)
+	}
+	got, err := f.ListWorktrees(t.Context(), p)
+	if err != nil || len(got) != 1 || got[0].IsRemoving || got[0].IsGone {
+		t.Errorf("%v, %v", got, err)
+	}
+	if files := readFiles(t, w.Directory); len(files) != 3 {
+		t.Errorf("the files: %v", files)
+	}
+	late.Force = true
+	saved, err := f.RemoveWorktree(t.Context(), p, late)
+	if err != nil || runGit(t, p.Worktree, "show", saved.Ref+":late.txt") != "late" {
+		t.Errorf("%v, %v", saved, err)
+	}
+}
+
+// A removal that left no .git behind, as git's own one does when it is killed, is completed.
+func TestRemoveWorktreeWithoutLink(t *testing.T) {
+	f, p, parent := newRepository(t)
+	for _, work := range []bool{false, true} {
+		w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+		runGit(t, p.Worktree, "worktree", "lock", "--reason", removing, w.Directory)
+		writeFiles(t, w.Directory, map[string]string{".git": "-", ".gitignore": "-", "ignored": "x"})
+		if work {
+			writeFiles(t, w.Directory, map[string]string{"precious.txt": "mine\n"})
+			if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory}); err == nil ||
+				!strings.Contains(err.Error(), "precious.txt") {
+				t.Fatal(err)
+			}
+			if status := runGit(t, w.Directory, "status", "--porcelain"); status != "?? precious.txt" {
+				t.Errorf("put back: %s", status)
+			}
+		}
+		if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: work}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A directory that is made anew during a removal stays, and what must not be written is removed.
+func TestRemoveWorktreeMadeAnew(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, w.Directory, map[string]string{"ignored/cache/x.go": "x"})
+	if err := os.Chmod(filepath.Join(w.Directory, "ignored", "cache"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(w.Directory, "mine.txt")
+	r := Removal{Directory: w.Directory, CheckIdle: func(context.Context) error {
+		writeFiles(t, w.Directory, map[string]string{"mine.txt": "mine\n"})
+		return nil
+	}}
+	if _, err := f.RemoveWorktree(t.Context(), p, r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(w.Directory + removedSuffix); err == nil {
+		t.Error("the renamed directory is there")
+	}
+	if list, err := f.ListWorktrees(t.Context(), p); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// The branch of a removed worktree goes if any other branch has its commits, and stays if another worktree has it.
+func TestRemoveWorktreeBranch(t *testing.T) {
+	f, p, parent := newRepository(t)
+	runGit(t, p.Worktree, "checkout", "-q", "-b", "other")
+	commit(t, p.Worktree, "other")
+	runGit(t, p.Worktree, "checkout", "-q", "main")
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent, From: "other"})
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory})
+	if err != nil || saved != (Saved{}) {
+		t.Errorf("%v, %v", saved, err)
+	}
+	w = create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	runGit(t, p.Worktree, "worktree", "add", "-q", "--force", filepath.Join(parent, "twin"), "cairn/fix")
+	saved, err = f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory})
+	if err != nil || saved.Branch != "cairn/fix" {
+		t.Errorf("%v, %v", saved, err)
+	}
+}
+
+// Whatever step of git fails, a creation leaves neither a directory nor a branch behind.
+func TestCreateWorktreeAfterFailures(t *testing.T) {
+	f, p, parent := newRepository(t)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"branch --no-track", "worktree add", "reset --quiet", "worktree unlock"} {
+		for _, when := range []string{"before", "after"} {
+			script := "#!/bin/sh\ncase \"$*\" in *'" + step + "'*)\n"
+			if when == "after" && step != "branch --no-track" {
+				script += real + " \"$@\" >&2\n"
+			}
+			script += "echo broken >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
+			broken := filepath.Join(t.TempDir(), "git")
+			if err := os.WriteFile(broken, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+				t.Fatal(err)
+			}
+			_, err := (&Finder{Git: broken}).CreateWorktree(t.Context(), p, NewWorktree{Name: "fix", Parent: parent})
+			if err == nil || !strings.Contains(err.Error(), "broken") {
+				t.Errorf("%s: %v", step, err)
+			}
+			list, _ := f.ListWorktrees(t.Context(), p)
+			branches := runGit(t, p.Worktree, "branch", "--format=%(refname:short)")
+			if _, err := os.Lstat(parent); err == nil || len(list) != 0 || branches != "main" {
+				t.Errorf("%s %s: %v, %v, %s", when, step, err, list, branches)
+			}
+		}
+	}
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	if err := f.DiscardWorktree(t.Context(), p, w); err != nil {
+		t.Error(err)
+	}
+	if branches := runGit(t, p.Worktree, "branch", "--format=%(refname:short)"); branches != "main" {
+		t.Errorf("branches: %s", branches)
+	}
+}
+
+// What is written between the check and the reset stays, and the error says what it is.
+func TestResetWorktreeWithLateWork(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, p.Worktree, map[string]string{"a.txt": "theirs\n", "b.txt": "theirs\n"})
+	runGit(t, p.Worktree, "add", ".")
+	commit(t, p.Worktree, "theirs")
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		late := filepath.Join(t.TempDir(), "git")
+		script := "#!/bin/sh\ncase \"$*\" in *' reset '*) echo mine > " + filepath.Join(w.Directory, name) + ";; esac\n" +
+			"exec " + real + " \"$@\"\n"
+		if err := os.WriteFile(late, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+		_, err := (&Finder{Git: late}).ResetWorktree(t.Context(), p, w.Directory, false)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := readFiles(t, w.Directory)[name]; !strings.HasSuffix(got, "mine\n") {
+			t.Errorf("%s is %q", name, got)
+		}
+		runGit(t, w.Directory, "reset", "-q", "--hard")
+		runGit(t, w.Directory, "clean", "-qf")
+	}
+	// A file that was only touched is no work.
+	now := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(w.Directory, "a.txt"), now, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ResetWorktree(t.Context(), p, w.Directory, false); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(readFiles(t, p.Worktree), readFiles(t, w.Directory)); diff != "" {
+		t.Errorf("the files: %s", diff)
+	}
 }

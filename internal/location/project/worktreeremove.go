@@ -4,176 +4,339 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Saved says where the work of a worktree is kept that is removed or reset.
-type Saved struct {
-	// Ref names a commit with what was not committed, or with commits that no branch has; "" if there is nothing of both.
-	Ref string
-	// Branch is that of the worktree if it stays because it has commits that the default branch does not have.
-	Branch string
+// Removal says which linked worktree is removed, and how.
+type Removal struct {
+	Directory string
+	Force     bool // save uncommitted changes under a reference instead of refusing
+	// CheckIdle returns an error for people if something works in the worktree; nil checks nothing. It is called when
+	// nothing can begin to work there any more.
+	CheckIdle func(context.Context) error
 }
 
-// removing is the reason of the lock of a worktree that is being removed.
-const removing = "cairn removes this worktree"
+const (
+	// removing is the reason of the lock of a worktree that is being removed.
+	removing = "cairn removes this worktree"
+	// removedSuffix ends the name that the directory of such a worktree gets.
+	removedSuffix = ".removed-by-cairn"
+)
 
 // RemoveWorktree removes a linked worktree, and its branch if another one has its commits. With uncommitted changes that
-// git does not ignore it is a conflict; force saves them under a reference and removes the worktree. A removal that a
-// crash cut off is completed by the next one.
-func (f *Finder) RemoveWorktree(ctx context.Context, p Project, directory string, force bool) (out Saved, err error) {
-	w, g, c, err := f.findWorktree(ctx, p, directory)
+// git does not ignore it is a conflict; Force saves them under a reference and removes the worktree.
+//
+// The steps are such that the next call completes, or takes back, what a crash cut off, and that nothing that somebody
+// writes meanwhile is lost: lock the worktree, rename its directory, look for work in it, delete its files, last of all
+// .git, and then what git knows of it.
+func (f *Finder) RemoveWorktree(ctx context.Context, p Project, r Removal) (out Saved, err error) {
+	w, g, c, err := f.findWorktree(ctx, p, r.Directory)
 	if err != nil {
 		return out, err
 	}
-	switch {
-	case w.Lock != "":
+	if w.Lock != "" {
 		return out, session.Errorf(session.CodeConflict, "the worktree %s is locked (%s); git worktree unlock unlocks it",
 			w.Directory, session.ClipText(w.Lock, 100))
-	case w.IsGone && w.Branch == "":
-		if out.Ref, err = g.saveGone(ctx, c, w); err != nil {
-			return out, err
-		}
-	case !w.IsGone && !w.IsCreating: // else it has no files of its own yet
-		if out.Ref, err = g.secure(ctx, w, force); err != nil {
-			return out, err
-		}
 	}
-	if !w.IsRemoving && !w.IsGone && !w.IsCreating {
-		if _, err := g.runFor(ctx, c, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
-			return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
+	// Remove its files.
+	one := &removal{Removal: r, git: g, common: c, tree: w}
+	if w.IsGone && w.aside == "" {
+		if w.Branch == "" {
+			out.Ref, err = g.saveGone(ctx, c, w)
 		}
+	} else {
+		out.Ref, err = one.removeFiles(ctx)
 	}
+	if err != nil {
+		return out, err
+	}
+	// Remove its branch, then what git knows of it: the next removal needs that to find the rest.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := g.runFor(ctx, c, nil, "worktree", "remove", "--force", "--force", w.Directory); err != nil {
-		return out, fmt.Errorf("remove the worktree %s: %w", w.Directory, err)
+	one.pass(ctx)
+	if w.Branch != "" && !g.removeBranch(ctx, c, w.Branch) {
+		out.Branch = w.Branch
 	}
-	if w.Branch != "" {
-		if _, err := g.run(ctx, c, "branch", "--delete", "--quiet", w.Branch); err != nil { // git refuses what is not merged
-			out.Branch = w.Branch
+	one.pass(ctx)
+	if err := one.forget(ctx); err != nil {
+		if _, _, _, missing := f.findWorktree(ctx, p, r.Directory); errors.Is(missing, &session.Error{Code: session.CodeNotFound}) {
+			return out, missing // somebody else has removed it
 		}
+		return out, err
 	}
 	return out, nil
 }
 
-// ResetWorktree makes a linked worktree, and its branch, as the newest commit of the default branch. With uncommitted
-// changes it is a conflict. Commits that no other branch has are saved under a reference.
-func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string, filters bool) (out Saved, err error) {
-	w, g, c, err := f.findWorktree(ctx, p, directory)
+// removeBranch deletes the branch of a worktree if another branch or a tag has its commits, and no other worktree has it
+// checked out. It reports whether it does not exist any more.
+func (g git) removeBranch(ctx context.Context, c checkout.Checkout, branch string) bool {
+	ref := "refs/heads/" + branch
+	tip, err := g.findCommit(ctx, c, ref)
 	if err != nil {
-		return out, err
+		_, err := g.run(ctx, c, "show-ref", "--verify", "--quiet", ref)
+		return err != nil
 	}
-	if w.IsGone {
-		return out, session.Errorf(session.CodeInvalid, "the worktree %s is gone", w.Directory).At("directory")
+	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", tip, "--not", "--exclude="+branch, "--branches", "--tags",
+		"--remotes")
+	if err != nil || strings.TrimSpace(own) != "" {
+		return false
 	}
-	_, standard := f.Branches(ctx, p)
-	target := ""
-	for _, name := range []string{"refs/remotes/origin/" + standard, "refs/heads/" + standard} {
-		if target == "" && standard != "" {
-			target, _ = g.findCommit(ctx, c, name)
-		}
+	list, err := g.run(ctx, c, "worktree", "list", "--porcelain")
+	if err != nil || strings.Count(list+"\n", "\nbranch "+ref+"\n") != 1 {
+		return false
 	}
-	if target == "" {
-		return out, session.Errorf(session.CodeInvalid, "the repository has no default branch to reset the worktree to")
+	if _, err = g.runFor(ctx, c, nil, "update-ref", "-d", ref, tip); err != nil {
+		return false
 	}
-	if out.Ref, err = g.secure(ctx, w, false); err != nil {
-		if e, ok := errors.AsType[*session.Error](err); ok {
-			e.Field = "" // nothing forces a reset
-		}
-		return out, err
-	}
-	if out.Ref == "" {
-		if out.Ref, err = g.saveCommits(ctx, w, target); err != nil {
-			return out, err
-		}
-	}
-	if err := g.writeFiles(ctx, w.Directory, filters, target); err != nil {
-		return out, fmt.Errorf("reset the worktree %s: %w", w.Directory, err)
-	}
-	return out, nil
+	_, _ = g.run(ctx, c, "config", "--local", "--remove-section", "branch."+branch) // it seldom has one
+	return true
 }
 
-// findWorktree returns a linked worktree of the project's repository, and git with its shared directory.
-func (f *Finder) findWorktree(
-	ctx context.Context, p Project, directory string,
-) (w LinkedWorktree, g git, c checkout.Checkout, err error) {
-	all, err := f.ListWorktrees(ctx, p)
-	if err != nil {
-		return w, g, c, err
+// removal is a removal under way.
+type removal struct {
+	Removal
+	git    git
+	common checkout.Checkout // the shared directory of the repository
+	tree   LinkedWorktree
+	// isPartial reports that files may be missing: an earlier removal has deleted them, or a creation has not written them.
+	isPartial bool
+}
+
+// removeFiles removes the directory of a worktree. It returns the reference under which its work is saved. With an error
+// the worktree is what it was, or the next removal goes on.
+func (r *removal) removeFiles(ctx context.Context) (ref string, err error) {
+	w := &r.tree
+	r.isPartial = w.IsRemoving || w.IsCreating
+	// Refuse what must stay before anything changes, and move it aside.
+	if w.aside == "" {
+		if err := r.begin(ctx); err != nil {
+			return "", err
+		}
+		r.pass(ctx)
 	}
-	real, errLinks := filepath.EvalSymlinks(directory)
-	i := slices.IndexFunc(all, func(w LinkedWorktree) bool {
-		return w.Directory == directory || errLinks == nil && w.Directory == real
+	// Nothing can begin to work in it any more, so what is there now is all.
+	if ref, err = r.secureAside(ctx); err != nil {
+		return "", r.putBack(ctx, err)
+	}
+	r.pass(ctx)
+	if err := r.deleteAside(ctx); err != nil {
+		return ref, session.Errorf(session.CodeConflict,
+			"the worktree %s cannot be removed: %v; what is left is in %s; mend that, and remove the worktree again",
+			w.Directory, err, w.aside).Because(err)
+	}
+	return ref, nil
+}
+
+// pass passes the point at which tests end the process.
+func (r *removal) pass(ctx context.Context) { _ = fault.PassPoint(ctx, fault.WorktreeRemove) }
+
+// begin locks a worktree and renames its directory, unless it has uncommitted changes that Force does not allow.
+func (r *removal) begin(ctx context.Context) error {
+	w := &r.tree
+	info, err := os.Lstat(w.Directory)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no directory")
+	}
+	if err != nil {
+		return session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err)
+	}
+	if _, err := os.Lstat(w.Directory + removedSuffix); err == nil {
+		return session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %s exists already; move that away",
+			w.Directory, w.Directory+removedSuffix)
+	}
+	r.prepareCheck(ctx, w.Directory)
+	if err := r.check(ctx, w.Directory); err != nil {
+		if w.IsRemoving { // an earlier removal has locked it
+			return r.putBack(ctx, err)
+		}
+		return err
+	}
+	if !w.IsRemoving && !w.IsCreating {
+		if _, err := r.git.runFor(ctx, r.common, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
+			return session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err).Because(err)
+		}
+		w.IsRemoving = true
+	}
+	r.pass(ctx)
+	if err := os.Rename(w.Directory, w.Directory+removedSuffix); err != nil {
+		return r.unlock(ctx, session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err).Because(err))
+	}
+	w.aside = w.Directory + removedSuffix
+	return nil
+}
+
+// check returns why a worktree must stay as it is.
+func (r *removal) check(ctx context.Context, directory string) error {
+	x, changes, err := r.git.findWork(ctx, work{r.tree, directory, r.isPartial})
+	if err != nil {
+		return err
+	}
+	x.remove()
+	if len(changes) > 0 && !r.Force {
+		return refuseChanges(r.tree, changes)
+	}
+	return nil
+}
+
+// prepareCheck restores the files that git needs to tell work from the rest, if an earlier removal has deleted them.
+func (r *removal) prepareCheck(ctx context.Context, directory string) {
+	if !r.isPartial {
+		return
+	}
+	r.restoreLink(directory)
+	if c, ok := checkout.Find(directory); ok && c.Top == directory {
+		isIgnoreFile := func(name string) bool { return filepath.Base(name) == ".gitignore" }
+		_ = r.git.restoreMissing(ctx, c, isIgnoreFile) // else more counts as work
+	}
+}
+
+// secureAside returns the reference under which the work in the renamed directory is saved, or why the worktree must stay.
+func (r *removal) secureAside(ctx context.Context) (ref string, err error) {
+	w := r.tree
+	r.prepareCheck(ctx, w.aside)
+	if r.CheckIdle != nil {
+		if err := r.CheckIdle(ctx); err != nil {
+			return "", err
+		}
+	}
+	if entries, err := os.ReadDir(w.aside); err != nil || len(entries) == 0 {
+		return "", err
+	}
+	return r.git.secure(ctx, work{w, w.aside, r.isPartial}, r.Force)
+}
+
+// putBack gives the worktree its name again, with the files that an earlier removal deleted, and unlocks it. It returns
+// why, with what could not be put back.
+func (r *removal) putBack(ctx context.Context, why error) error {
+	ctx, w := context.WithoutCancel(ctx), &r.tree
+	if w.aside != "" {
+		_, err := os.Lstat(w.Directory)
+		if err == nil {
+			err = fmt.Errorf("%s exists again", w.Directory)
+		} else {
+			err = os.Rename(w.aside, w.Directory)
+		}
+		if err != nil {
+			return session.Errorf(session.CodeConflict, "%v; it cannot be put back from %s: %v", why, w.aside, err).Because(why)
+		}
+		w.aside = ""
+	}
+	r.pass(ctx)
+	if c, ok := checkout.Find(w.Directory); ok && c.Top == w.Directory && r.isPartial && !w.IsCreating {
+		if err := r.git.restoreMissing(ctx, c, func(string) bool { return true }); err != nil {
+			return session.Errorf(session.CodeConflict, "%v; files that the removal deleted are not restored: %v", why, err).Because(why)
+		}
+	}
+	r.point(w.Directory)
+	return r.unlock(ctx, why)
+}
+
+// unlock takes back the lock of a removal. It returns why, with what could not be taken back.
+func (r *removal) unlock(ctx context.Context, why error) error {
+	if r.tree.IsCreating { // which it stays
+		return why
+	}
+	if _, err := r.git.runFor(context.WithoutCancel(ctx), r.common, nil, "worktree", "unlock", r.tree.Directory); err != nil {
+		return session.Errorf(session.CodeConflict, "%v; the worktree stays locked: %v", why, err).Because(why)
+	}
+	return why
+}
+
+// deleteAside deletes the renamed directory. .git goes last: until then git can say what is work. It cannot be cancelled.
+func (r *removal) deleteAside(ctx context.Context) error {
+	ctx, aside := context.WithoutCancel(ctx), r.tree.aside
+	entries, err := os.ReadDir(aside)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == ".git" {
+			continue
+		}
+		if err := removeAll(filepath.Join(aside, e.Name())); err != nil {
+			return err
+		}
+		r.pass(ctx)
+	}
+	if err := ignoreMissing(os.Remove(filepath.Join(aside, ".git"))); err != nil {
+		return err
+	}
+	r.pass(ctx)
+	if err := ignoreMissing(os.Remove(aside)); err != nil {
+		r.restoreLink(aside) // something was written in it
+		return err
+	}
+	return nil
+}
+
+// removeAll is os.RemoveAll, also for directories that must not be written, such as those of module caches.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) // else the removal below fails
+		}
+		return nil
 	})
-	if i < 0 {
-		var names []string
-		for _, w := range all {
-			names = append(names, w.Directory)
+	return os.RemoveAll(path)
+}
+
+// forget removes what git knows of a worktree whose files are gone.
+func (r *removal) forget(ctx context.Context) error {
+	listed := r.tree.listed
+	if _, err := os.Lstat(r.tree.Directory); err == nil && r.tree.IsRemoving { // somebody has made it anew
+		listed = r.tree.Directory + removedSuffix
+		r.point(listed)
+	}
+	if _, err := r.git.runFor(ctx, r.common, nil, "worktree", "remove", "--force", "--force", listed); err != nil {
+		return session.Errorf(session.CodeConflict, "git cannot remove the worktree %s: %v", r.tree.Directory, err).Because(err)
+	}
+	return nil
+}
+
+// findAdministration returns the directory in which git keeps what it knows of the worktree; "" if there is none.
+func (r *removal) findAdministration() string {
+	all := filepath.Join(r.common.Common, "worktrees")
+	entries, _ := os.ReadDir(all)
+	for _, e := range entries {
+		directory := filepath.Join(all, e.Name())
+		link, ok := checkout.FirstLine(filepath.Join(directory, "gitdir"))
+		if ok && filepath.Dir(checkout.MakeAbsolute(link, directory)) == r.tree.listed {
+			return directory
 		}
-		return w, g, c, session.NotFound("worktree", directory, names...)
 	}
-	// Git cannot remove the worktree that it runs in.
-	g, err = f.findGit()
-	c, ok := checkout.Find(p.Directory)
-	if err == nil && !ok {
-		err = session.Errorf(session.CodeInvalid, "%s is in no git repository", p.Directory)
-	}
-	c.Top, c.GitDir = c.Common, c.Common
-	return all[i], g, c, err
+	return ""
 }
 
-// saveCommits returns the reference under which HEAD of the worktree is saved if neither another branch nor target has
-// its commit; target may be "".
-func (g git) saveCommits(ctx context.Context, w LinkedWorktree, target string) (string, error) {
-	c, ok := checkout.Find(w.Directory)
-	if !ok {
-		return "", fmt.Errorf("%s is no worktree of git any more", w.Directory)
+// point makes git look for the worktree in a directory.
+func (r *removal) point(directory string) {
+	if r.tree.listed == directory {
+		return
 	}
-	args := []string{"rev-list", "--max-count=1", "HEAD", "--not"}
-	if w.Branch != "" {
-		args = append(args, "--exclude="+w.Branch)
-	}
-	args = append(args, "--branches", "--tags", "--remotes", "--glob=refs/cairn/*")
-	if target != "" {
-		args = append(args, target)
-	}
-	own, err := g.runFor(ctx, c, nil, args...)
-	if err != nil || strings.TrimSpace(own) == "" {
-		return "", err
-	}
-	head, err := g.findCommit(ctx, c, "")
-	if err != nil {
-		return "", err
-	}
-	return g.saveRef(ctx, c, w, head)
-}
-
-// saveGone returns the reference under which the commit of a worktree is saved whose directory does not exist any more, if
-// neither a branch nor a tag has it.
-func (g git) saveGone(ctx context.Context, c checkout.Checkout, w LinkedWorktree) (string, error) {
-	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", w.head, "--not", "--branches", "--tags", "--remotes",
-		"--glob=refs/cairn/*")
-	if err != nil || strings.TrimSpace(own) == "" {
-		return "", err
-	}
-	return g.saveRef(ctx, c, w, w.head)
-}
-
-// saveRef makes a reference for a commit and returns its name.
-func (g git) saveRef(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) (string, error) {
-	name := strings.Map(func(r rune) rune { // as CheckWorktreeName wants it
-		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' {
-			return r
+	if at := r.findAdministration(); at != "" {
+		link := filepath.ToSlash(filepath.Join(directory, ".git")) + "\n"
+		if os.WriteFile(filepath.Join(at, "gitdir"), []byte(link), 0o644) == nil { //nolint:gosec // as git writes it
+			r.tree.listed = directory
 		}
-		return '_'
-	}, w.Name)
-	ref := "refs/cairn/worktrees/" + name + "-" + time.Now().UTC().Format("20060102T150405.000")
-	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
-	return ref, err
+	}
+}
+
+// restoreLink writes the file .git of the worktree in a directory if a removal has deleted it.
+func (r *removal) restoreLink(directory string) {
+	path := filepath.Join(directory, ".git")
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || !r.tree.IsRemoving {
+		return
+	}
+	if at := r.findAdministration(); at != "" {
+		_ = os.WriteFile(path, []byte("gitdir: "+filepath.ToSlash(at)+"\n"), 0o644) //nolint:gosec // as git writes it
+	}
 }

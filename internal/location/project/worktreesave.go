@@ -8,56 +8,80 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// secure returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
-// branch, are saved; "" if there are none. Without force, uncommitted changes are a conflict. A repository within the
-// worktree always is one, because it may have commits of its own.
-func (g git) secure(ctx context.Context, w LinkedWorktree, force bool) (ref string, err error) {
-	c, ok := checkout.Find(w.Directory)
-	if w.IsRemoving && (!ok || c.Top != w.Directory) {
-		return "", session.Errorf(session.CodeConflict, "the removal of %s was cut off; look at what is left there, delete that, "+
-			"and remove the worktree again", w.Directory)
-	}
-	if !ok || c.Top != w.Directory {
-		return "", session.Errorf(session.CodeConflict, "%s is no worktree of git any more; look at it yourself", w.Directory)
+// Saved says where the work of a worktree is kept that is removed or reset.
+type Saved struct {
+	// Ref names a commit with what was not committed, or with commits that no branch has; "" if there is nothing of both.
+	Ref string
+	// Branch is that of the worktree if it stays because it has commits that no other one has.
+	Branch string
+}
+
+// work says where the work of a worktree is looked for.
+type work struct {
+	tree      LinkedWorktree
+	directory string // with its files, which tree.Directory may not be during a removal
+	isPartial bool   // missing files are no changes
+}
+
+// findWork returns the uncommitted changes of a worktree, as lines of git status, and a copy of its index, which the
+// caller removes. A repository within the worktree is a conflict, because it may have commits of its own.
+func (g git) findWork(ctx context.Context, at work) (x *indexCopy, changes []string, err error) {
+	c, ok := checkout.Find(at.directory)
+	if !ok || c.Top != at.directory {
+		return nil, nil, session.Errorf(session.CodeConflict, "%s is no worktree of git any more; look at it yourself", at.directory)
 	}
 	if inner, err := findInnerRepository(ctx, c); err != nil || inner != "" {
 		if err == nil {
 			err = session.Errorf(session.CodeConflict, "the worktree %s has a repository of its own in %s; move that away first",
-				w.Directory, inner)
+				at.tree.Directory, inner)
 		}
+		return nil, nil, err
+	}
+	if x, err = g.copyIndex(ctx, c); err != nil {
+		return nil, nil, fmt.Errorf("look for uncommitted changes in %s: %w", at.directory, err)
+	}
+	status, err := x.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames")
+	if err != nil {
+		x.remove()
+		return nil, nil, fmt.Errorf("look for uncommitted changes in %s: %w", at.directory, err)
+	}
+	changes = slices.DeleteFunc(strings.Split(status, "\x00"), func(line string) bool {
+		return line == "" || at.isPartial && strings.HasPrefix(line, " D")
+	})
+	return x, changes, nil
+}
+
+// secure returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
+// branch, are saved; "" if there are none. Without force, uncommitted changes are a conflict.
+func (g git) secure(ctx context.Context, at work, force bool) (ref string, err error) {
+	x, changes, err := g.findWork(ctx, at)
+	if err != nil {
 		return "", err
 	}
-	index, err := g.copyIndex(ctx, c)
-	if err != nil {
-		return "", fmt.Errorf("look for uncommitted changes in %s: %w", w.Directory, err)
-	}
-	defer index.remove()
-	status, err := index.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none",
-		"--no-renames")
-	if err != nil {
-		return "", fmt.Errorf("look for uncommitted changes in %s: %w", w.Directory, err)
-	}
-	changes := slices.DeleteFunc(strings.Split(status, "\x00"), func(line string) bool {
-		return line == "" || w.IsRemoving && strings.HasPrefix(line, " D") // removed by the removal that was cut off
-	})
+	defer x.remove()
 	switch {
-	case len(changes) == 0 && w.Branch == "":
-		return g.saveCommits(ctx, w, "")
+	case len(changes) == 0 && at.tree.Branch == "":
+		return g.saveCommits(ctx, at, "")
 	case len(changes) == 0:
 		return "", nil
 	case !force:
-		return "", session.Errorf(session.CodeConflict, "the worktree %s has uncommitted changes (%s); commit or remove them first",
-			w.Directory, strings.TrimSpace(session.ClipText(changes[0], 100))).At("force")
+		return "", refuseChanges(at.tree, changes)
 	}
-	if ref, err = index.save(ctx, w); err != nil {
-		return "", fmt.Errorf("save the changes in %s: %w", w.Directory, err)
+	if ref, err = x.save(ctx, at); err != nil {
+		return "", fmt.Errorf("save the changes in %s: %w", at.directory, err)
 	}
 	return ref, nil
+}
+
+func refuseChanges(w LinkedWorktree, changes []string) error {
+	return session.Errorf(session.CodeConflict, "the worktree %s has uncommitted changes (%s); commit or remove them first",
+		w.Directory, strings.TrimSpace(session.ClipText(changes[0], 100))).At("force")
 }
 
 // findInnerRepository returns a repository within a working tree, relative to it: a nested one, or a submodule, whose
@@ -87,119 +111,52 @@ func findInnerRepository(ctx context.Context, c checkout.Checkout) (string, erro
 	return found, err
 }
 
-// indexCopy is a copy of a worktree's index that hides no changes. It can be changed.
-type indexCopy struct {
-	git  git
-	c    checkout.Checkout
-	path string
-	env  []string
-}
-
-// copyIndex copies the index of a worktree, and makes git look at the files that the user has told it not to.
-func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, err error) {
-	env, err := disableFilters(ctx, g, c)
-	if err != nil {
-		return nil, err
+// saveCommits returns the reference under which HEAD of the worktree is saved if neither another branch nor target has
+// its commit; target may be "".
+func (g git) saveCommits(ctx context.Context, at work, target string) (string, error) {
+	c, ok := checkout.Find(at.directory)
+	if !ok {
+		return "", fmt.Errorf("%s is no worktree of git any more", at.directory)
 	}
-	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
-	if err != nil {
-		return nil, err
+	args := []string{"rev-list", "--max-count=1", "HEAD", "--not"}
+	if at.tree.Branch != "" {
+		args = append(args, "--exclude="+at.tree.Branch)
 	}
-	f, err := os.CreateTemp("", "cairn-index-")
-	if err != nil {
-		return nil, err
+	args = append(args, "--branches", "--tags", "--remotes", "--glob=refs/cairn/*")
+	if target != "" {
+		args = append(args, target)
 	}
-	x = &indexCopy{git: g, c: c, path: f.Name(), env: append(slices.Clone(env), "GIT_INDEX_FILE="+f.Name())}
-	defer func() {
-		if err != nil {
-			x.remove()
-		}
-	}()
-	if _, err := f.Write(stored); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	// Files marked as unchanged (a small letter), or as not there (S) although they are.
-	list, err := x.run(ctx, "ls-files", "-v", "-z")
-	if err != nil {
-		return nil, err
-	}
-	var marked strings.Builder
-	for line := range strings.SplitSeq(list, "\x00") {
-		mark, name, _ := strings.Cut(line, " ")
-		if name == "" || mark != "S" && mark == strings.ToUpper(mark) {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(c.Top, filepath.FromSlash(name))); err == nil {
-			marked.WriteString(name + "\x00")
-		}
-	}
-	for _, option := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
-		if marked.Len() == 0 {
-			break
-		}
-		i := invocation{
-			args: []string{"--work-tree=" + c.Top, "update-index", option, "-z", "--stdin"}, env: x.env, stdin: marked.String(),
-			most: maxOutput,
-		}
-		if _, err := g.call(ctx, c, i); err != nil {
-			return nil, err
-		}
-	}
-	return x, nil
-}
-
-func (x *indexCopy) remove() { _ = os.Remove(x.path) }
-
-// run runs git with the copy. Its output is whole, or the error says that it is too long.
-func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
-	const most = 64 << 20 // names of a million files
-	args = append([]string{"--work-tree=" + x.c.Top}, args...)
-	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most})
-	if err == nil && len(out) >= most {
-		err = fmt.Errorf("git %s lists too many files", args[1])
-	}
-	return out, err
-}
-
-// save commits everything in the worktree below a reference, and what only its index has as a second parent.
-func (x *indexCopy) save(ctx context.Context, w LinkedWorktree) (string, error) {
-	staged, errStaged := x.run(ctx, "write-tree") // fails with conflicts, whose files are in the worktree
-	if _, err := x.run(ctx, "add", "--all", "--", "."); err != nil {
+	own, err := g.runFor(ctx, c, nil, args...)
+	if err != nil || strings.TrimSpace(own) == "" {
 		return "", err
 	}
-	tree, err := x.run(ctx, "write-tree")
+	head, err := g.findCommit(ctx, c, "")
 	if err != nil {
 		return "", err
 	}
-	parents := []string{"-p", "HEAD"}
-	if committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}"); errStaged == nil && staged != tree && staged != committed {
-		if err != nil {
-			return "", err
-		}
-		commit, err := x.commit(ctx, staged, "index of "+w.Directory, parents)
-		if err != nil {
-			return "", err
-		}
-		parents = append(parents, "-p", commit)
-	}
-	commit, err := x.commit(ctx, tree, "uncommitted changes of "+w.Directory, parents)
-	if err != nil {
-		return "", err
-	}
-	return x.git.saveRef(ctx, x.c, w, commit)
+	return g.saveRef(ctx, c, at.tree, head)
 }
 
-// commit makes a commit of a tree and returns its name.
-func (x *indexCopy) commit(ctx context.Context, tree, message string, parents []string) (string, error) {
-	author := []string{
-		"GIT_AUTHOR_NAME=cairn", "GIT_AUTHOR_EMAIL=cairn@localhost", "GIT_COMMITTER_NAME=cairn",
-		"GIT_COMMITTER_EMAIL=cairn@localhost",
+// saveGone returns the reference under which the commit of a worktree is saved whose directory does not exist any more, if
+// neither a branch nor a tag has it.
+func (g git) saveGone(ctx context.Context, c checkout.Checkout, w LinkedWorktree) (string, error) {
+	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", w.head, "--not", "--branches", "--tags", "--remotes",
+		"--glob=refs/cairn/*")
+	if err != nil || strings.TrimSpace(own) == "" {
+		return "", err
 	}
-	args := slices.Concat([]string{"commit-tree"}, parents, []string{"-m", message, strings.TrimSpace(tree)})
-	commit, err := x.git.runFor(ctx, x.c, author, args...)
-	return strings.TrimSpace(commit), err
+	return g.saveRef(ctx, c, w, w.head)
+}
+
+// saveRef makes a reference for a commit and returns its name.
+func (g git) saveRef(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) (string, error) {
+	name := strings.Map(func(r rune) rune { // as CheckWorktreeName wants it
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, w.Name)
+	ref := "refs/cairn/worktrees/" + name + "-" + time.Now().UTC().Format("20060102T150405.000")
+	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
+	return ref, err
 }

@@ -200,6 +200,17 @@ func (t *Terminals) List(directory string) []Info {
 	return out
 }
 
+// ListAll returns the terminals of all directories, oldest first.
+func (t *Terminals) ListAll() []Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := []Info{}
+	for _, term := range t.list {
+		out = append(out, term.Info())
+	}
+	return out
+}
+
 // Get returns a terminal of a directory.
 func (t *Terminals) Get(directory, id string) (Info, error) {
 	term, err := t.findTerminal(directory, id)

@@ -28,7 +28,7 @@ func lived(t *testing.T) *storetest.Memory {
 	model := session.ModelRef{ID: "m", ProviderID: "p"}
 	source := &session.AskSource{Type: "tool", MessageID: "msg_a", CallID: "c", PartID: "prt_b"}
 	for _, d := range []eventlog.Draft{
-		{Data: &session.Created{Info: session.Session{ID: id, Title: "t", ProjectID: "global"}}},
+		{Data: &session.Created{Info: session.Session{ID: id, Title: "t", ProjectID: "global", RecordID: "prj_deleted"}}},
 		{
 			Data: &session.PromptAdmitted{
 				MessageID: "msg_1", Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer,
@@ -106,6 +106,21 @@ func run(t *testing.T, s store.Store) Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A record that adopted the session is no violation: the log says only which one the session began with.
+func TestRecordIsNoPartOfTheLog(t *testing.T) {
+	m := lived(t)
+	err := m.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		adopter := store.Project{ID: "prj_b", ProjectID: "global"}
+		return firstOf(tx.PutProject(adopter), tx.AdoptSessions(adopter, ""))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range run(t, m).Violations {
+		t.Errorf("%+v", v)
+	}
 }
 
 func TestSound(t *testing.T) {

@@ -20,6 +20,8 @@ import (
 type cursor struct {
 	Position int64           `json:"position"`
 	Event    session.EventID `json:"event,omitzero"`
+	// Rebuild is the progress of a rebuild that began at the position and has not ended; "" if there is none.
+	Rebuild string `json:"rebuild,omitzero"`
 }
 
 // maxCursor bounds the file of a cursor, in bytes.
@@ -53,6 +55,14 @@ func writeCursor(file string, c cursor) error {
 	}
 	if err != nil {
 		return fmt.Errorf("store the cursor: %w", err)
+	}
+	return nil
+}
+
+// removeCursor removes the file, so that the consumer is rebuilt, also by another process.
+func removeCursor(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the cursor: %w", err)
 	}
 	return nil
 }

@@ -2,9 +2,10 @@
 // mirror, an index, an outbox. It remembers in a file how far the consumer came, and goes on from there after a
 // restart.
 //
-// Delivery is at least once and in the order of positions: the cursor is stored after the consumer returned, so a
-// consumer that was ended in between gets the same events again and must be idempotent. Events of a deleted session
-// that were not delivered yet never are; the session.Deleted event is, because it outlives its session.
+// Delivery is at least once and in the order of positions. The cursor is stored every few seconds, after the consumer
+// made durable what it wrote, so the cursor never claims what a power cut took away. A consumer that was ended in between
+// gets the same events again and must be idempotent. Events of a deleted session that were not delivered yet never are;
+// the session.Deleted event is, because it outlives its session.
 //
 // A follower only reads the store. An append waits for nothing here: it signals a channel that coalesces wake-ups.
 package follower
@@ -14,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -24,10 +24,19 @@ import (
 type Consumer interface {
 	// Rebuild brings the consumer up to date with everything that is stored. It is called when there is no cursor that
 	// fits the store. Events committed during the call may be delivered again.
-	Rebuild(ctx context.Context) error
-	// Apply takes a batch of events, which are not decoded, so that an event of a newer version stops nothing.
+	//
+	// A call that was interrupted is repeated with the progress that it saved last, "" without one: a text of the
+	// consumer's own of at most 1 KiB. save calls Sync first.
+	Rebuild(ctx context.Context, progress string, save func(progress string) error) error
+	// Apply takes a batch of events, which are not decoded, so that an event of a newer version stops nothing. If the
+	// consumer has lost what it had, it returns ErrLost and is rebuilt.
 	Apply(ctx context.Context, events []store.EventRow) error
+	// Sync makes durable what the calls before it wrote.
+	Sync(ctx context.Context) error
 }
+
+// ErrLost is returned by a consumer that has lost what it had.
+var ErrLost = errors.New("what was followed is lost")
 
 // Log wakes the follower; *eventlog.Log implements it.
 type Log interface {
@@ -43,9 +52,7 @@ type Follower struct {
 	File     string // of the cursor
 	Logger   *slog.Logger
 
-	mu       sync.Mutex // guards the fields below
-	failed   error      // of the last attempt; nil after a success
-	position int64      // up to which the consumer is up to date
+	failed error // of the last attempt; nil after a success
 }
 
 const (
@@ -53,6 +60,8 @@ const (
 	batch = 256
 	// pause is the time between batches that are not full: the events that come meanwhile share one batch.
 	pause = 200 * time.Millisecond
+	// storeInterval is the time between two writes of the cursor: a sync of the disk is slow.
+	storeInterval = 2 * time.Second
 	// An attempt that failed is repeated after firstBackoff, then each time after twice the time, up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
@@ -65,18 +74,17 @@ const (
 func (f *Follower) Run(ctx context.Context) {
 	wake, stop := f.Log.WatchCommits()
 	defer stop()
-	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer}
+	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now()}
 	f.follow(ctx, r, wake)
-	if _, failed := f.State(); failed != nil || !r.started {
-		return
-	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
-	for more := true; more && last.Err() == nil; {
+	// Deliver the rest, unless the consumer fails anyway, and store how far it came.
+	for more := f.failed == nil && r.started; more && last.Err() == nil; {
 		var err error
 		more, err = r.advance(last)
-		f.note(err, r.cursor.Position)
+		f.note(err)
 	}
+	f.note(r.storeCursor(last))
 }
 
 // follow delivers events until ctx ends.
@@ -84,10 +92,13 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 	backoff := firstBackoff
 	for {
 		more, err := r.advance(ctx)
+		if err == nil && time.Since(r.stored) >= storeInterval {
+			err = r.storeCursor(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		f.note(err, r.cursor.Position)
+		f.note(err)
 		// After an error wait longer each time; a full batch is followed by the next one at once.
 		var wait time.Duration
 		switch {
@@ -98,7 +109,7 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 			continue
 		default:
 			wait, backoff = pause, firstBackoff
-			if !waitFor(ctx, wake) {
+			if !r.waitFor(ctx, wake) {
 				return
 			}
 		}
@@ -108,14 +119,19 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 	}
 }
 
-// waitFor waits for a wake-up. It returns false if ctx ends.
-func waitFor(ctx context.Context, wake <-chan struct{}) bool {
+// waitFor waits for a wake-up, or until the cursor is to be stored. It returns false if ctx ends.
+func (r *reader) waitFor(ctx context.Context, wake <-chan struct{}) bool {
+	var due <-chan time.Time
+	if r.unstored {
+		due = time.After(storeInterval - time.Since(r.stored))
+	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-wake:
-		return true
+	case <-due:
 	}
+	return true
 }
 
 // sleep waits for the duration. It returns false if ctx ends.
@@ -131,21 +147,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // note remembers the result of an attempt, and logs an error that is not the one of the attempt before.
-func (f *Follower) note(err error, position int64) {
-	f.mu.Lock()
+func (f *Follower) note(err error) {
 	isNews := err != nil && (f.failed == nil || f.failed.Error() != err.Error())
-	f.failed, f.position = err, position
-	f.mu.Unlock()
-	if isNews {
+	if f.failed = err; isNews {
 		f.Logger.Warn("events could not be delivered; it is tried again", "consumer", f.Name, "error", err)
 	}
-}
-
-// State returns the position up to which the consumer is up to date, and why it does not go on; nil if it does.
-func (f *Follower) State() (position int64, failed error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.position, f.failed
 }
 
 // reader is the state of a run.
@@ -153,11 +159,14 @@ type reader struct {
 	store    store.Viewer
 	file     string
 	consumer Consumer
-	cursor   cursor
-	started  bool // cursor was read, and fits the store
+
+	started  bool      // the cursor was read, and fits the store
+	cursor   cursor    // of the newest event that the consumer has taken
+	unstored bool      // the cursor in the file is an older one
+	stored   time.Time // of the last write of the file, or of the beginning
 }
 
-// advance delivers one batch and stores the cursor behind it. It reports whether more events wait for sure.
+// advance delivers one batch and moves the cursor behind it. It reports whether more events wait for sure.
 func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	if !r.started {
 		if err := r.start(ctx); err != nil {
@@ -168,10 +177,16 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read events: %w", err)
 	}
+	// Without events the cursor moves to the newest position, so that what is missing there is not looked for again.
 	next := cursor{Position: head}
 	switch {
 	case len(rows) > 0:
-		if err := r.consumer.Apply(ctx, rows); err != nil {
+		err := r.consumer.Apply(ctx, rows)
+		if errors.Is(err, ErrLost) {
+			r.started, r.unstored = false, false
+			return true, removeCursor(r.file)
+		}
+		if err != nil {
 			return false, err
 		}
 		last := rows[len(rows)-1]
@@ -179,14 +194,36 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	case head == r.cursor.Position:
 		return false, nil
 	}
-	if err := writeCursor(r.file, next); err != nil {
-		return false, err
-	}
-	r.cursor = next
+	r.cursor, r.unstored = next, true
 	return len(rows) >= batch, nil
 }
 
-// start reads the cursor. Without one that fits the store it rebuilds the consumer.
+// storeCursor makes durable what the consumer wrote, and then stores the cursor, unless it is stored.
+func (r *reader) storeCursor(ctx context.Context) error {
+	if !r.unstored {
+		return nil
+	}
+	if err := r.save(ctx, r.cursor); err != nil {
+		return err
+	}
+	r.unstored = false
+	return nil
+}
+
+// save stores a cursor, after what the consumer wrote until now.
+func (r *reader) save(ctx context.Context, c cursor) error {
+	err := r.consumer.Sync(ctx)
+	if err == nil {
+		err = writeCursor(r.file, c)
+	}
+	if err == nil {
+		r.stored = time.Now()
+	}
+	return err
+}
+
+// start reads the cursor. Without one that fits the store it rebuilds the consumer, or goes on with a rebuild that was
+// interrupted. The cursor behind a rebuild is that of its beginning: what was committed since is delivered.
 func (r *reader) start(ctx context.Context) error {
 	stored, err := readCursor(r.file)
 	if err != nil && !errors.Is(err, errNoCursor) {
@@ -196,16 +233,27 @@ func (r *reader) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the newest event: %w", err)
 	}
-	if !fits {
-		if err := r.consumer.Rebuild(ctx); err != nil {
-			return err
-		}
-		if err := writeCursor(r.file, head); err != nil {
-			return err
-		}
-		stored = &head
+	if fits && stored.Rebuild == "" {
+		r.cursor, r.started = *stored, true
+		return nil
 	}
-	r.cursor, r.started = *stored, true
+	// Rebuild the consumer.
+	begin, progress := head, ""
+	if fits {
+		begin, progress = *stored, stored.Rebuild
+	}
+	err = r.consumer.Rebuild(ctx, progress, func(progress string) error {
+		begin.Rebuild = progress
+		return r.save(ctx, begin)
+	})
+	if err != nil {
+		return err
+	}
+	begin.Rebuild = ""
+	if err := r.save(ctx, begin); err != nil {
+		return err
+	}
+	r.cursor, r.started = begin, true
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -32,11 +32,15 @@ type world struct {
 	log    *eventlog.Log
 	file   string
 
-	mu      sync.Mutex // guards the fields below
-	calls   []string   // "rebuild", or positions of events with their kinds
-	biggest int        // events of a batch
-	fail    error
-	after   func() // runs at the end of a call that did not fail
+	mu       sync.Mutex // guards the fields below
+	calls    []string   // "rebuild" with its progress, or positions of events with their kinds
+	unsynced []string   // the calls of which the results are not durable
+	syncs    int
+	biggest  int // events of a batch
+	fail     error
+	after    func()   // runs at the end of a call that did not fail
+	saves    []string // progress that a rebuild saves
+	logs     strings.Builder
 }
 
 func newWorld(t *testing.T) *world {
@@ -50,7 +54,53 @@ func (w *world) replaceStore() {
 	w.log = eventlog.New(eventlog.Config{Store: w.memory, IDs: &session.IDs{}})
 }
 
-func (w *world) Rebuild(context.Context) error { return w.call("rebuild") }
+func (w *world) Rebuild(_ context.Context, progress string, save func(string) error) error {
+	w.mu.Lock()
+	saves := w.saves
+	w.mu.Unlock()
+	for _, s := range saves {
+		if err := save(s); err != nil {
+			return err
+		}
+	}
+	return w.call(strings.TrimSpace("rebuild " + progress))
+}
+
+func (w *world) Sync(context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.syncs, w.unsynced = w.syncs+1, nil
+	return nil
+}
+
+func (w *world) countSyncs() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.syncs
+}
+
+// checkCursor fails if the stored cursor claims more than what is durable, or another position than the wanted one.
+func (w *world) checkCursor(want int64) {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, err := os.ReadFile(w.file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var c struct {
+		Position int64 `json:"position"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil || c.Position != want {
+		w.t.Errorf("the cursor is %s, want position %d", text, want)
+	}
+	for _, call := range w.unsynced {
+		var first int64
+		if _, err := fmt.Sscan(strings.Split(call, ".")[0], &first); err == nil && first <= c.Position {
+			w.t.Errorf("the cursor is at %d, and %s is not durable", c.Position, call)
+		}
+	}
+}
 
 func (w *world) Apply(_ context.Context, rows []store.EventRow) error {
 	w.mu.Lock()
@@ -67,6 +117,9 @@ func (w *world) call(text string) error {
 	w.mu.Lock()
 	w.calls = append(w.calls, text)
 	fail, after := w.fail, w.after
+	if fail == nil {
+		w.unsynced = append(w.unsynced, text)
+	}
 	w.mu.Unlock()
 	if after != nil && fail == nil {
 		after()
@@ -98,10 +151,10 @@ func (w *world) take() []string {
 }
 
 // start runs a follower until the function that it returns is called.
-func (w *world) start() (f *follower.Follower, stop func()) {
-	f = &follower.Follower{
+func (w *world) start() (stop func()) {
+	f := &follower.Follower{
 		Name: "test", Store: w.memory, Log: w.log, Consumer: w, File: w.file,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.NewTextHandler(&w.logs, nil)),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -109,7 +162,7 @@ func (w *world) start() (f *follower.Follower, stop func()) {
 		defer close(done)
 		f.Run(ctx)
 	}()
-	return f, func() { cancel(); <-done }
+	return func() { cancel(); <-done }
 }
 
 // idle lets the follower do everything that it can, with the pauses between batches.
@@ -155,7 +208,7 @@ func TestRestart(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
 		w.rename(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		w.expect("the first run", "rebuild")
 		w.rename(id)
@@ -166,17 +219,15 @@ func TestRestart(t *testing.T) {
 		w.create("ses_b")
 		w.rename("ses_b")
 		w.delete("ses_b")
-		f, stop := w.start()
+		stop = w.start()
 		idle()
 		w.expect("the second run", "7session.deleted")
-		if position, err := f.State(); position != 7 || err != nil {
-			t.Errorf("state %d, %v", position, err)
-		}
+		w.checkCursor(7)
 		w.delete(id)
 		idle()
 		w.expect("a deletion", "8session.deleted")
 		stop()
-		_, stop = w.start()
+		stop = w.start()
 		idle()
 		w.expect("nothing new")
 		stop()
@@ -188,7 +239,7 @@ func TestEndBeforeTheCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		w.expect("the first run", "rebuild")
 		stop()
@@ -197,7 +248,7 @@ func TestEndBeforeTheCursor(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.rename(id)
-		_, stop = w.start()
+		stop = w.start()
 		idle()
 		stop()
 		w.expect("the batch", "2.renamed")
@@ -205,7 +256,7 @@ func TestEndBeforeTheCursor(t *testing.T) {
 		if err := os.WriteFile(w.file, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, stop = w.start()
+		stop = w.start()
 		idle()
 		w.expect("the batch again", "2.renamed")
 		stop()
@@ -216,12 +267,12 @@ func TestEndBeforeTheCursor(t *testing.T) {
 		if err := os.WriteFile(filepath.Dir(w.file), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, stop := w.start()
+		stop = w.start()
 		idle()
-		if _, err := f.State(); err == nil {
-			t.Error("there is no error although the cursor cannot be stored")
-		}
 		stop()
+		if !strings.Contains(w.logs.String(), "not a directory") {
+			t.Errorf("the log does not say that the cursor cannot be stored: %s", &w.logs)
+		}
 	})
 }
 
@@ -230,7 +281,7 @@ func TestConsumerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		f, stop := w.start()
+		stop := w.start()
 		defer func() { stop() }()
 		idle()
 		w.take()
@@ -242,9 +293,6 @@ func TestConsumerFails(t *testing.T) {
 		if tries < 2 || tries > 5 {
 			t.Errorf("%d attempts in 10 s", tries)
 		}
-		if _, err := f.State(); !errors.Is(err, full) {
-			t.Errorf("state %v", err)
-		}
 		w.rename(id)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -255,8 +303,9 @@ func TestConsumerFails(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		w.expect("after the failure", "2.renamed 3.renamed")
-		if _, err := f.State(); err != nil {
-			t.Errorf("state %v", err)
+		w.checkCursor(3)
+		if n := strings.Count(w.logs.String(), "error=full"); n != 1 {
+			t.Errorf("the failure is logged %d times: %s", n, &w.logs)
 		}
 	})
 }
@@ -287,16 +336,78 @@ func TestRebuild(t *testing.T) {
 			w := newWorld(t)
 			w.create(id)
 			w.rename(id)
-			_, stop := w.start()
+			stop := w.start()
 			idle()
 			stop()
 			w.take()
 			c.change(w)
-			_, stop = w.start()
+			stop = w.start()
 			idle()
 			w.expect(c.name, c.want...)
 			stop()
 		}
+	})
+}
+
+// The cursor is stored after the consumer has made durable what it wrote: every few seconds under load, and at the end.
+func TestCursorClaimsWhatIsDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(id)
+		stop := w.start()
+		idle()
+		w.checkCursor(1)
+		before := w.countSyncs()
+		for range 100 { // 10 s of load
+			w.rename(id)
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		if n := w.countSyncs() - before; n < 3 || n > 6 {
+			t.Errorf("%d syncs in 10 s", n)
+		}
+		idle()
+		w.checkCursor(101)
+		w.rename(id)
+		stop()
+		w.checkCursor(102)
+		if len(w.unsynced) > 0 {
+			t.Errorf("the end leaves %v not durable", w.unsynced)
+		}
+	})
+}
+
+// A rebuild that is interrupted goes on where it was, and what was committed since its beginning is delivered.
+func TestRebuildGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(id)
+		w.saves = []string{"a", "b"}
+		w.failWith(errors.New("full"))
+		stop := w.start()
+		synctest.Wait()
+		w.rename(id)
+		stop()
+		w.expect("the first run", "rebuild")
+		w.failWith(nil)
+		w.saves = nil
+		stop = w.start()
+		idle()
+		w.expect("the second run", "rebuild b", "2.renamed")
+		w.checkCursor(2)
+		// A consumer that says that it lost what it had is rebuilt from the beginning.
+		w.failWith(follower.ErrLost)
+		w.rename(id)
+		time.Sleep(time.Second / 2)
+		synctest.Wait()
+		w.failWith(nil)
+		idle()
+		stop()
+		calls := w.take()
+		if len(calls) < 3 || calls[0] != "3.renamed" || calls[len(calls)-1] != "rebuild" {
+			t.Errorf("after the loss: %v", calls)
+		}
+		w.checkCursor(3)
 	})
 }
 
@@ -305,7 +416,7 @@ func TestManyEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		stop()
 		w.take()
@@ -319,7 +430,7 @@ func TestManyEvents(t *testing.T) {
 				w.rename(id)
 			}
 		})
-		_, stop = w.start()
+		stop = w.start()
 		idle()
 		stop()
 		want := []string{}
@@ -341,7 +452,7 @@ func TestEventsShareBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		w.take()
 		for range 100 {
@@ -361,7 +472,7 @@ func TestSlowConsumer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		w.take()
 		release := make(chan struct{})
@@ -388,13 +499,13 @@ func TestEndDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(id)
-		_, stop := w.start()
+		stop := w.start()
 		idle()
 		w.take()
 		w.rename(id)
 		stop()
 		w.expect("at the end", "2.renamed")
-		_, stop = w.start()
+		stop = w.start()
 		idle()
 		w.failWith(errors.New("full"))
 		w.rename(id)

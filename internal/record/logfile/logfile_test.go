@@ -196,6 +196,7 @@ func TestInvalid(t *testing.T) {
 		"deep":                 {replace(2, `"title":"b"`, `"x":`+deep), 3, "the event is not valid"},
 		"changed content":      {replace(3, "aGVsbG8=", "aGVsbG4="), 4, "not those of the content"},
 		"longer content":       {replace(3, `"size":5`, `"size":9`), 5, "does not continue the content"},
+		"large content":        {replace(3, `"size":5`, `"size":67108865`), 4, "the limit is 67108864"},
 		"content twice":        {append(append(lines[:4:4], lines[3]), lines[4:]...), 5, "does not begin here"},
 		"content after output": {append(append(lines[:7:7], lines[3]), lines[7:]...), 8, "not in its place"},
 		"event after content":  {append(append(lines[:4:4], lines[2]), lines[4:]...), 5, "events come before"},

@@ -11,12 +11,15 @@ type Project struct {
 	Earlier   []string          `json:"earlier,omitzero"` // paths before, the newest last, at most MaxEarlier
 	Common    string            `json:"common,omitzero"`  // git common directory; "" outside of git
 	File      string            `json:"file,omitzero"`    // identity of Common, or of Path outside of git; "" if unknown
-	Root      string            `json:"root,omitzero"`    // root commit; "" without commits
-	Remote    string            `json:"remote,omitzero"`  // host and path of the remote "origin"
-	Name      string            `json:"name,omitzero"`    // given by the user
-	Icon      ProjectIcon       `json:"icon,omitzero"`    // given by the user
-	Created   int64             `json:"created,omitzero"` // milliseconds, as Updated
-	Updated   int64             `json:"updated,omitzero"`
+	// PathFile is the identity of Path of a repository; "" if unknown, and outside of git.
+	PathFile string          `json:"pathFile,omitzero"`
+	Root     string          `json:"root,omitzero"`     // root commit; "" without commits; outside of git that of a removed repository
+	Remote   string          `json:"remote,omitzero"`   // host and path of the remote "origin"
+	Name     string          `json:"name,omitzero"`     // given by the user
+	Icon     ProjectIcon     `json:"icon,omitzero"`     // given by the user
+	Commands ProjectCommands `json:"commands,omitzero"` // given by the user
+	Created  int64           `json:"created,omitzero"`  // milliseconds, as Updated
+	Updated  int64           `json:"updated,omitzero"`
 }
 
 // ProjectIcon is how clients draw a project.
@@ -24,6 +27,11 @@ type ProjectIcon struct {
 	URL      string `json:"url,omitzero"`
 	Override string `json:"override,omitzero"`
 	Color    string `json:"color,omitzero"`
+}
+
+// ProjectCommands are the commands of a project for OpenCode's clients. cairn stores them and never runs one.
+type ProjectCommands struct {
+	Start string `json:"start,omitzero"`
 }
 
 // ProjectQuery selects the records that have one of the values; without any value it selects all.
@@ -55,10 +63,10 @@ type ProjectReader interface {
 type ProjectWriter interface {
 	// PutProject inserts or replaces the record.
 	PutProject(p Project) error
-	// DeleteProject removes the record with its approvals and reports whether it existed. Its sessions stay, and can be
-	// adopted.
-	DeleteProject(id session.RecordID) (existed bool, err error)
-	// AdoptSessions makes lists of the record have the sessions that name no record that exists and have its project id, its root commit
-	// or "global" as their project: those in the directory and, of a repository, below.
+	// DeleteProject removes the record with its approvals and reports whether it existed. Its sessions become those of heir,
+	// or of no record if heir is "": then they can be adopted.
+	DeleteProject(id, heir session.RecordID) (existed bool, err error)
+	// AdoptSessions gives the record the sessions that have none and have its project id, its root commit or "global" as
+	// their project: those in the directory and, of a repository, below.
 	AdoptSessions(p Project, dir string) error
 }

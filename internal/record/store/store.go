@@ -166,7 +166,7 @@ type SessionQuery struct {
 	Search    string            `json:"search,omitzero" query:"search"`
 	Directory string            `json:"directory,omitzero" query:"directory"` // exact; "" any
 	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`     // exact; "" any
-	RecordID  session.RecordID  `json:"record,omitzero" query:"-"`            // named or adopted by it; "" any
+	RecordID  session.RecordID  `json:"record,omitzero" query:"-"`            // exact; "" any
 	// Within is the directory of a repository, for RecordID only. The list then also has sessions of the project "global"
 	// in the directory and below, unless their record is that of another repository: a session that began before the
 	// directory became part of the repository stays in "global". Not with Recent.
@@ -190,21 +190,24 @@ type SessionAnchor struct {
 	ID      session.ID
 }
 
-// RawSession is a stored session. Data is its wire form, nil if the row is damaged: only its ID, or not even that, is
-// right then.
+// RawSession is a stored session. Data is its wire form without the record, nil if the row is damaged: only its ID, or
+// not even that, is right then.
 type RawSession struct {
-	ID      session.ID
-	Created int64
-	Updated int64
-	Data    jsontext.Value
+	ID       session.ID
+	RecordID session.RecordID // "" without one
+	Created  int64
+	Updated  int64
+	Data     jsontext.Value
 }
 
-// Session decodes the row.
+// Session decodes the row. Its record is that of the row: rows of an earlier version have one in Data, too, which may have
+// been deleted since.
 func (r RawSession) Session() (*session.Session, error) {
 	s := new(session.Session)
 	if err := json.Unmarshal(r.Data, s); err != nil {
 		return nil, fmt.Errorf("decode stored session %s: %w", r.ID, err)
 	}
+	s.RecordID = r.RecordID
 	return s, nil
 }
 
@@ -221,7 +224,8 @@ type SessionReader interface {
 
 // SessionWriter writes session rows.
 type SessionWriter interface {
-	// PutSession inserts or replaces the row.
+	// PutSession inserts or replaces the row. If the record that it names does not exist, the row keeps the one that it
+	// has: records are deleted, and sessions adopted, without a change of the session's log.
 	PutSession(s *session.Session) error
 	// DeleteSession removes the session with its events, messages, inbox, epoch, asks and the approvals that it
 	// holds. Its spend stays.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -34,6 +32,7 @@ func (h instanceHandlers) describeProject(ctx context.Context, l *Location) (ope
 func describeRecord(p store.Project) opencode.Project {
 	out := opencode.Project{
 		ID: p.ProjectID, Worktree: p.Path, Name: p.Name, Icon: opencode.ProjectIcon(p.Icon),
+		Commands:  opencode.ProjectCommands(p.Commands),
 		Sandboxes: append([]string{}, project.Worktrees(p)...),
 		Time:      opencode.ProjectTime{Created: p.Created, Updated: p.Updated},
 	}
@@ -53,6 +52,7 @@ func (h instanceHandlers) readRecords(ctx context.Context, q store.ProjectQuery)
 
 // listProjects lists the projects that were opened, the oldest first. The project of the location is among them.
 func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]opencode.Project, error) {
+	// The disk is looked at after the records are read, in describeRecord.
 	current, err := h.getProject(ctx, in)
 	if err != nil {
 		return nil, err
@@ -61,6 +61,7 @@ func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]op
 	if err != nil {
 		return nil, err
 	}
+	// Join those that OpenCode calls the same: the oldest has the others as its sandboxes.
 	out := []opencode.Project{}
 	at := map[session.ProjectID]int{}
 	for _, p := range records {
@@ -93,7 +94,7 @@ type projectIn struct {
 type projectPatch struct {
 	Name     *string                   `json:"name,omitzero"`
 	Icon     *opencode.ProjectIcon     `json:"icon,omitzero"`
-	Commands map[string]jsontext.Value `json:"commands,omitzero"`
+	Commands *opencode.ProjectCommands `json:"commands,omitzero"`
 }
 
 // findRecord returns the record that a request means: that of its location if OpenCode calls it so, else the oldest one
@@ -114,7 +115,8 @@ func (h instanceHandlers) findRecord(ctx context.Context, in projectIn) (*Locati
 	return l, records[i].ID, nil
 }
 
-// updateProject changes the name and the icon of a project. Commands are refused: nothing runs them.
+// updateProject changes the name, the icon and the commands of a project. Commands are stored for clients: nothing runs
+// them.
 func (h instanceHandlers) updateProject(ctx context.Context, in struct {
 	projectIn
 	Body projectPatch `body:"optional"`
@@ -124,21 +126,19 @@ func (h instanceHandlers) updateProject(ctx context.Context, in struct {
 	switch {
 	case err != nil:
 		return p, err
-	case len(in.Body.Commands) > 0:
-		return p, httpio.NewInvalid("body", "commands", "commands cannot be stored: cairn does not run them")
-	case in.Body.Name == nil && in.Body.Icon == nil && in.ProjectID == l.ProjectID:
+	case in.Body == (projectPatch{}) && in.ProjectID == l.ProjectID:
 		return h.describeProject(ctx, l)
 	case in.ProjectID == project.Global || id == "":
 		return p, httpio.NewInvalid("path", "projectID",
 			"the project %s cannot be changed: it is that of all directories without commits", in.ProjectID)
 	}
 	record, err := l.Projects.ChangeRecord(ctx, id, project.RecordChange{
-		Name: in.Body.Name, Icon: (*store.ProjectIcon)(in.Body.Icon),
+		Name: in.Body.Name, Icon: (*store.ProjectIcon)(in.Body.Icon), Commands: (*store.ProjectCommands)(in.Body.Commands),
 	})
 	if err != nil {
 		return p, httpio.WithPart("body", err)
 	}
-	return describeRecord(record), nil
+	return describeRecord(record.Project), nil
 }
 
 // AnnounceProject tells the global streams that the record of a project has changed.

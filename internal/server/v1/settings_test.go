@@ -333,7 +333,9 @@ func TestProjectsAreNamed(t *testing.T) {
 		{`{"name":"Mine"}`, 200, `"name":"Mine"`},
 		{`{"icon":{"color":"pink"}}`, 200, `"icon":{"color":"pink"}`},
 		{`{"name":"a\nb"}`, 400, "the name must be one line"},
-		{`{"commands":{"start":"make"}}`, 400, "commands cannot be stored"},
+		{`{"commands":{"start":"make"}}`, 200, `"commands":{"start":"make"}`},
+		{`{"commands":{"start":"` + strings.Repeat("x", 20000) + `"}}`, 400, "the command has at most"},
+		{`{"commands":{}}`, 200, `"name":"Mine"`},
 		{`{}`, 200, `"name":"Mine"`},
 	} {
 		if a := w.ask(t, http.MethodPatch, at, c.body); a.status != c.status || !strings.Contains(a.body, c.says) {

@@ -59,6 +59,9 @@ type (
 func (h worktreeHandlers) list(ctx context.Context, in locationIn) ([]string, error) {
 	list, err := h.Worktrees.ListWorktrees(ctx, in.Location.Location, "")
 	out := []string{}
+	if errors.Is(err, api.ErrNoRepository) {
+		return out, nil
+	}
 	for _, w := range list {
 		if !w.Missing {
 			out = append(out, w.Directory)

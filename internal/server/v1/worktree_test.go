@@ -54,4 +54,16 @@ func TestWorktrees(t *testing.T) {
 			t.Errorf("%s: %v", c.method, a)
 		}
 	}
+	// Outside of a repository there are none, and none can be made.
+	outside := "?directory=" + url.QueryEscape(t.TempDir())
+	if a := w.ask(t, http.MethodGet, path+outside, ""); a.status != 200 || string(a.body) != "[]" {
+		t.Errorf("outside: %v", a)
+	}
+	if a := w.ask(t, http.MethodPost, path+outside, `{}`); a.status != 400 || !strings.Contains(string(a.body), "in no git repository") {
+		t.Errorf("outside: %v", a)
+	}
+	if a := w.ask(t, http.MethodDelete, path, `{"directory":"`+other+`"}`); a.status != 400 ||
+		!strings.Contains(string(a.body), "not found") {
+		t.Errorf("removed again: %v", a)
+	}
 }

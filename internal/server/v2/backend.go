@@ -40,6 +40,8 @@ type Worktrees interface {
 	) (api.Worktree, error)
 	RemoveWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
 	ResetWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.SavedWork, error)
+	// PrepareWorktree runs the commands that prepare a worktree again.
+	PrepareWorktree(ctx context.Context, l session.Location, n api.WorktreeName) (api.Worktree, error)
 }
 
 // Files lists and searches the files of a location. A path that leaves the location and its checkout, also by symbolic

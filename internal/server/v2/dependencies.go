@@ -93,9 +93,15 @@ func listAt[T any](
 	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
 		return out, err
 	}
-	out.Location.Model, out.Location.Repository, out.Location.RecordID = nil, "", "" // the answer about the location itself has them
+	out.Location = withoutDetails(out.Location)
 	out.Data, err = list(ctx, l)
 	return out, err
+}
+
+// withoutDetails removes what only the answer about the location itself has, with all=1.
+func withoutDetails(l api.LocationInfo) api.LocationInfo {
+	l.Model, l.Repository, l.RecordID, l.Unlinked = nil, "", "", false
+	return l
 }
 
 // listNothing lists what no location has: references to other projects, and integrations, which are providers in cairn.

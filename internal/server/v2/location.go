@@ -38,7 +38,7 @@ func (h locationHandlers) getHealth(_ context.Context, in struct {
 func (h locationHandlers) get(ctx context.Context, in listIn) (api.LocationInfo, error) {
 	out, err := h.Locations.Location(ctx, in.Location.Location)
 	if !in.All {
-		out.Model, out.Repository, out.RecordID = nil, "", ""
+		out = withoutDetails(out)
 	}
 	return out, err
 }

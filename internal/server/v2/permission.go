@@ -148,13 +148,18 @@ func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
 	})
 	out.Data = make([]api.Approval, len(rows))
 	for i, row := range rows {
-		out.Data[i] = api.Approval{ID: row.ID, ProjectID: names[row.RecordID], Action: row.Action, Resource: row.Resource}
-		if in.All {
-			a := &out.Data[i]
-			a.RecordID, a.Lifetime, a.Holder, a.Time = row.RecordID, row.Lifetime, row.Holder, row.Time
-		}
+		out.Data[i] = describeApproval(row, names, in.All)
 	}
 	return out, err
+}
+
+// describeApproval returns an approval as a client sees it. names are what OpenCode calls the projects of the records.
+func describeApproval(row store.Approval, names map[session.RecordID]session.ProjectID, all allFields) api.Approval {
+	out := api.Approval{ID: row.ID, ProjectID: names[row.RecordID], Action: row.Action, Resource: row.Resource}
+	if all {
+		out.RecordID, out.Lifetime, out.Holder, out.Time = row.RecordID, row.Lifetime, row.Holder, row.Time
+	}
+	return out
 }
 
 // findRecord returns the record that a client means: by its id, or, if OpenCode calls the project of the location so, that

@@ -2,12 +2,10 @@ package v2
 
 import (
 	"context"
-	"os"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -16,8 +14,21 @@ import (
 
 // Projects changes the records of projects.
 type Projects interface {
-	ChangeRecord(ctx context.Context, id session.RecordID, c project.RecordChange) (store.Project, error)
+	ChangeRecord(ctx context.Context, id session.RecordID, c project.RecordChange) (project.ChangedRecord, error)
 	ForgetRecord(ctx context.Context, id session.RecordID) error
+}
+
+// eventProject is the kind of the event of a changed project.
+const eventProject = "project.updated"
+
+// NewProjectNotice returns the notice, for the streams of all locations, that the record of a project has changed.
+func NewProjectNotice(ctx context.Context, s store.Store, p store.Project) (eventlog.Notice, error) {
+	row, err := store.Query(ctx, s, func(rd store.Reader) (projectRow, error) { return readProject(rd, p) })
+	if err != nil {
+		return eventlog.Notice{}, err
+	}
+	data, err := httpio.Encode(row.describe(false))
+	return eventlog.Notice{Kind: eventProject, Data: data}, err
 }
 
 // projectHandlers lists and changes the records of projects.
@@ -32,56 +43,79 @@ type projectIn struct {
 
 // list lists the projects, the oldest first. Without all, those that OpenCode calls the same are one.
 func (h projectHandlers) list(ctx context.Context, in struct{ All allFields }) ([]api.ProjectRecord, error) {
-	return store.Query(ctx, h.Store, func(rd store.Reader) ([]api.ProjectRecord, error) {
+	// Read the records, and look at the disk only after the transaction.
+	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) (rows []projectRow, err error) {
 		records, err := rd.Projects(store.ProjectQuery{})
-		out := []api.ProjectRecord{}
-		at := map[session.ProjectID]int{}
 		for _, p := range records {
 			if err != nil {
 				return nil, err
 			}
-			var one api.ProjectRecord
-			if one, err = describeProject(rd, p, in.All); err != nil {
-				return nil, err
-			}
-			i, known := at[p.ProjectID]
-			if bool(in.All) || !known {
-				at[p.ProjectID] = len(out)
-				out = append(out, one)
-				continue
-			}
-			first := &out[i]
-			first.Sandboxes = append(append(first.Sandboxes, one.Canonical), one.Sandboxes...)
-			first.Time.Updated = max(first.Time.Updated, one.Time.Updated)
-			first.Time.Active = max(first.Time.Active, one.Time.Active)
+			var row projectRow
+			row, err = readProject(rd, p)
+			rows = append(rows, row)
 		}
-		return out, err
+		return rows, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	// Join those that OpenCode calls the same: the oldest has the others as its worktrees.
+	out := []api.ProjectRecord{}
+	at := map[session.ProjectID]int{}
+	for _, row := range rows {
+		one := row.describe(in.All)
+		i, known := at[row.ProjectID]
+		if bool(in.All) || !known {
+			at[row.ProjectID] = len(out)
+			out = append(out, one)
+			continue
+		}
+		first := &out[i]
+		first.Sandboxes = append(append(first.Sandboxes, one.Canonical), one.Sandboxes...)
+		first.Time.Updated = max(first.Time.Updated, one.Time.Updated)
+		first.Time.Active = max(first.Time.Active, one.Time.Active)
+	}
+	return out, nil
 }
 
-// describeProject returns a record as a client sees it.
-func describeProject(rd store.Reader, p store.Project, all allFields) (api.ProjectRecord, error) {
+// projectRow is a record with the time of the newest change of its sessions, 0 without one.
+type projectRow struct {
+	store.Project
+	active int64
+}
+
+func readProject(rd store.Reader, p store.Project) (projectRow, error) {
+	row := projectRow{Project: p}
+	newest, err := rd.RawSessions(store.SessionQuery{RecordID: p.ID, Archived: true, Recent: true, Limit: 1})
+	for _, s := range newest {
+		row.active = s.Updated
+	}
+	return row, err
+}
+
+// describe returns a record as a client sees it. It looks at the disk, so it must not be called within a transaction.
+func (p projectRow) describe(all allFields) api.ProjectRecord {
 	out := api.ProjectRecord{
 		ID: p.ProjectID, Canonical: p.Path, Name: p.Name, Icon: api.ProjectIcon(p.Icon),
-		Time:      api.ProjectTime{Created: p.Created, Updated: p.Updated, Active: p.Created},
-		Sandboxes: append([]string{}, project.Worktrees(p)...),
+		Commands:  api.ProjectCommands(p.Commands),
+		Time:      api.ProjectTime{Created: p.Created, Updated: p.Updated, Active: max(p.Created, p.active)},
+		Sandboxes: append([]string{}, project.Worktrees(p.Project)...),
 	}
 	if p.Common != "" {
 		out.VCS = "git"
 	}
-	newest, err := rd.RawSessions(store.SessionQuery{RecordID: p.ID, Archived: true, Recent: true, Limit: 1})
-	if err != nil {
-		return out, err
-	}
-	for _, s := range newest {
-		out.Time.Active = max(out.Time.Active, s.Updated)
-	}
 	if all {
-		_, statErr := os.Stat(p.Path)
-		out.RecordID, out.Root, out.Remote, out.Missing = p.ID, p.Root, p.Remote, os.IsNotExist(statErr)
-		out.Earlier = p.Earlier
+		out.RecordID, out.Root, out.Remote, out.Earlier = p.ID, p.Root, p.Remote, p.Earlier
+		switch project.FindPresence(p.Project) {
+		case project.IsGone:
+			out.Missing = true
+		case project.IsReplaced:
+			out.Replaced = true
+		case project.IsUnlinked:
+			out.Unlinked = true
+		}
 	}
-	return out, nil
+	return out
 }
 
 // get returns a project with the number of its sessions and approvals.
@@ -93,28 +127,42 @@ func (h projectHandlers) get(ctx context.Context, in projectIn) (out api.Project
 	return h.read(ctx, id, in.All)
 }
 
-func (h projectHandlers) read(ctx context.Context, id session.RecordID, all allFields) (api.ProjectRecord, error) {
-	return store.Query(ctx, h.Store, func(rd store.Reader) (out api.ProjectRecord, err error) {
+func (h projectHandlers) read(
+	ctx context.Context, id session.RecordID, all allFields,
+) (out api.ProjectRecord, err error) {
+	var row projectRow
+	sessions, approvals := 0, 0
+	err = h.Store.View(ctx, func(rd store.Reader) error {
+		// Find the record.
 		records, err := rd.Projects(store.ProjectQuery{ID: id})
 		if err != nil {
-			return out, err
+			return err
 		}
 		if len(records) == 0 {
-			return out, session.NotFound("project", string(id))
+			return session.NotFound("project", string(id))
 		}
-		if out, err = describeProject(rd, records[0], all); err != nil || !all {
-			return out, err
+		if row, err = readProject(rd, records[0]); err != nil || !bool(all) {
+			return err
 		}
-		rows, err := rd.RawSessions(store.SessionQuery{
-			RecordID: id, Archived: true, ParentID: new(session.ID), Limit: store.MaxElsewhere,
-		})
+		// Count its sessions as their list does, which has those from before a repository in its directory, too.
+		q := store.SessionQuery{RecordID: id, Archived: true, ParentID: new(session.ID), Limit: store.MaxElsewhere}
+		if row.Common != "" {
+			q.Within = row.Path
+		}
+		rows, err := rd.RawSessions(q)
 		if err != nil {
-			return out, err
+			return err
 		}
-		approvals, err := rd.Approvals(id)
-		out.Sessions, out.Approvals = len(rows), len(approvals)
-		return out, err
+		saved, err := rd.Approvals(id)
+		sessions, approvals = len(rows), len(saved)
+		return err
 	})
+	if err != nil {
+		return out, err
+	}
+	out = row.describe(all)
+	out.Sessions, out.Approvals = sessions, approvals
+	return out, nil
 }
 
 // requireRecord returns the record that a request means.
@@ -126,32 +174,30 @@ func (h projectHandlers) requireRecord(ctx context.Context, in projectIn) (sessi
 	return id, err
 }
 
-// projectPatch is the body of project.update.
-type projectPatch struct {
-	api.ProjectPatch
-	Commands map[string]jsontext.Value `json:"commands,omitzero"`
-}
-
-// update changes the name, the icon or the directory of a project.
+// update changes the name, the icon, the commands or the directory of a project.
 func (h projectHandlers) update(ctx context.Context, in struct {
 	projectIn
-	Body projectPatch `body:"required"`
+	Body api.ProjectPatch `body:"required"`
 },
 ) (out api.ProjectRecord, err error) {
 	id, err := h.requireRecord(ctx, in.projectIn)
-	switch {
-	case err != nil:
+	if err != nil {
 		return out, err
-	case len(in.Body.Commands) > 0:
-		return out, httpio.NewInvalid("body", "commands", "commands cannot be stored: cairn does not run them")
 	}
-	_, err = h.Projects.ChangeRecord(ctx, id, project.RecordChange{
-		Name: in.Body.Name, Icon: (*store.ProjectIcon)(in.Body.Icon), Directory: in.Body.Canonical,
+	changed, err := h.Projects.ChangeRecord(ctx, id, project.RecordChange{
+		Name: in.Body.Name, Icon: (*store.ProjectIcon)(in.Body.Icon),
+		Commands: (*store.ProjectCommands)(in.Body.Commands), Directory: in.Body.Canonical,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
-	return h.read(ctx, id, in.All)
+	if out, err = h.read(ctx, id, in.All); err != nil || !bool(in.All) {
+		return out, err
+	}
+	for _, a := range changed.Dropped {
+		out.Dropped = append(out.Dropped, describeApproval(a, nil, true))
+	}
+	return out, nil
 }
 
 // forget deletes a record with its approvals. Its sessions stay.

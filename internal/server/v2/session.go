@@ -90,13 +90,13 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 	b := in.Body
 	b.Session.Location = in.Location.Location
 	imported, err := h.Commands.ImportSession(ctx, admit.ImportRequest{
-		Session: b.Session, Extends: b.Extends, IDs: b.IDs, After: b.After, Messages: b.Messages,
+		Session: b.Session, Extends: b.Extends, IDs: b.IDs, After: b.After, Messages: b.Messages, DryRun: b.DryRun,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
 	return newData(api.ImportResult{
-		Session: publicSession(imported.Session, in.All), Messages: imported.Messages,
+		Session: publicSession(imported.Session, in.All), Messages: imported.Messages, Completed: imported.Completed,
 	}), nil
 }
 

@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -22,6 +23,8 @@ func (d *dependencies) listWorktreeOperations() []operation.Operation {
 			WithStatuses(http.StatusNotFound, http.StatusConflict),
 		operation.New("approve POST /api/worktree/remove Remove a worktree, and say what was saved", "", h.removeAndTell).
 			WithStatuses(http.StatusNotFound, http.StatusConflict),
+		operation.New("approve POST /api/worktree/prepare Run the commands that prepare a worktree again", "", h.prepare).
+			WithStatuses(http.StatusNotFound, http.StatusConflict),
 		operation.New("approve POST /api/worktree/reset Make a worktree as the default branch", "", h.reset).
 			WithStatuses(http.StatusNotFound, http.StatusConflict),
 		operation.New("prompt POST /api/worktree/refresh Do nothing: lists are always read anew", "worktree.refresh", h.refresh),
@@ -37,6 +40,9 @@ func (h worktreeHandlers) list(ctx context.Context, in struct {
 },
 ) ([]api.Worktree, error) {
 	list, err := h.Worktrees.ListWorktrees(ctx, in.Location.Location, in.ProjectID)
+	if !bool(in.All) && errors.Is(err, api.ErrNoRepository) { // as in OpenCode
+		return []api.Worktree{}, nil
+	}
 	for i, w := range list {
 		if !in.All {
 			list[i] = api.Worktree{Directory: w.Directory}
@@ -79,6 +85,14 @@ func (h worktreeHandlers) removeAndTell(ctx context.Context, in worktreeIn) (api
 	return saved, httpio.WithPart("body", err)
 }
 
+func (h worktreeHandlers) prepare(ctx context.Context, in worktreeIn) (api.Worktree, error) {
+	if in.Body.Directory == "" {
+		return api.Worktree{}, errNoWorktree
+	}
+	out, err := h.Worktrees.PrepareWorktree(ctx, in.Location.Location, in.Body)
+	return out, httpio.WithPart("body", err)
+}
+
 func (h worktreeHandlers) reset(ctx context.Context, in worktreeIn) (api.SavedWork, error) {
 	if in.Body.Directory == "" {
 		return api.SavedWork{}, errNoWorktree
@@ -101,5 +115,8 @@ func (h worktreeHandlers) refresh(ctx context.Context, in struct {
 		return none, httpio.NewInvalid("body", "projectID", "projectID is missing: it must name a project")
 	}
 	_, err = h.Worktrees.ListWorktrees(ctx, in.Location.Location, in.Body.ProjectID)
+	if errors.Is(err, api.ErrNoRepository) {
+		err = nil
+	}
 	return none, err
 }

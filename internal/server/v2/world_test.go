@@ -280,6 +280,10 @@ func (noWorktrees) RemoveWorktree(_ context.Context, _ session.Location, n api.W
 	return api.SavedWork{}, session.NotFound("worktree", n.Directory)
 }
 
+func (noWorktrees) PrepareWorktree(_ context.Context, _ session.Location, n api.WorktreeName) (api.Worktree, error) {
+	return api.Worktree{}, session.NotFound("worktree", n.Directory)
+}
+
 func (noWorktrees) ResetWorktree(_ context.Context, _ session.Location, n api.WorktreeName) (api.SavedWork, error) {
 	return api.SavedWork{}, session.NotFound("worktree", n.Directory)
 }

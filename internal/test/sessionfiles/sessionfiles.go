@@ -24,6 +24,7 @@ type Memory struct {
 	Pins     map[string][]string
 	Spool    string // a directory of the test
 	Full     bool   // nothing can be created
+	OnPin    func() // runs before contents are pinned; may be nil
 
 	mu sync.Mutex // guards the maps
 }
@@ -64,17 +65,12 @@ func (m *Memory) PutContent(content []byte) (string, error) {
 
 // PinBlobs implements archive.Files.
 func (m *Memory) PinBlobs(owner string, ids []string) error {
+	if m.OnPin != nil {
+		m.OnPin()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Pins[owner] = append(m.Pins[owner], ids...)
-	return nil
-}
-
-// UnpinAll implements archive.Files.
-func (m *Memory) UnpinAll(owner string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.Pins, owner)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func testProjects(t *testing.T, s store.Store) {
 	var existed [2]bool
 	update(t, s, func(tx store.Tx) (err error) {
 		for i := range existed {
-			if existed[i], err = tx.DeleteProject("prj_b"); err != nil {
+			if existed[i], err = tx.DeleteProject("prj_b", ""); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func testForgottenProject(
 ) {
 	t.Helper()
 	update(t, s, func(tx store.Tx) error {
-		if _, err := tx.DeleteProject("prj_c"); err != nil {
+		if _, err := tx.DeleteProject("prj_c", ""); err != nil {
 			return err
 		}
 		if err := put(tx, 6, "ses_clone", "other", "prj_c", "/c"); err != nil {
@@ -194,4 +194,27 @@ func testForgottenProject(
 	if len(rows) != 2 {
 		t.Errorf("%d sessions are adopted", len(rows))
 	}
+	// Sessions have the record that lists find them by, whatever their events named.
+	checkEqual(t, "the record of the session", string(getSession(t, s, "ses_clone").RecordID), "prj_c2")
+	checkEqual(t, "the record of a session from before records", string(getSession(t, s, "ses_old_clone").RecordID), "prj_c2")
+	checkEqual(t, "the record of a session that still has its first one", string(getSession(t, s, "ses_named").RecordID), "prj_r")
+	for _, recent := range []bool{false, true} {
+		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
+			return store.ReadSessions(r, store.SessionQuery{RecordID: "prj_c2", Recent: recent})
+		})
+		for _, x := range listed {
+			checkEqual(t, "the record of the listed session "+string(x.ID), string(x.RecordID), "prj_c2")
+		}
+	}
+	// A record can leave its sessions to another one, wherever they are.
+	update(t, s, func(tx store.Tx) error {
+		_, err := tx.DeleteProject("prj_r", "prj_c2")
+		return err
+	})
+	checkEqual(t, "the record of an inherited session", string(getSession(t, s, "ses_moved").RecordID), "prj_c2")
+	update(t, s, func(tx store.Tx) error {
+		_, err := tx.DeleteProject("prj_c2", "")
+		return err
+	})
+	checkEqual(t, "the record of a session without one", string(getSession(t, s, "ses_moved").RecordID), "")
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"sort"
@@ -55,16 +54,14 @@ func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 	if row == nil {
 		return nil, false, nil
 	}
-	s, err := decode[session.Session](row.data)
+	s, err := row.raw().Session()
 	return s, err == nil, err
 }
 
 func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	out := []store.RawSession{}
 	for _, row := range r.selectSessions(q) {
-		out = append(out, store.RawSession{
-			ID: row.key.ID, Created: row.key.Time.Created, Updated: row.key.Time.Updated, Data: bytes.Clone(row.data),
-		})
+		out = append(out, row.raw())
 	}
 	return out, nil
 }

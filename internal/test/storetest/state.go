@@ -51,6 +51,12 @@ type sessionRow struct {
 	data   []byte
 }
 
+func (r *sessionRow) raw() store.RawSession {
+	return store.RawSession{
+		ID: r.key.ID, RecordID: r.record, Created: r.key.Time.Created, Updated: r.key.Time.Updated, Data: bytes.Clone(r.data),
+	}
+}
+
 type messageRow struct {
 	store.RawMessage
 	callID  string

@@ -247,11 +247,11 @@ func (t *tx) PutProject(p store.Project) error {
 	return nil
 }
 
-func (t *tx) DeleteProject(id session.RecordID) (bool, error) {
+func (t *tx) DeleteProject(id, heir session.RecordID) (bool, error) {
 	n := len(t.s.projects)
 	t.s.projects = withoutRows(t.s.projects, func(p store.Project) bool { return p.ID == id })
 	t.s.approvals = withoutRows(t.s.approvals, func(a store.Approval) bool { return a.RecordID == id })
-	t.setRecords("", func(row *sessionRow) bool { return row.record == id })
+	t.setRecords(heir, func(row *sessionRow) bool { return row.record == id })
 	return len(t.s.projects) < n, nil
 }
 

@@ -83,11 +83,18 @@ func (s IDs) Part(row string, n int, created int64) session.PartID {
 	return session.PartID(id)
 }
 
-// Rename returns another id of the same kind, time and number for one of this session's ids, so that the session can be stored
-// beside an earlier reading of it. salt says which one.
+// Rename returns another id of the same kind for one of this session's ids, so that the session can be stored beside an
+// earlier reading of it. salt says which one. An id of the usual length keeps its time and its number.
 func Rename(id, salt string) string {
-	return id[:numberEnd] + digest(salt + "\x00" + id)[:len(id)-numberEnd]
+	tail := digest(salt + "\x00" + id)
+	if len(id) != idLength {
+		return id[:min(len(id), session.MaxIDLength-len(tail)-1)] + "-" + tail
+	}
+	return id[:numberEnd] + tail[:idLength-numberEnd]
 }
+
+// idLength is the length of the ids that OpenCode and this package make.
+const idLength = timeEnd + 14
 
 // Where the time of an id ends, and the number of an item.
 const (

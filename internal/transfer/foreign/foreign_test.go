@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -39,6 +40,31 @@ func TestIDs(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 61, 62, 4095, 4096, maxPart - 1} {
 		if ids.Part("a", n, created) >= ids.Part("a", n+1, created) {
 			t.Errorf("item %d does not sort before the next one", n)
+		}
+	}
+}
+
+// Each valid id can be renamed, to another valid one.
+func TestRename(t *testing.T) {
+	for _, id := range []string{
+		"ses_a", "ses_" + strings.Repeat("a", 15), "ses_" + strings.Repeat("a", 26), "ses_" + strings.Repeat("a", 124),
+	} {
+		got := Rename(id, "x")
+		if err := CheckID(session.PrefixSession, got); err != nil || got == id || got == Rename(id, "y") {
+			t.Errorf("%s becomes %s: %v", id, got, err)
+		}
+	}
+}
+
+// An id of a damaged source is not kept.
+func TestCheckID(t *testing.T) {
+	for id, valid := range map[string]bool{
+		"ses_dde938bbdffe3V65naPVd2u5ae": true, "ses_a.b-c": true, "ses": false, "msg_a": false, "": false,
+		"ses_dde938bb>ffe3V65naPVd2u5ae": false, "ses_a b": false, "ses_a/b": false, "ses_ä": false, "ses_a\x00": false,
+		"ses_" + strings.Repeat("a", 125): false,
+	} {
+		if err := CheckID(session.PrefixSession, id); (err == nil) != valid {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (t *tree) readProjects(ctx context.Context) error {
 // readSession gives one session. others are older files of the same session.
 func (t *tree) readSession(ctx context.Context, id string, at layout, others []string) error {
 	t.sessions[id] = true
-	if err := session.CheckID("id", session.PrefixSession, id); err != nil {
+	if foreign.CheckID(session.PrefixSession, id) != nil {
 		t.problem(at.info, "its name is not the id of a session")
 		return nil
 	}

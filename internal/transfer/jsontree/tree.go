@@ -27,10 +27,11 @@ import (
 // lock of the tree, a change an exclusive one, and a file is replaced as a whole, so that programs without the lock
 // never see a part of a value. Nothing outside of the folder is read or written, also not through links in it.
 //
-// Changes are not synchronised with the disk: a power cut may lose the newest of them.
+// Changes are not synchronised with the disk until Sync: a power cut may lose those since the last one.
 type Tree struct {
-	root *os.Root
-	lock string // path of the lock file
+	root     *os.Root
+	lock     string // path of the lock file
+	unsynced unsynced
 }
 
 // Key names a value: the collection, then ids, such as {"message", SESSION, MESSAGE}.
@@ -56,7 +57,7 @@ func OpenTree(dir string) (*Tree, error) {
 	if err := root.MkdirAll(storageDir, 0o700); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &Tree{root, filepath.Join(dir, storageDir, ".lock")}, nil
+	return &Tree{root: root, lock: filepath.Join(dir, storageDir, ".lock")}, nil
 }
 
 // Close releases the folder.
@@ -167,7 +168,7 @@ func (c Change) Write(k Key, v any) (changed bool, err error) {
 	}
 	// An equal file stays, so that a program that watches it sees changes only.
 	if stored, err := c.tree.readFile(name); err == nil && bytes.Equal(stored, text) {
-		return false, nil
+		return false, c.tree.noteUnsynced(name, false)
 	}
 	err = c.tree.replaceFile(name, text)
 	return err == nil, err
@@ -206,12 +207,23 @@ func (c Change) Remove(k Key) (removed bool, err error) {
 	}
 	err = c.tree.root.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return false, nil
+		return false, c.tree.noteUnsynced(name, true)
 	}
-	if len(k) > 2 && err == nil {
+	if err != nil {
+		return false, err
+	}
+	if len(k) > 2 {
 		_ = c.tree.root.Remove(path.Dir(name)) // fails if there are other files
 	}
-	return err == nil, err
+	return true, c.tree.noteUnsynced(name, true)
+}
+
+// noteUnsynced notes a change for Sync, and syncs if many wait.
+func (t *Tree) noteUnsynced(name string, removed bool) error {
+	if t.unsynced.note(name, removed) {
+		return t.Sync()
+	}
+	return nil
 }
 
 // List returns the keys of the values below a prefix: a collection, or a collection with its first id. They are sorted.
@@ -338,7 +350,7 @@ func (t *Tree) replaceFile(name string, text []byte) error {
 	if err != nil {
 		return errors.Join(renameError(err, name), t.root.Remove(temp))
 	}
-	return nil
+	return t.noteUnsynced(name, false)
 }
 
 // renameError names the file that was to be written instead of the temporary one.

@@ -319,3 +319,33 @@ func TestMigrateNewer(t *testing.T) {
 		}
 	}
 }
+
+// A sync covers files that were written, replaced and removed, few or many of them, and those that were removed behind
+// its back.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 3, 100, 5000} {
+		dir := t.TempDir()
+		tree, err := jsontree.OpenTree(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			key := jsontree.Key{"part", fmt.Sprint("msg_", i%7), fmt.Sprint("prt_", i)}
+			if _, err := tree.Write(t.Context(), key, i); err != nil {
+				t.Fatal(err)
+			}
+			if i%3 == 0 {
+				if _, err := tree.Remove(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "storage", "part", "msg_1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tree.Sync(), tree.Sync(), tree.Close()); err != nil {
+			t.Errorf("%d files: %v", n, err)
+		}
+	}
+}

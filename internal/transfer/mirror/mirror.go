@@ -16,6 +16,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/record/follower"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
@@ -65,6 +67,21 @@ type marker struct {
 func CheckDir(dir, storeID string) error {
 	_, err := readMarker(dir, storeID)
 	return err
+}
+
+// HasSession reports whether a folder is a mirror, of whatever store, that has the session.
+func HasSession(dir string, id session.ID) bool {
+	if _, err := os.Stat(filepath.Join(dir, storageDir, markerName)); err != nil {
+		return false
+	}
+	projects, _ := os.ReadDir(filepath.Join(dir, storageDir, "session")) // without it there is no session
+	for _, p := range projects {
+		file := filepath.Join(dir, storageDir, "session", p.Name(), jsontree.FileName(string(id))+".json")
+		if _, err := os.Stat(file); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // readMarker reports whether the folder is the mirror of the store already. A folder with other files is an error.
@@ -111,28 +128,28 @@ func isFreshTree(dir string, entries []os.DirEntry) bool {
 	return err == nil
 }
 
-// open opens the tree, and makes it if necessary. isNew means that it holds no sessions yet.
-func (m *Mirror) open(ctx context.Context) (isNew bool, err error) {
+// open opens the tree, and makes it if necessary.
+func (m *Mirror) open(ctx context.Context) error {
 	if m.tree != nil {
-		return false, nil
+		return nil
 	}
 	isOurs, err := readMarker(m.Dir, m.StoreID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	tree, err := jsontree.OpenTree(m.Dir)
 	if err != nil {
-		return false, err
+		return err
 	}
 	err = tree.Migrate(ctx, func(context.Context, string) (string, error) { return "", nil })
 	if err == nil && !isOurs {
 		err = m.writeMarker()
 	}
 	if err != nil {
-		return false, errors.Join(err, tree.Close())
+		return errors.Join(err, tree.Close())
 	}
 	m.tree = tree
-	return !isOurs, nil
+	return nil
 }
 
 func (m *Mirror) writeMarker() error {
@@ -163,20 +180,20 @@ func (m *Mirror) fail(err error) error {
 }
 
 // Rebuild implements follower.Consumer: it is Repair without its report.
-func (m *Mirror) Rebuild(ctx context.Context) error {
-	_, err := m.Repair(ctx)
+func (m *Mirror) Rebuild(ctx context.Context, progress string, save func(string) error) error {
+	_, err := m.repair(ctx, progress, save)
 	return err
 }
 
 // Apply implements follower.Consumer: it brings the sessions of the events up to date.
 func (m *Mirror) Apply(ctx context.Context, events []store.EventRow) error {
-	isNew, err := m.open(ctx)
-	if err != nil {
-		return m.fail(err)
+	if m.tree == nil {
+		if isLost, err := m.isLost(); err != nil || isLost {
+			return cmp.Or(m.fail(err), follower.ErrLost)
+		}
 	}
-	// The tree was removed while the cursor was in use.
-	if isNew {
-		return m.Rebuild(ctx)
+	if err := m.open(ctx); err != nil {
+		return m.fail(err)
 	}
 	for _, c := range collectChanges(events) {
 		if err := m.syncSession(ctx, c, nil); err != nil {
@@ -184,6 +201,27 @@ func (m *Mirror) Apply(ctx context.Context, events []store.EventRow) error {
 		}
 	}
 	return nil
+}
+
+// isLost reports whether the tree was removed while it was followed. Its cursor goes with it.
+func (m *Mirror) isLost() (bool, error) {
+	isOurs, err := readMarker(m.Dir, m.StoreID)
+	if err != nil || !isOurs {
+		return true, err
+	}
+	_, err = os.Stat(CursorFile(m.Dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Sync implements follower.Consumer.
+func (m *Mirror) Sync(context.Context) error {
+	if m.tree == nil {
+		return nil
+	}
+	return m.fail(m.tree.Sync())
 }
 
 // noteDamage logs that a session cannot be read. Its files stay as they are.

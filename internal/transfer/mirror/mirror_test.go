@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/follower"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
@@ -50,9 +52,11 @@ func (w *world) newMirror(dir string) *mirror.Mirror {
 	return m
 }
 
+func saveNothing(string) error { return nil }
+
 func (w *world) rebuild() {
 	w.t.Helper()
-	if err := w.mirror.Rebuild(w.t.Context()); err != nil {
+	if err := w.mirror.Rebuild(w.t.Context(), "", saveNothing); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -105,7 +109,7 @@ func (w *world) events(after int64) []store.EventRow {
 func (w *world) proveComplete(when string) {
 	w.t.Helper()
 	fresh := w.newMirror(w.t.TempDir())
-	if err := fresh.Rebuild(w.t.Context()); err != nil {
+	if err := fresh.Rebuild(w.t.Context(), "", saveNothing); err != nil {
 		w.t.Fatal(err)
 	}
 	if diff := cmp.Diff(readTree(w.t, fresh.Dir), readTree(w.t, w.mirror.Dir)); diff != "" {
@@ -508,10 +512,33 @@ func TestTreeIsRemoved(t *testing.T) {
 	}
 	w.add(id, &session.Renamed{Title: "Two"})
 	rows := w.events(w.position)
+	var err error
 	for range 3 { // as the follower repeats it
-		if err := w.mirror.Apply(t.Context(), rows); err == nil {
+		if err = w.mirror.Apply(t.Context(), rows); errors.Is(err, follower.ErrLost) {
 			break
 		}
 	}
+	if !errors.Is(err, follower.ErrLost) {
+		t.Fatalf("error %v", err)
+	}
+	// A rebuild that fails leaves a tree that is still lost: the events alone do not complete it.
+	cut := errors.New("cut")
+	w.mirror.Store = failing{w.memory, cut}
+	if err := w.mirror.Rebuild(t.Context(), "", saveNothing); !errors.Is(err, cut) {
+		t.Fatalf("error %v", err)
+	}
+	w.mirror.Store = w.memory
+	if err := w.mirror.Apply(t.Context(), rows); !errors.Is(err, follower.ErrLost) {
+		t.Fatalf("after a rebuild that failed: %v", err)
+	}
+	w.rebuild()
 	w.proveComplete("after the removal")
 }
+
+// failing is a store that cannot be read.
+type failing struct {
+	store.Viewer
+	err error
+}
+
+func (f failing) View(context.Context, func(store.Reader) error) error { return f.err }

@@ -1,12 +1,15 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,12 +34,23 @@ const maxForeign = 20
 
 // Repair writes all sessions and removes what was deleted. Files that are not of the mirror stay and are named.
 func (m *Mirror) Repair(ctx context.Context) (*Report, error) {
-	if _, err := m.open(ctx); err != nil {
+	return m.repair(ctx, "", func(string) error { return nil })
+}
+
+// repair goes on behind the session that an earlier call saved as its progress, "" without one, and saves its own.
+func (m *Mirror) repair(ctx context.Context, progress string, save func(string) error) (*Report, error) {
+	written, err := parseProgress(progress)
+	if err == nil {
+		err = m.open(ctx)
+	}
+	if err != nil {
 		return nil, m.fail(err)
 	}
+	// Write the sessions, then find what does not belong to them.
 	t := newTally()
+	t.goesOn = written != nil
 	o := &owned{sessions: map[string]bool{}, deleted: map[string]session.ID{}, tally: t}
-	if err := m.syncAll(ctx, o); err != nil {
+	if err := m.syncAll(ctx, o, written, save); err != nil {
 		return nil, m.fail(err)
 	}
 	if err := m.readDeleted(ctx, o); err != nil {
@@ -57,8 +71,13 @@ type owned struct {
 	tally    *tally
 }
 
-// syncAll writes all sessions of the store. A session is known even if it cannot be read.
-func (m *Mirror) syncAll(ctx context.Context, o *owned) error {
+// saveInterval is the time between two saves of the progress, which wait for the disk.
+const saveInterval = 5 * time.Second
+
+// syncAll writes the sessions of the store that come after the written ones, in the order of their creation. A session
+// is known even if it cannot be read.
+func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAnchor, save func(string) error) error {
+	saved := time.Now()
 	q := store.SessionQuery{Oldest: true, Archived: true, Limit: chunk}
 	for {
 		rows, err := store.Query(ctx, m.Store, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(q) })
@@ -71,9 +90,19 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned) error {
 			}
 			o.tally.sessions++
 			o.sessions[jsontree.FileName(string(row.ID))] = true
+			if written != nil && !isAfter(row, written) {
+				continue
+			}
 			if err := m.syncSession(ctx, &change{id: row.ID, whole: true}, o.tally); err != nil {
 				return err
 			}
+			if time.Since(saved) < saveInterval {
+				continue
+			}
+			if err := save(formatProgress(row)); err != nil {
+				return err
+			}
+			saved = time.Now()
 		}
 		if len(rows) < q.Limit {
 			return nil
@@ -81,6 +110,26 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned) error {
 		last := rows[len(rows)-1]
 		q.After = &store.SessionAnchor{Created: last.Created, ID: last.ID}
 	}
+}
+
+// formatProgress returns the progress of a rebuild that has written a session, and those before it.
+func formatProgress(row store.RawSession) string { return fmt.Sprintf("%d %s", row.Created, row.ID) }
+
+func parseProgress(text string) (*store.SessionAnchor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	created, id, _ := strings.Cut(text, " ")
+	at, err := strconv.ParseInt(created, 10, 64)
+	if err != nil || id == "" {
+		return nil, fmt.Errorf("the progress %q of the rebuild is invalid", session.ClipText(text, 60))
+	}
+	return &store.SessionAnchor{Created: at, ID: session.ID(id)}, nil
+}
+
+// isAfter reports whether the session comes after the written one in the order of syncAll.
+func isAfter(row store.RawSession, written *store.SessionAnchor) bool {
+	return cmp.Or(cmp.Compare(row.Created, written.Created), cmp.Compare(row.ID, written.ID)) > 0
 }
 
 // readDeleted finds the sessions that were deleted from the store and do not exist again.
@@ -112,7 +161,7 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err != nil || e.IsDir() || o.tally.files[o.tally.hash(name)] {
+		if err != nil || e.IsDir() || o.tally.has(name) {
 			return nil
 		}
 		// The file was not written just now.

@@ -3,8 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"hash/maphash"
-	"path"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -14,40 +12,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
-
-// tally counts what a repair did, and remembers which files belong to sessions. Nil counts nothing.
-type tally struct {
-	sessions, written, removed int
-	damaged                    []session.ID
-	files                      map[uint64]bool // digests of paths
-	seed                       maphash.Seed
-}
-
-func newTally() *tally { return &tally{files: map[uint64]bool{}, seed: maphash.MakeSeed()} }
-
-func (t *tally) hash(name string) uint64 { return maphash.String(t.seed, name) }
-
-func (t *tally) noteFile(k jsontree.Key, changed bool) {
-	if t == nil {
-		return
-	}
-	t.files[t.hash(path.Join(storageDir, path.Join(k...))+".json")] = true
-	if changed {
-		t.written++
-	}
-}
-
-// isFirstOf reports whether no session of the project was written during the repair. The sessions come in the order of
-// their creation.
-func (t *tally) isFirstOf(project jsontree.Key) bool {
-	return t != nil && !t.files[t.hash(path.Join(storageDir, path.Join(project...))+".json")]
-}
-
-func (t *tally) noteRemoval(removed bool) {
-	if t != nil && removed {
-		t.removed++
-	}
-}
 
 // syncSession writes what changed of a session; a session that does not exist is removed. The lock is held from the
 // read of the store on, so that of two processes the later one writes the newer state.
@@ -141,6 +105,7 @@ func (w *writer) writeSession() error {
 			return err
 		}
 	}
+	w.tally.noteProject(key)
 	if err := w.write(jsontree.Key{"session", project, id}, v.Session); err != nil || !w.change.whole {
 		return err
 	}
@@ -178,9 +143,14 @@ func (w *writer) removeFromProjects(id, keep string) error {
 	return nil
 }
 
+// maxHeld bounds the messages that wait for an answer. A prompt that is not answered within as many messages is written
+// as one without an answer.
+const maxHeld = 4 * chunk
+
 // writeMessages writes the messages of the session with seq >= from. asked is the seq of the prompt before them, which
 // is not written; -1 without one.
 func (w *writer) writeMessages(ctx context.Context, from, asked int64) error {
+	// The first skip messages of held are not written: the newest prompt, which what follows depends on.
 	var held []session.Message
 	if asked >= 0 {
 		prompt, err := w.read(ctx, store.MessageQuery{After: asked - 1, Limit: 1})
@@ -190,47 +160,57 @@ func (w *writer) writeMessages(ctx context.Context, from, asked int64) error {
 		held = prompt
 	}
 	skip := len(held)
-	for after := from - 1; ; {
+	for after, last := from-1, false; !last; {
 		page, err := w.read(ctx, store.MessageQuery{After: after, Limit: chunk})
 		if err != nil {
 			return err
 		}
 		held = append(held, page...)
-		last := len(page) < chunk
-		if !last {
-			after = page[len(page)-1].Meta().Seq
-		}
-		// A prompt is written with what answers it: the rows are cut where a prompt follows an answer.
 		ready := len(held)
-		for !last && ready > 0 && !isCut(held, ready) {
-			ready--
+		if last = len(page) < chunk; !last {
+			after = page[len(page)-1].Meta().Seq
+			ready = findReady(held)
 		}
-		if ready == 0 && !last {
+		if ready <= skip {
 			continue
 		}
-		for i, v := range opencode.Render(w.session, held[:ready], false) {
-			if i < skip {
-				continue
-			}
+		for _, v := range opencode.Render(w.session, held[:ready], false)[skip:] {
 			if err := w.writeMessage(v); err != nil {
 				return err
 			}
 		}
-		if last {
-			return nil
+		// Go on with the newest prompt, and what waits.
+		var next []session.Message
+		if at := findPrompt(held[:ready]); at >= 0 {
+			next = append(next, held[at])
 		}
-		skip, held = 0, append([]session.Message(nil), held[ready:]...)
+		skip, held = len(next), append(next, held[ready:]...)
 	}
+	return nil
 }
 
-// isCut reports whether the message at n is a prompt that follows an answer.
-func isCut(ms []session.Message, n int) bool {
-	if n >= len(ms) {
-		return false
+// findReady returns how many of the first messages can be written: a prompt is shown with its answer, so those behind
+// the newest answer wait.
+func findReady(ms []session.Message) int {
+	if len(ms) >= maxHeld {
+		return len(ms)
 	}
-	_, isPrompt := ms[n].(*session.User)
-	_, follows := ms[n-1].(*session.Assistant)
-	return isPrompt && follows
+	for i := len(ms) - 1; i >= 0; i-- {
+		if _, ok := ms[i].(*session.Assistant); ok {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// findPrompt returns the position of the newest prompt, -1 if there is none.
+func findPrompt(ms []session.Message) int {
+	for i := len(ms) - 1; i >= 0; i-- {
+		if _, ok := ms[i].(*session.User); ok {
+			return i
+		}
+	}
+	return -1
 }
 
 func (w *writer) read(ctx context.Context, q store.MessageQuery) (ms []session.Message, err error) {

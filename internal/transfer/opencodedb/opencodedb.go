@@ -81,7 +81,34 @@ func (r *reader) read(ctx context.Context) error {
 		}
 	}
 	if hasV1 {
-		return r.readAll(ctx, `FROM session s`+lacking, r.readV1)
+		if err := r.readAll(ctx, `FROM session s`+lacking, r.readV1); err != nil {
+			return err
+		}
+	}
+	if hasV1 {
+		err = r.findOrphans("session", "message")
+	}
+	if hasV2 && err == nil {
+		err = r.findOrphans("session_v2", "session_message")
+	}
+	return err
+}
+
+// findOrphans notes messages whose session is missing.
+func (r *reader) findOrphans(sessions, messages string) error {
+	query := `SELECT count(*), count(DISTINCT session_id) FROM ` + messages + ` m
+		WHERE NOT EXISTS (SELECT 1 FROM ` + sessions + ` s WHERE s.id = m.session_id)`
+	for row, err := range r.db.Rows(query) {
+		if errors.Is(err, sqlitefile.ErrDamaged) {
+			r.problem(messages, err.Error())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n := row.Int(0); n > 0 {
+			r.problem(messages, fmt.Sprintf("%d messages are of %d sessions that are missing", n, row.Int(1)))
+		}
 	}
 	return nil
 }
@@ -108,7 +135,7 @@ func (r *reader) readAll(ctx context.Context, from string, read func(id string) 
 			return err
 		}
 		id := row.Text(0)
-		if session.CheckID("id", session.PrefixSession, id) != nil {
+		if foreign.CheckID(session.PrefixSession, id) != nil {
 			r.problem(id, "its id is not valid")
 			continue
 		}

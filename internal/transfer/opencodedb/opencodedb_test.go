@@ -160,6 +160,10 @@ func TestRules(t *testing.T) {
 			"an id that is not one", tables1 + session1(1, "a") + `INSERT INTO session(id) VALUES('../x')`,
 			"! ../x: its id is not valid\n" + hello,
 		},
+		{
+			"a damaged id", tables1 + session1(1, "a") + session1(2, "b") + `UPDATE session SET id = 'ses>2' WHERE id = 'ses_2'`,
+			"! ses>2: its id is not valid\n! message: 1 messages are of 1 sessions that are missing\n" + hello,
+		},
 		{"rows of 2.x that say nothing", tables2 + session2(1, "a", "user", `{"text":"a"}`, "idle", `{"outcome":"x"}`,
 			"location-switched", `{}`, "compaction", `{"status":"failed"}`), hello},
 		{

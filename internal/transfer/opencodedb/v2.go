@@ -61,7 +61,7 @@ type converter struct {
 
 // addRow adds the message of the row, or a problem.
 func (c *converter) addRow(m message, reason string) {
-	if reason == "" && session.CheckID("id", session.PrefixMessage, m.row) != nil {
+	if reason == "" && foreign.CheckID(session.PrefixMessage, m.row) != nil {
 		reason = "its id is not valid"
 	}
 	var out session.Message

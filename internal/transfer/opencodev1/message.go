@@ -87,7 +87,7 @@ func (b *Builder) checkHead(id string, info foreign.Object) (foreign.Object, str
 	if id == "" {
 		id = info.Text("id")
 	}
-	if session.CheckID("id", session.PrefixMessage, id) != nil {
+	if foreign.CheckID(session.PrefixMessage, id) != nil {
 		return nil, "its id is not valid"
 	}
 	if b.seen[session.MessageID(id)] {
@@ -111,7 +111,7 @@ func (b *Builder) readParts(m Message) []part {
 		}
 		switch {
 		case reason != "":
-		case session.CheckID("id", session.PrefixPart, o.Text("id")) != nil:
+		case foreign.CheckID(session.PrefixPart, o.Text("id")) != nil:
 			reason = "its id is not valid"
 		case o.Text("type") == "file" && len(o["url"]) > maxFile:
 			reason = fmt.Sprintf("it is larger than %d MiB", maxFile>>20)

@@ -73,6 +73,7 @@ type File struct {
 	Path     string
 	Size     int64 // bytes
 	Modified time.Time
+	IsStore  bool // it has many sessions, each changed at its own time, and Modified says nothing of them
 }
 
 // treeStore is the name of OpenCode's directory of files.
@@ -115,7 +116,7 @@ func Find(program string, paths []string, env func(string) string) ([]File, erro
 				return nil // what cannot be read below a directory is left out
 			}
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				out = append(out, File{program, path, info.Size(), info.ModTime()})
+				out = append(out, File{program, path, info.Size(), info.ModTime(), false})
 			}
 			return nil
 		})
@@ -172,7 +173,7 @@ func (s source) findStores(program string, paths []string, env func(string) stri
 			if info.IsDir() { // one store with those beside it
 				path = filepath.Dir(path)
 			}
-			out = append(out, File{program, path, info.Size(), info.ModTime()})
+			out = append(out, File{program, path, info.Size(), info.ModTime(), true})
 		}
 	}
 	return slices.CompactFunc(out, func(a, b File) bool { return a.Path == b.Path }), nil

@@ -367,3 +367,38 @@ func TestSalvageBesideOwner(t *testing.T) {
 		t.Errorf("the home has an owner: %v", err)
 	}
 }
+
+// A salvaged session has the record that it had, and not the one that its events name.
+func TestSalvageKeepsRecords(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	fill(t, s, 2, 1)
+	project := func(tx store.Tx, e store.EventRow) error {
+		if e.Seq > 0 {
+			return nil
+		}
+		return tx.PutSession(&session.Session{ID: e.SessionID, RecordID: "prj_first"})
+	}
+	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		for _, id := range []session.RecordID{"prj_first", "prj_second"} {
+			if err := tx.PutProject(store.Project{ID: id, Path: "/" + string(id)}); err != nil {
+				return err
+			}
+		}
+		bound := &session.Session{ID: "ses_1", RecordID: "prj_second"}
+		return errors.Join(tx.PutSession(&session.Session{ID: "ses_0", RecordID: "prj_first"}), tx.PutSession(bound))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "new")
+	if _, err := Salvage(t.Context(), dir, to, project); err != nil {
+		t.Fatal(err)
+	}
+	out := open(t, to)
+	for id, want := range map[session.ID]session.RecordID{"ses_0": "prj_first", "ses_1": "prj_second"} {
+		if got, err := store.ReadSession(t.Context(), out, id); err != nil || got.RecordID != want {
+			t.Errorf("%s has the record %v, want %s, %v", id, got, want, err)
+		}
+	}
+}

@@ -296,7 +296,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		tx.DeleteSession("a"),
 		tx.PutProject(store.Project{ID: "r"}), tx.AdoptSessions(store.Project{ID: "r"}, "/p"),
 		second(tx.Projects(store.ProjectQuery{})), second(tx.Projects(store.ProjectQuery{ID: "r"})),
-		second(tx.CountElsewhere(store.Project{ID: "r"})), second(tx.DeleteProject("r")),
+		second(tx.CountElsewhere(store.Project{ID: "r"})), second(tx.DeleteProject("r", "")),
 	}
 	putMany(t, tx, "/p")
 	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {

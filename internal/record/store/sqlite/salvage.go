@@ -324,6 +324,30 @@ func (s *salvage) copyProjects(ctx context.Context) error {
 	})
 }
 
+// restoreRecords gives the sessions the records that they had, which is not always the one that their events name.
+func (s *salvage) restoreRecords(tx store.Tx) error {
+	records := map[session.ID]session.RecordID{}
+	_ = query(s.from, `SELECT id, record_id FROM session WHERE record_id <> ''`, func(r row) {
+		if id := session.ID(r.Text(0)); s.kept[id] {
+			records[id] = session.RecordID(r.Text(1))
+		}
+	})
+	for id, record := range records {
+		found, ok, err := tx.Session(id)
+		if err != nil {
+			return err
+		}
+		if !ok || found.RecordID == record {
+			continue
+		}
+		found.RecordID = record
+		if err := tx.PutSession(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // copyRest copies data that is not made from the copied events.
 func (s *salvage) copyRest(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
@@ -337,6 +361,9 @@ func (s *salvage) copyRest(ctx context.Context) error {
 			if err := tx.AddSpend(line); err != nil {
 				return err
 			}
+		}
+		if err := s.restoreRecords(tx); err != nil {
+			return err
 		}
 		for _, p := range s.projects {
 			if err := tx.AdoptSessions(p, p.Path); err != nil {

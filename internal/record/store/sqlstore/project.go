@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -92,14 +93,17 @@ func (t *Tx) PutProject(p store.Project) error {
 }
 
 // DeleteProject implements store.ProjectWriter.
-func (t *Tx) DeleteProject(id session.RecordID) (existed bool, err error) {
+func (t *Tx) DeleteProject(id, heir session.RecordID) (existed bool, err error) {
 	for _, sql := range []string{
-		`UPDATE session SET record_id = '' WHERE record_id = ?1`,
+		`UPDATE session SET record_id = ?2 WHERE record_id = ?1`,
 		`DELETE FROM approval WHERE project_id = ?1`,
 		`DELETE FROM project WHERE id = ?1`,
 	} {
 		c := t.prepare(sql)
 		c.bindText(string(id))
+		if strings.Contains(sql, "?2") {
+			c.bindText(string(heir))
+		}
 		if existed, err = c.run("delete project", id); err != nil {
 			return false, err
 		}

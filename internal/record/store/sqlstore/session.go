@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	sessionColumns = `SELECT id, crc, data, time_created, time_updated, recent FROM session WHERE `
+	sessionColumns = `SELECT id, crc, data, time_created, time_updated, recent, record_id FROM session WHERE `
 	getSession     = sessionColumns + `id = ?1`
 )
 
@@ -52,7 +52,8 @@ func (r *Reader) checkMissing(id session.ID) error {
 // next row, and nil if the checksum does not match.
 func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	row := store.RawSession{
-		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.copyScratch(c, 2),
+		ID: session.ID(c.st.Text(0)), RecordID: session.RecordID(c.st.Text(6)), Created: c.st.Int(3), Updated: c.st.Int(4),
+		Data: r.copyScratch(c, 2),
 	}
 	whole := c.st.Int(1) == r.sumSession(row.ID, row.Data)
 	if !whole {
@@ -78,7 +79,7 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
 	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute
 
-// A session that names no record that exists keeps the one that adopted it.
+// A session that names no record that exists keeps the one that it has.
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
 	AND time_created = ?6 AND time_archived = ?7 AND (?12 = '' OR record_id = ?12 OR NOT ` + isRecord + `)`
 
@@ -96,9 +97,11 @@ const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory
 		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,
 		record_id = CASE WHEN ` + isRecord + ` THEN ?12 ELSE record_id END, recent = ` + endOfMinute
 
-// PutSession implements store.SessionWriter.
+// PutSession implements store.SessionWriter. The record is stored in its column only, which changes without the session.
 func (t *Tx) PutSession(s *session.Session) error {
-	data, err := encode(s)
+	row := *s
+	row.RecordID = ""
+	data, err := encode(&row)
 	if err != nil {
 		return fmt.Errorf("put session %s: %w", s.ID, err)
 	}

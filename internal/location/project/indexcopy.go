@@ -1,0 +1,184 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/checkout"
+)
+
+// indexCopy is a copy of a worktree's index that hides no changes. It can be changed.
+type indexCopy struct {
+	git  git
+	c    checkout.Checkout
+	path string
+	env  []string
+}
+
+// copyIndex copies the index of a worktree, and makes git look at the files that the user has told it not to.
+func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, err error) {
+	env, err := disableFilters(ctx, g, c)
+	if err != nil {
+		return nil, err
+	}
+	// Copy the file.
+	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
+	isMissing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isMissing {
+		return nil, err
+	}
+	f, err := os.CreateTemp("", "cairn-index-")
+	if err != nil {
+		return nil, err
+	}
+	x = &indexCopy{git: g, c: c, path: f.Name(), env: append(slices.Clone(env), "GIT_INDEX_FILE="+f.Name())}
+	defer func() {
+		if err != nil {
+			x.remove()
+		}
+	}()
+	if _, err := f.Write(stored); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	// Without an index the creation of the worktree was cut off: begin with that of its commit.
+	if isMissing {
+		if err := os.Remove(x.path); err != nil {
+			return nil, err
+		}
+		_, err := x.run(ctx, "read-tree", "HEAD")
+		return x, err
+	}
+	return x, x.showHidden(ctx)
+}
+
+// showHidden makes git look at the files that the user has told it not to.
+func (x *indexCopy) showHidden(ctx context.Context) error {
+	// Files marked as unchanged (a small letter), or as not there (S) although they are.
+	list, err := x.run(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var marked strings.Builder
+	for line := range strings.SplitSeq(list, "\x00") {
+		mark, name, _ := strings.Cut(line, " ")
+		if name == "" || mark != "S" && mark == strings.ToUpper(mark) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(x.c.Top, filepath.FromSlash(name))); err == nil {
+			marked.WriteString(name + "\x00")
+		}
+	}
+	for _, option := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
+		if marked.Len() == 0 {
+			break
+		}
+		i := invocation{
+			args: []string{"--work-tree=" + x.c.Top, "update-index", option, "-z", "--stdin"}, env: x.env, stdin: marked.String(),
+			most: maxOutput,
+		}
+		if _, err := x.git.call(ctx, x.c, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoreMissing writes the files of a working tree that its index has and that are missing, those that isWanted accepts.
+// No filter runs.
+func (g git) restoreMissing(ctx context.Context, c checkout.Checkout, isWanted func(name string) bool) error {
+	env, err := disableFilters(ctx, g, c)
+	if err != nil {
+		return err
+	}
+	x := &indexCopy{git: g, c: c, env: env}
+	list, err := x.run(ctx, "ls-files", "-z")
+	if err != nil {
+		return err
+	}
+	var missing strings.Builder
+	for name := range strings.SplitSeq(list, "\x00") {
+		if name == "" || !isWanted(name) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(c.Top, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+			missing.WriteString(name + "\x00")
+		}
+	}
+	if missing.Len() == 0 {
+		return nil
+	}
+	_, err = g.call(ctx, c, invocation{
+		args: []string{"--work-tree=" + c.Top, "checkout-index", "--quiet", "-z", "--stdin"}, env: env, stdin: missing.String(),
+		most: maxOutput, limit: worktreeTime,
+	})
+	return err
+}
+
+func (x *indexCopy) remove() { _ = os.Remove(x.path) }
+
+// run runs git with the copy. Its output is whole, or the error says that it is too long.
+func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
+	const most = 64 << 20 // names of a million files
+	args = append([]string{"--work-tree=" + x.c.Top}, args...)
+	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most})
+	if err == nil && len(out) >= most {
+		err = fmt.Errorf("git %s lists too many files", args[1])
+	}
+	return out, err
+}
+
+// save commits everything in the worktree below a reference, and what only its index has as a second parent.
+func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
+	w := at.tree
+	// Make a tree of what is staged, then one of all files.
+	staged, errStaged := x.run(ctx, "write-tree") // fails with conflicts, whose files are in the worktree
+	all := "--all"
+	if at.isPartial {
+		all = "--ignore-removal"
+	}
+	if _, err := x.run(ctx, "add", all, "--", "."); err != nil {
+		return "", err
+	}
+	tree, err := x.run(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	// Commit what only the index has, as the second parent of the commit of all files.
+	parents := []string{"-p", "HEAD"}
+	if committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}"); errStaged == nil && staged != tree && staged != committed {
+		if err != nil {
+			return "", err
+		}
+		commit, err := x.commit(ctx, staged, "index of "+w.Directory, parents)
+		if err != nil {
+			return "", err
+		}
+		parents = append(parents, "-p", commit)
+	}
+	commit, err := x.commit(ctx, tree, "uncommitted changes of "+w.Directory, parents)
+	if err != nil {
+		return "", err
+	}
+	return x.git.saveRef(ctx, x.c, w, commit)
+}
+
+// commit makes a commit of a tree and returns its name.
+func (x *indexCopy) commit(ctx context.Context, tree, message string, parents []string) (string, error) {
+	author := []string{
+		"GIT_AUTHOR_NAME=cairn", "GIT_AUTHOR_EMAIL=cairn@localhost", "GIT_COMMITTER_NAME=cairn",
+		"GIT_COMMITTER_EMAIL=cairn@localhost",
+	}
+	args := slices.Concat([]string{"commit-tree"}, parents, []string{"-m", message, strings.TrimSpace(tree)})
+	commit, err := x.git.runFor(ctx, x.c, author, args...)
+	return strings.TrimSpace(commit), err
+}

@@ -1,0 +1,146 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// replaceFiles makes files what they are in the source, or clean: all, or with an error as they were. All new contents are
+// written before the first file is replaced, and what is replaced keeps a second name until the end, so that also a full
+// disk changes nothing.
+func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
+	var undo []func() error // of what was done
+	var litter []string
+	defer func() {
+		if err != nil {
+			for _, f := range slices.Backward(undo) {
+				if failed := f(); failed != nil { // a second name may be the only one
+					err = errors.Join(err, failed)
+					return
+				}
+			}
+		}
+		for _, name := range litter {
+			_ = root.Remove(name) // it may have another name by now
+		}
+	}()
+	// Write the new contents beside the files.
+	for i, one := range files {
+		next := one.next(clean)
+		if next.isNothing() {
+			continue
+		}
+		if err := root.MkdirAll(path.Dir(one.name), 0o777); err != nil {
+			return err
+		}
+		litter = append(litter, sideName(one.name, "new", i))
+		if err := writeContent(root, sideName(one.name, "new", i), next); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	// Put them in place.
+	for i, one := range files {
+		old := sideName(one.name, "old", i)
+		isNew := one.next(!clean).isNothing()
+		if !isNew {
+			if err := keepSecondName(root, one.name, old); err != nil {
+				return fmt.Errorf("%s: %w", one.name, err)
+			}
+			litter = append(litter, old)
+		}
+		if one.next(clean).isNothing() {
+			err = root.Remove(one.name)
+		} else {
+			err = root.Rename(sideName(one.name, "new", i), one.name)
+		}
+		undo = append(undo, func() error {
+			if isNew {
+				return ignoreMissing(root.Remove(one.name))
+			}
+			return root.Rename(old, one.name)
+		})
+		if err = ignoreMissing(err); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	removeEmpty(root, files, clean)
+	return nil
+}
+
+// next returns what a file becomes.
+func (c *copiedFile) next(clean bool) fileContent {
+	if !clean {
+		return c.changed
+	}
+	out := c.clean
+	if c.changed.kind() == c.clean.kind() { // the permissions are the file's own
+		out.mode = c.changed.mode
+	}
+	return out
+}
+
+// keepSecondName gives a file a second name, or only that one where a file can have one name only.
+func keepSecondName(root *os.Root, name, second string) error {
+	if err := root.Link(name, second); err == nil {
+		return nil
+	}
+	return root.Rename(name, second)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeEmpty removes the directories that were left empty, as git does.
+func removeEmpty(root *os.Root, files []copiedFile, clean bool) {
+	for _, one := range files {
+		for dir := path.Dir(one.name); one.next(clean).isNothing() && dir != "."; dir = path.Dir(dir) {
+			if root.Remove(dir) != nil { // it is not empty
+				break
+			}
+		}
+	}
+}
+
+// sidePrefix begins the names of files that replaceFiles makes.
+const sidePrefix = ".cairn-move-"
+
+// sideName returns a name beside a file for its new or old content.
+func sideName(name, kind string, i int) string {
+	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%d", sidePrefix, kind, os.Getpid(), i))
+}
+
+// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. Second names stay,
+// because one may be the only name of a file.
+func removeAbandoned(name string) {
+	var pid, i int
+	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"new-%d-%d", &pid, &i); err != nil {
+		return
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		_ = os.Remove(name) // the next move tries again
+	}
+}
+
+// writeContent creates a file.
+func writeContent(root *os.Root, name string, c fileContent) error {
+	if c.mode == fs.ModeSymlink {
+		return root.Symlink(string(c.data), name)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(c.data)
+	return errors.Join(err, f.Chmod(c.mode.Perm()), f.Close())
+}
