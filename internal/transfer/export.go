@@ -43,13 +43,13 @@ func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (le
 	if err := writeTokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
 		return 0, err
 	}
-	if err := enc.WriteValue(c.clean(info)); err != nil {
+	if err := c.writeClean(enc, info); err != nil {
 		return 0, err
 	}
 	if err := writeTokens(enc, jsontext.String("messages"), jsontext.BeginArray); err != nil {
 		return 0, err
 	}
-	if err := e.writeMessages(ctx, s, func(raw jsontext.Value) error { return enc.WriteValue(c.clean(raw)) }); err != nil {
+	if err := e.writeMessages(ctx, s, func(raw jsontext.Value) error { return c.writeClean(enc, raw) }); err != nil {
 		return c.left, err
 	}
 	if err := writeTokens(enc, jsontext.EndArray); err != nil {
@@ -82,15 +82,52 @@ func (e *Export) writeExtra(enc *jsontext.Encoder, c *secretFilter, v jsontext.V
 		if err := writeTokens(enc, jsontext.String(name)); err != nil {
 			return err
 		}
-		if err := enc.WriteValue(c.clean(member)); err != nil {
+		if err := c.writeClean(enc, member); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeMessages calls give with each message, oldest first. Prompts are shown once it is known what follows them.
+// writeMessages calls give with each message, oldest first. The next page is read and rendered meanwhile.
 func (e *Export) writeMessages(ctx context.Context, s *session.Session, give func(jsontext.Value) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	rendered := make(chan []jsontext.Value)
+	var failure error // of the reader; read once rendered is closed
+	go func() {       // ends with ctx, which is cancelled below; then the channel is drained
+		defer close(rendered)
+		failure = e.renderMessages(ctx, s, func(page []jsontext.Value) error {
+			select {
+			case rendered <- page:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	defer func() {
+		cancel()
+		for range rendered { //nolint:revive // until it is closed
+		}
+	}()
+	for page := range rendered {
+		for _, raw := range page {
+			if e.Sanitize {
+				before := raw.Clone()
+				raw = opencode.SanitizeMessage(raw)
+				e.noteDifference(before, raw)
+			}
+			if err := give(raw); err != nil {
+				return err
+			}
+		}
+	}
+	return failure
+}
+
+// renderMessages calls give with the messages of each page, oldest first. Prompts are shown once it is known what
+// follows them.
+func (e *Export) renderMessages(ctx context.Context, s *session.Session, give func([]jsontext.Value) error) error {
 	q := api.MessageQuery{Oldest: true, Limit: pageSize}
 	var held []session.Message
 	for {
@@ -105,23 +142,17 @@ func (e *Export) writeMessages(ctx context.Context, s *session.Session, give fun
 		for !last && ready > 0 && !isAssistant(held[ready-1]) {
 			ready--
 		}
-		// Render and write what is complete.
+		// Render what is complete.
+		var out []jsontext.Value
 		for _, m := range opencode.RenderExport(s, held[:ready]) {
 			raw, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true))
 			if err != nil {
 				return err
 			}
-			if e.Sanitize {
-				before := jsontext.Value(raw)
-				raw = opencode.SanitizeMessage(before.Clone())
-				e.noteDifference(before, raw)
-			}
-			if err := give(raw); err != nil {
-				return err
-			}
+			out = append(out, raw)
 		}
-		if last {
-			return nil
+		if err := give(out); err != nil || last {
+			return err
 		}
 		held = append([]session.Message(nil), held[ready:]...)
 		q.Cursor = page.Cursor.Next
@@ -139,19 +170,17 @@ type secretFilter struct {
 	left   int
 }
 
-// clean goes through all texts of the value.
-func (c *secretFilter) clean(v jsontext.Value) jsontext.Value {
+// writeClean writes the value without the secrets of its texts.
+func (c *secretFilter) writeClean(enc *jsontext.Encoder, v jsontext.Value) error {
 	if c.export.Secrets {
-		return v
+		return enc.WriteValue(v)
 	}
-	dec := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowInvalidUTF8(true))
-	var out bytes.Buffer
-	enc := jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowInvalidUTF8(true))
 	name := ""
 	for dec.StackDepth() > 0 || dec.InputOffset() == 0 {
 		t, err := dec.ReadToken()
 		if err != nil {
-			return v // it was encoded just now
+			return err
 		}
 		if t.Kind() == '"' {
 			kind, n := dec.StackIndex(dec.StackDepth())
@@ -161,11 +190,11 @@ func (c *secretFilter) clean(v jsontext.Value) jsontext.Value {
 				t = jsontext.String(c.filterText(name, s))
 			}
 		}
-		if enc.WriteToken(t) != nil {
-			return v
+		if err := enc.WriteToken(t); err != nil {
+			return err
 		}
 	}
-	return bytes.TrimSpace(out.Bytes())
+	return nil
 }
 
 func (c *secretFilter) filterText(member, s string) string {
