@@ -36,28 +36,3 @@ func DescribeCompactionFailure(e *session.CompactionFailed) string {
 
 // CompactionUndone is the line about a compaction that was undone.
 const CompactionUndone = "the summary was undone: the model reads what it replaced again"
-
-// DescribeEvent returns the line about an event of a compaction, or about files that another session changed as well; ""
-// for any other event.
-func DescribeEvent(d session.EventData) string {
-	switch d := d.(type) {
-	case *session.CompactionStarted:
-		switch {
-		case d.Reason == session.CompactionManual:
-			return "the history is being summarised, as requested"
-		case d.Overflow:
-			return "the history is being summarised, because the provider rejected the request as too large"
-		}
-		return "the history is being summarised, because the next request would not fit the model's window"
-	case *session.CompactionEnded:
-		return DescribeCompaction(d)
-	case *session.CompactionFailed:
-		return DescribeCompactionFailure(d)
-	case *session.CompactionUndone:
-		return CompactionUndone
-	case *session.ContextEntrySet:
-		return DescribeSharedFiles([]session.ContextEntry{d.ContextEntry})
-	default:
-		return ""
-	}
-}

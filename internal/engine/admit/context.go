@@ -22,6 +22,9 @@ func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, entry ses
 		return session.Errorf(session.CodeInvalid, "the key %.40q… has %d bytes, the limit is %d", key, len(key),
 			session.MaxEntryKey).At("key")
 	}
+	if key == session.KeySharedFiles && len(value) > 0 {
+		return session.Errorf(session.CodeInvalid, "the entry %q is cairn's own: it can be removed, not set", key).At("key")
+	}
 	if err := systemcontext.CheckKey("entry/" + key); err != nil {
 		return session.Errorf(session.CodeInvalid, "the key %q is invalid: want lower-case letters, digits, "+
 			"'.', '_', '-' and '/', beginning with a letter or digit", key).At("key")

@@ -15,9 +15,12 @@ import (
 
 // The bounds of the search for sessions that change the same files.
 const (
-	sharedAge  = 7 * 24 * time.Hour // since a session last changed
-	maxSharing = 32                 // sessions that are compared, the newest ones
-	maxShared  = 32                 // files that are named of one session
+	sharedAge     = 7 * 24 * time.Hour // since a session last changed
+	maxSearched   = 128                // sessions that are looked at, the newest ones
+	maxSharing    = 32                 // of these, sessions that changed files, which are compared
+	maxShared     = 32                 // files that are named of one session
+	maxSharedPath = 256                // bytes of a path that is named
+	maxSharedName = 80                 // bytes of a title
 )
 
 // recordShared names the files that the session and another one of its project have both changed, to both of them. They
@@ -29,7 +32,7 @@ func (r *ChangeRecorder) recordShared(ctx context.Context, id session.ID) error 
 		return err
 	}
 	mine, err := r.copyChanges(ctx, id)
-	if err != nil {
+	if err != nil || len(mine) == 0 {
 		return err
 	}
 	// A session that cannot be read leaves the others as they are.
@@ -57,14 +60,15 @@ func (r *ChangeRecorder) listNeighbours(
 			return err
 		}
 		others, err = store.ReadSessions(rd, store.SessionQuery{
-			RecordID: s.RecordID, ParentID: new(session.ID), Recent: true, Limit: maxSharing,
+			RecordID: s.RecordID, ParentID: new(session.ID), Recent: true, Limit: maxSearched,
 			Since: r.journal.Now().Add(-sharedAge).UnixMilli(),
 		})
 		return err
 	})
-	return s, slices.DeleteFunc(others, func(o *session.Session) bool {
+	others = slices.DeleteFunc(others, func(o *session.Session) bool {
 		return o.ID == id || o.Changes == nil || o.Changes.Files == 0
-	}), err
+	})
+	return s, others[:min(len(others), maxSharing)], err
 }
 
 // copyChanges returns what is recorded of the session and its subagents.
@@ -116,15 +120,11 @@ func (r *ChangeRecorder) nameShared(
 				return nil, nil
 			}
 			entry := session.ContextEntry{Key: session.KeySharedFiles}
-			for {
-				if entry.Value, err = json.Marshal(list, json.Deterministic(true)); err != nil {
-					return nil, err
-				}
-				if len(entry.Value) <= session.MaxEntry || len(list) == 1 {
-					return eventlog.NewDrafts(&session.ContextEntrySet{ContextEntry: entry}), nil
-				}
-				list = list[1:] // the one that was named first
+			entry.Value, err = json.Marshal(list, json.Deterministic(true))
+			if err != nil || len(entry.Value) > session.MaxEntry { // enough is named
+				return nil, err
 			}
+			return eventlog.NewDrafts(&session.ContextEntrySet{ContextEntry: entry}), nil
 		})
 	return err
 }
@@ -138,10 +138,10 @@ func addShared(
 		at, list = len(list), append(list, session.SharedFiles{SessionID: other.ID})
 	}
 	for _, path := range files {
-		if len(list[at].Files) < maxShared && !slices.Contains(list[at].Files, path) {
+		if len(list[at].Files) < maxShared && len(path) <= maxSharedPath && !slices.Contains(list[at].Files, path) {
 			list[at].Files, changed = append(list[at].Files, path), true
 		}
 	}
-	list[at].Title, list[at].Directory = other.Title, other.Location.Directory
+	list[at].Title, list[at].Directory = session.ClipText(other.Title, maxSharedName), other.Location.Directory
 	return list, changed
 }

@@ -2,8 +2,10 @@ package undo_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -83,12 +85,16 @@ func TestSharedFiles(t *testing.T) {
 				}
 				m.append(id, &session.Created{Info: info})
 			}
-			for _, c := range test.changes {
+			for i, c := range test.changes {
+				prompt := session.MessageID(fmt.Sprint("msg_", i))
+				m.append(c.id, &session.MessageImported{Message: jsontext.Value(
+					`{"id":"` + prompt + `","type":"user","text":"x","time":{"created":1}}`,
+				)})
 				m.append(c.id, &session.FilesWriting{
-					MessageID: "msg_t", PromptID: "msg_p", CallID: "call",
+					MessageID: "msg_t", PromptID: prompt, CallID: "call",
 					Files: []session.FileChange{{Path: c.path, Before: state(c.before), After: state(c.after)}},
 				})
-				m.recorder.UpdateDiff(m.ctx, c.id, "msg_p", m.files)
+				m.recorder.UpdateDiff(m.ctx, c.id, prompt, m.files)
 				m.check(m.recorder.AwaitSession(m.ctx, c.id))
 			}
 			for id, other := range map[session.ID]session.SharedFiles{

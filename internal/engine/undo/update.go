@@ -22,9 +22,8 @@ func (r *ChangeRecorder) UpdateDiff(
 	r.StartTask(id, func() {
 		differs, err := r.recordDiff(ctx, id, prompt, files)
 		if err == nil && differs {
-			err = r.updateParent(ctx, id, prompt, files)
+			err = errors.Join(r.updateParent(ctx, id, prompt, files), r.recordShared(ctx, id))
 		}
-		err = errors.Join(err, r.recordShared(ctx, id))
 		if err != nil {
 			r.journal.Logger.Warn("cannot record the diff of a session", "session", id, "error", err)
 		}
