@@ -89,3 +89,20 @@ func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (too
 		return o, by, err
 	}
 }
+
+// environment returns what asks the extensions for variables of a command of the call, nil if none gives any. The
+// extensions that did are kept with the call, for its settlement.
+func (t *turn) environment(c *toolCall) func(context.Context, string) (map[string]string, error) {
+	if !t.input.extensions.HasEnvironment() {
+		return nil
+	}
+	return func(ctx context.Context, directory string) (map[string]string, error) {
+		v := extension.Environment{SessionID: t.id, CallID: c.call.ID, Directory: directory}
+		by, err := t.input.extensions.Environment(ctx, &v)
+		if failure, ok := errors.AsType[*extension.Error](err); ok {
+			return nil, tool.Failf("The command was not run: %v", failure)
+		}
+		c.call.EnvironmentBy = by
+		return v.Variables, err
+	}
+}

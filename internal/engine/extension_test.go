@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 //	options    headers TEXT
 //	definition description TEXT
 //	call       input JSON, deny TEXT, ask TEXT, allow
+//	environment set TEXT: the variable ID
 //	result     content TEXT
 //	permission deny TEXT, ask, allow
 //
@@ -81,6 +83,18 @@ func (w *world) extend(f []string) {
 			acts, err := do(ctx, v.Tool)
 			if acts {
 				v.Description = text
+			}
+			return err
+		}
+	case extension.PointEnvironment:
+		e.Environment = func(ctx context.Context, v *extension.Environment) error {
+			acts, err := do(ctx, v.Directory)
+			if acts {
+				v.Variables = maps.Clone(v.Variables)
+				if v.Variables == nil {
+					v.Variables = map[string]string{}
+				}
+				v.Variables[e.ID] = text
 			}
 			return err
 		}

@@ -196,7 +196,7 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.OutputNotices) tool.Call {
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
 		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.RunsWith(), Since: t.input.baselineSeq(),
-		Review: t.reviewer(c.call),
+		Review: t.reviewer(c.call), Environment: t.environment(c),
 		Ask: func(ctx context.Context, r tool.Request) error {
 			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -39,6 +40,15 @@ func (bash) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 		return tool.Output{}, tool.Failf("no shell is there")
 	case "hang":
 		words, exit = "beginning", "null"
+	case "environment": // what extensions add
+		words = "none"
+		if c.Environment != nil {
+			added, err := c.Environment(ctx, "/work")
+			if err != nil {
+				return tool.Output{}, err
+			}
+			words = fmt.Sprint(added)
+		}
 	case "confinement":
 		as, err := c.Confine(ctx)
 		if err != nil {

@@ -64,7 +64,7 @@ func traced(row store.EventRow) string {
 		"asks", "hold", "noReply", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
-		"job", "jobID", "status", "exit", "stopped", "waited", "original", "extensions", "replaced", "altered",
+		"job", "jobID", "status", "exit", "stopped", "waited", "original", "extensions", "replaced", "altered", "environmentBy",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -102,7 +102,7 @@ func brief(name string, v jsontext.Value) string {
 	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
 		return ""
 	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request",
-		name == "stopped", name == "waited", name == "extensions":
+		name == "stopped", name == "waited", name == "extensions", name == "environmentBy":
 		return name + "=" + string(v)
 	case name == "original":
 		var p session.Prompt

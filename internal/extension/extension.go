@@ -122,7 +122,8 @@ type Permission struct {
 	Reason    string // of the effect
 }
 
-// Environment is that of a process. Variables, which are added to those that it has, can change.
+// Environment is that of a process. Variables, which are added to those that it has, can change. Those of cairn and of
+// OpenCode, and keys of providers, never pass.
 type Environment struct {
 	SessionID session.ID // "" for a terminal
 	CallID    string

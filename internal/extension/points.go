@@ -83,6 +83,11 @@ func (r *Run) Permission(ctx context.Context, v *Permission) (by []string, err e
 	})
 }
 
+// HasEnvironment reports whether an extension looks at the environment of processes.
+func (r *Run) HasEnvironment() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Environment) error { return e.Environment })
+}
+
 // Environment shows the variables of a process. An error keeps it from starting.
 func (r *Run) Environment(ctx context.Context, v *Environment) (by []string, err error) {
 	return call(ctx, r, PointEnvironment, v, func(e *Extension) func(context.Context, *Environment) error {

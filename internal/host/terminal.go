@@ -2,7 +2,9 @@ package host
 
 import (
 	"cmp"
+	"context"
 
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -34,4 +36,13 @@ func (l *locationCache) newTerminal(p *locationSetup, directory string) (pty.Ord
 		err = session.Errorf(session.CodeInvalid, "no terminal: %v", err).At("sandbox")
 	}
 	return o, err
+}
+
+// terminalOverlay returns the variables that the extensions set for a terminal in the directory.
+func (p *locationSetup) terminalOverlay(ctx context.Context, directory string) (map[string]string, error) {
+	v := extension.Environment{Directory: directory}
+	if _, err := p.scope.Chain.Begin().Environment(ctx, &v); err != nil {
+		return nil, session.Errorf(session.CodeUnavailable, "no terminal: %v", err)
+	}
+	return v.Variables, nil
 }

@@ -47,6 +47,7 @@ func (b v1Backend) Location(ctx context.Context, at session.Location) (*v1.Locat
 			return b.Expand(ctx, at, r, permit)
 		},
 		Terminal: func() (pty.Order, error) { return b.newTerminal(p, at.Directory) },
+		Overlay:  p.terminalOverlay,
 	}, nil
 }
 

@@ -358,7 +358,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 	case *ToolSuccess:
 		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
 			t.settle(ToolCompleted, e.Provider, at)
-			t.Time.Waited, t.Replaced = e.Waited, e.Replaced
+			t.Time.Waited, t.Replaced, t.EnvironmentBy = e.Waited, e.Replaced, e.EnvironmentBy
 			t.State.Structured, t.State.Content = objectOr(e.Structured), listOr(e.Content)
 			t.State.OutputPaths, t.State.Result, t.State.Attachments = e.OutputPaths, e.Result, e.Attachments
 			if e.Title != "" {
@@ -372,7 +372,7 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 				t.State.Input = emptyObject
 			}
 			t.settle(ToolError, e.Provider, at)
-			t.Time.Waited = e.Waited
+			t.Time.Waited, t.EnvironmentBy = e.Waited, e.EnvironmentBy
 			if len(e.Structured) > 0 {
 				t.State.Structured = e.Structured
 			}

@@ -52,6 +52,8 @@ type Tool struct {
 
 	Extensions *CallExtensions `json:"extensions,omitzero"` // that took part before the call ran
 	Replaced   *Replacement    `json:"replaced,omitzero"`   // the tool's own output, by extensions
+	// EnvironmentBy are the extensions that added variables to the environment of its command.
+	EnvironmentBy []string `json:"environmentBy,omitempty"`
 
 	Extra jsontext.Value `json:",embed"`
 }

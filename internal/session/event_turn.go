@@ -207,6 +207,8 @@ type (
 		Attachments []File         `json:"attachments,omitzero"`
 		Waited      int64          `json:"waited,omitzero"`   // milliseconds the call waited for replies
 		Replaced    *Replacement   `json:"replaced,omitzero"` // the tool's own output, by extensions
+
+		EnvironmentBy []string `json:"environmentBy,omitempty"` // extensions that added variables to the command
 	}
 	// ToolFailed settles a call with its failure.
 	ToolFailed struct {
@@ -219,6 +221,8 @@ type (
 
 		Structured jsontext.Value `json:"structured,omitzero"` // of a result, as far as the call came
 		Waited     int64          `json:"waited,omitzero"`     // milliseconds the call waited for replies
+
+		EnvironmentBy []string `json:"environmentBy,omitempty"` // as ToolSuccess has it
 	}
 	// ItemCheckpointed stores the text of an open item from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.

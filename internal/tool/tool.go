@@ -74,6 +74,8 @@ type Call struct {
 	Plan        string // the file of the session's plan; "" without one
 	// Files records what the call does to files. Nil: nothing is recorded.
 	Files FileRecorder
+	// Environment returns variables, by name, that a command in the directory gets besides its own. Nil: none.
+	Environment func(ctx context.Context, directory string) (map[string]string, error)
 	// Review sees the output of a call that succeeded before it is bounded, and returns what takes its place. By are
 	// those who changed it; an error fails the call. Nil: the output stays.
 	Review func(ctx context.Context, o Output) (out Output, by []string, err error)

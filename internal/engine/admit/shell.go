@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -210,7 +211,7 @@ func (c *Commands) runBash(
 	s := loc.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
-		Files: files,
+		Files: files, Environment: shellEnvironment(loc, sh, in.ID),
 		Confine: func(ctx context.Context) (tool.Confinement, error) {
 			layers := loc.RulesFor(agent, in)
 			tight, _, err := ask.TightenSandbox(ctx, c.journal, c.locations, in)
@@ -230,6 +231,21 @@ func (c *Commands) runBash(
 		return output + s.Error.Message, end
 	default:
 		return output, end
+	}
+}
+
+// shellEnvironment returns what asks the extensions for variables of a user's command, nil if there are none.
+func shellEnvironment(
+	loc *scope.Scope, sh *session.Shell, id session.ID,
+) func(context.Context, string) (map[string]string, error) {
+	run := loc.Chain.Begin()
+	if !run.HasEnvironment() {
+		return nil
+	}
+	return func(ctx context.Context, directory string) (map[string]string, error) {
+		v := extension.Environment{SessionID: id, CallID: sh.CallID, Directory: directory}
+		_, err := run.Environment(ctx, &v)
+		return v.Variables, err
 	}
 }
 

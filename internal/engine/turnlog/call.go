@@ -22,6 +22,8 @@ type Call struct {
 
 	// Extensions is what extensions decided about the call before it was recorded; nil if none took part.
 	Extensions *session.CallExtensions
+	// EnvironmentBy are the extensions that added variables to the environment of its command.
+	EnvironmentBy []string
 
 	meta    jsontext.Value
 	hosted  bool // the provider runs it

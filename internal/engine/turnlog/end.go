@@ -166,7 +166,7 @@ func (r *Recorder) SettledEvent(c *Call, s tool.Settlement, waited time.Duration
 	if s.Error != nil {
 		return &session.ToolFailed{
 			TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error,
-			Structured: s.Output.Structured, Waited: waited.Milliseconds(),
+			Structured: s.Output.Structured, Waited: waited.Milliseconds(), EnvironmentBy: c.EnvironmentBy,
 		}
 	}
 	o := s.Output
@@ -177,6 +177,6 @@ func (r *Recorder) SettledEvent(c *Call, s tool.Settlement, waited time.Duration
 	return &session.ToolSuccess{
 		TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
 		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
-		Waited: waited.Milliseconds(), Replaced: s.Replaced,
+		Waited: waited.Milliseconds(), Replaced: s.Replaced, EnvironmentBy: c.EnvironmentBy,
 	}
 }

@@ -77,6 +77,8 @@ type Location struct {
 	Expand func(ctx context.Context, r api.ExpandRequest, permit command.Permit) (api.Expansion, error)
 	// Terminal returns the default shell of a terminal and its environment.
 	Terminal func() (pty.Order, error)
+	// Overlay returns the variables that extensions of the location set for a terminal in the directory.
+	Overlay func(ctx context.Context, directory string) (map[string]string, error)
 }
 
 // Files are the files of a location. Paths are relative to its directory. A path that leaves the location and its

@@ -84,6 +84,18 @@ func (h ptyHandlers) create(ctx context.Context, in struct {
 	if o.Env, err = overrideEnv(o.Env, in.Body.Env); err != nil {
 		return terminal{}, err
 	}
+	// What extensions set for the directory in which the program starts comes after the caller's.
+	directory := o.Cwd
+	if !filepath.IsAbs(directory) {
+		directory = filepath.Join(o.Directory, directory)
+	}
+	overlay, err := l.Overlay(ctx, directory)
+	if err != nil {
+		return terminal{}, err
+	}
+	if o.Env, err = overrideEnv(o.Env, overlay); err != nil {
+		return terminal{}, err
+	}
 	i, err := h.Terminals.Open(o)
 	return newTerminal(i), httpio.WithPart("body", err)
 }

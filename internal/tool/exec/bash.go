@@ -107,11 +107,16 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
 
+	added, err := listAdded(ctx, call, dir.Real)
+	if err != nil {
+		return tool.Output{}, err
+	}
+
 	// Run it: as a job, or here to its end.
 	r := command{
 		Spec: process.Spec{
 			Argv: []string{shell, "-c", in.Command}, Policy: confined.findPolicy(), Rulesets: &t.rulesets, Spare: &t.spare,
-			Supervisor: t.config.Supervisor, Dir: dir.Real, Env: t.readEnvironment(confined), Grace: t.killDelay(),
+			Supervisor: t.config.Supervisor, Dir: dir.Real, Env: t.readEnvironment(confined, added...), Grace: t.killDelay(),
 			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
 		},
 		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
@@ -217,11 +222,27 @@ func (t *bashTool) authorizeCommand(
 	return c, err
 }
 
-// readEnvironment returns the environment of a command.
-func (s *execTools) readEnvironment(c confinement) []string {
+// readEnvironment returns the environment of a command. The added variables come last; those that never pass are not
+// among it.
+func (s *execTools) readEnvironment(c confinement, added ...string) []string {
 	config := s.config
-	config.Env = slices.Concat(config.Env, c.cell.Env)
+	config.Env = slices.Concat(config.Env, c.cell.Env, added)
 	return config.Environment()
+}
+
+// listAdded returns the variables, as NAME=value, that the call gets for a command in the directory.
+func listAdded(ctx context.Context, call tool.Call, directory string) (added []string, err error) {
+	if call.Environment == nil {
+		return nil, nil
+	}
+	variables, err := call.Environment(ctx, directory)
+	for name, value := range variables {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return nil, tool.Failf("The variable %q cannot be set for the command.", session.ClipText(name, 80))
+		}
+		added = append(added, name+"="+value)
+	}
+	return added, err
 }
 
 func (in bashInput) validate() error {
