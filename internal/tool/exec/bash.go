@@ -113,20 +113,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 
 	// Run it: as a job, or here to its end.
-	r := command{
-		Spec: process.Spec{
-			Argv: []string{shell, "-c", in.Command}, Policy: confined.findPolicy(), Rulesets: &t.rulesets, Spare: &t.spare,
-			Supervisor: t.config.Supervisor, Dir: dir.Real, Env: t.readEnvironment(confined, added...), Grace: t.killDelay(),
-			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
-		},
-		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
-		found:  t.rememberFindings(call.SessionID),
-		output: &commandOutput{capture: t.newCapture().SetSession(call.SessionID)},
-	}
-	r.Isolated = r.UsesNamespace()
-	if in.Timeout > 0 {
-		r.timeout = time.Duration(in.Timeout) * time.Millisecond
-	}
+	r := t.newCommand(call, in, commandPlace{program: shell, dir: dir}, confined)
+	r.Env = t.readEnvironment(confined, added...)
 	if in.Background {
 		if call.Files != nil {
 			call.Files.RecordUnknown(ctx, "the command runs in the background")
@@ -220,6 +208,25 @@ func (t *bashTool) authorizeCommand(
 	c, err = t.chooseSandbox(at.as, cell)
 	t.liftProtected(&c, answered)
 	return c, err
+}
+
+// newCommand returns the command of a call at its place, without its environment.
+func (t *bashTool) newCommand(call tool.Call, in bashInput, at commandPlace, confined confinement) command {
+	r := command{
+		Spec: process.Spec{
+			Argv: []string{at.program, "-c", in.Command}, Policy: confined.findPolicy(), Rulesets: &t.rulesets, Spare: &t.spare,
+			Supervisor: t.config.Supervisor, Dir: at.dir.Real, Grace: t.killDelay(),
+			Guard: t.newGuard(confined), Processes: cmp.Or(t.config.Processes, process.MaxProcesses),
+		},
+		drain: t.config.DrainTime, log: t.config.Log, timeout: t.timeout(),
+		found:  t.rememberFindings(call.SessionID),
+		output: &commandOutput{capture: t.newCapture().SetSession(call.SessionID)},
+	}
+	r.Isolated = r.UsesNamespace()
+	if in.Timeout > 0 {
+		r.timeout = time.Duration(in.Timeout) * time.Millisecond
+	}
+	return r
 }
 
 // readEnvironment returns the environment of a command. The added variables come last; those that never pass are not
