@@ -99,17 +99,16 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	added, err := listAdded(ctx, call, dir.Real)
+	if err != nil {
+		return tool.Output{}, err
+	}
 	if err := dir.RequireDir(); err != nil {
 		return tool.Output{}, err
 	}
 	again, err := t.config.Paths.Resolve(in.Workdir)
 	if err != nil || again.Real != dir.Real {
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
-	}
-
-	added, err := listAdded(ctx, call, dir.Real)
-	if err != nil {
-		return tool.Output{}, err
 	}
 
 	// Run it: as a job, or here to its end.
