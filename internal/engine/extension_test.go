@@ -21,6 +21,8 @@ import (
 //	options    headers TEXT
 //	definition description TEXT
 //	call       input JSON, deny TEXT, ask TEXT, allow
+//	system     add TEXT
+//	messages   first TEXT: the text of the first prompt
 //	environment set TEXT: the variable ID
 //	result     content TEXT
 //	permission deny TEXT, ask, allow
@@ -83,6 +85,25 @@ func (w *world) extend(f []string) {
 			acts, err := do(ctx, v.Tool)
 			if acts {
 				v.Description = text
+			}
+			return err
+		}
+	case extension.PointSystem:
+		e.System = func(ctx context.Context, v *extension.System) error {
+			acts, err := do(ctx, v.Agent)
+			if w.mu.Lock(); acts {
+				v.Text = text + w.systemSuffix
+			}
+			w.mu.Unlock()
+			return err
+		}
+	case extension.PointMessages:
+		e.Messages = func(ctx context.Context, v *extension.Messages) error {
+			acts, err := do(ctx, fmt.Sprint(len(v.Messages)))
+			if u, ok := v.Messages[0].(*session.User); acts && ok {
+				other := *u
+				other.Text, v.Messages = text, slices.Clone(v.Messages)
+				v.Messages[0] = &other
 			}
 			return err
 		}

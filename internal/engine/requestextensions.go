@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
 // showDefinitions shows the tools that the turn offers to the extensions, and keeps what they change. The tools check
@@ -33,6 +35,64 @@ func (input *turnInput) showDefinitions(ctx context.Context) {
 		input.altered[d.Name] = llm.ToolDefinition{Name: d.Name, Description: v.Description, Schema: v.Schema}
 		input.alteredBy = session.JoinNames(input.alteredBy, by)
 	}
+}
+
+// showMessages shows copies of the messages of the request to the extensions, and keeps what they make of them for this
+// request. Copies, because the history is shared by all turns of the session.
+func (input *turnInput) showMessages(ctx context.Context) {
+	if !input.extensions.HasMessages() {
+		return
+	}
+	v := extension.Messages{SessionID: input.session.ID}
+	for _, m := range input.history.VisibleMessages(input.epoch.BaselineSeq) {
+		raw, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return
+		}
+		dup, err := session.DecodeMessage(raw)
+		if err != nil {
+			return
+		}
+		dup.Meta().Seq = m.Meta().Seq
+		v.Messages = append(v.Messages, dup)
+	}
+	by, err := input.extensions.Messages(ctx, &v)
+	if err == nil && len(by) > 0 {
+		input.shown, input.alteredBy = v.Messages, session.JoinNames(input.alteredBy, by)
+	}
+}
+
+// extensionSources returns what the extensions add to the system context, a source each. A text that cannot be known now
+// stays as the model has it.
+func (input *turnInput) extensionSources(ctx context.Context) (c systemcontext.Context) {
+	for _, t := range input.extensions.System(ctx, extension.System{
+		SessionID: input.session.ID, Agent: input.agent.ID,
+	}) {
+		if t.Text == "" && t.Err == nil {
+			continue
+		}
+		about := "The extension " + t.Extension
+		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
+			Key: sourceKey(t.Extension), Value: t.Text, Err: t.Err,
+			Baseline: func(text string) string { return text },
+			Update:   func(_, text string) string { return about + " now says:\n" + text },
+			Removal:  func(string) string { return "What " + about[4:] + " said no longer applies." },
+		}))
+	}
+	return c
+}
+
+// sourceKey returns the key of the source of the extension: the id with "-" for what no key has.
+func sourceKey(id string) string {
+	key := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '.', c == '_', c == '/':
+			return c
+		default:
+			return '-'
+		}
+	}, strings.ToLower(id))
+	return "extension/" + strings.TrimLeft(key, "-._/")
 }
 
 // showOptions shows the options of the request to the extensions and applies what they change. It returns what the turn

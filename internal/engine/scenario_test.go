@@ -492,6 +492,10 @@ func (p *player) command(f []string) {
 		p.w.mu.Lock()
 		p.setup(f)
 		p.w.mu.Unlock()
+	case "suffix": // TEXT: what extensions add to the system context ends so from now on
+		p.w.mu.Lock()
+		p.w.systemSuffix = " " + strings.Join(args, " ")
+		p.w.mu.Unlock()
 	case "drop-tools": // as if the project configured none
 		p.w.mu.Lock()
 		p.w.tools = tool.NewRegistry(tool.Config{})

@@ -121,7 +121,8 @@ type turnInput struct {
 
 	extensions *extension.Run                // of the turn; nil without any
 	altered    map[string]llm.ToolDefinition // tools whose definitions extensions changed, by name
-	alteredBy  []string                      // these extensions
+	shown      []session.Message             // what extensions made of the messages; nil: the history's own
+	alteredBy  []string                      // the extensions that changed tools or messages
 
 	restricted bool // session and rights lack what the session allows, and its approvals do not apply
 }
@@ -139,6 +140,7 @@ func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turn
 	input.extensions = loc.Chain.Begin()
 	if input.rights, err = e.Asks.CollectRules(ctx, loc, now.session, input.agent); err == nil {
 		input.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: input.agent})
+		input.sources = append(input.sources, input.extensionSources(ctx)...)
 	}
 	return input, release, err
 }
@@ -214,7 +216,7 @@ func (input *turnInput) requestInput() *history.Input {
 	return &history.Input{
 		Session: input.session, Agent: input.agent, Rights: input.rights, Model: input.model, Tools: input.tools(),
 		Baseline: input.epoch.Baseline, BaselineSeq: input.epoch.BaselineSeq, History: input.history, Output: input.output,
-		Last: input.lastStep, Altered: input.altered,
+		Last: input.lastStep, Altered: input.altered, Shown: input.shown,
 	}
 }
 

@@ -69,6 +69,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	// Build the request, make it fit, and send it.
 	input.lastStep = input.isLastStep(d.step)
 	input.showDefinitions(ctx)
+	input.showMessages(ctx)
 	if again, err := d.fitWindow(ctx, input); again || err != nil {
 		return again, err
 	}

@@ -38,26 +38,27 @@ type world struct {
 	player *script.Player
 	limits Limits
 
-	mu         sync.Mutex // guards the rest
-	agents     map[string]session.Agent
-	models     map[string]*scope.Model
-	planPath   string                         // of all sessions
-	record     session.RecordID               // of directories outside of /repo; "" is prj_test
-	small      *session.ModelRef              // for titles and summaries; nil: none
-	summaries  bool                           // of sessions, by themselves
-	budget     *session.Budget                // of new sessions
-	newSandbox session.SandboxMode            // of new sessions
-	sandboxes  map[string]session.SandboxMode // of agents
-	layers     []permission.Layer
-	sources    []*source
-	tools      *tool.Registry
-	outputs    *tool.Outputs
-	files      *sessionfiles.Memory
-	extensions []extension.Extension
-	shown      []string // what the extensions were shown, in order
-	broken     error    // what keeps the location from working
-	gates      map[string]chan struct{}
-	effects    map[string]int // by token
+	mu           sync.Mutex // guards the rest
+	agents       map[string]session.Agent
+	models       map[string]*scope.Model
+	planPath     string                         // of all sessions
+	record       session.RecordID               // of directories outside of /repo; "" is prj_test
+	small        *session.ModelRef              // for titles and summaries; nil: none
+	summaries    bool                           // of sessions, by themselves
+	budget       *session.Budget                // of new sessions
+	newSandbox   session.SandboxMode            // of new sessions
+	sandboxes    map[string]session.SandboxMode // of agents
+	layers       []permission.Layer
+	sources      []*source
+	tools        *tool.Registry
+	outputs      *tool.Outputs
+	files        *sessionfiles.Memory
+	extensions   []extension.Extension
+	systemSuffix string   // of the texts of extensions for the system context
+	shown        []string // what the extensions were shown, in order
+	broken       error    // what keeps the location from working
+	gates        map[string]chan struct{}
+	effects      map[string]int // by token
 
 	compaction scope.CompactionSettings
 	report     func(m session.ModelRef, size scope.RequestSize, tokens int64) // nil: usage is not taken

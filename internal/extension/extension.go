@@ -35,6 +35,8 @@ type Extension struct {
 	Environment func(context.Context, *Environment) error // of a command or a terminal, before it starts
 	Compaction  func(context.Context, *Compaction) error  // before a summary is asked for
 	Proceed     func(context.Context, *Proceed) error     // after a compaction, before the model goes on
+	System      func(context.Context, *System) error      // the system context, at each boundary
+	Messages    func(context.Context, *Messages) error    // of a request, before it is built
 	Stop        func(context.Context, *Stop) error        // before the work of a session ends
 }
 
@@ -52,6 +54,8 @@ const (
 	PointEnvironment Point = "environment"
 	PointCompaction  Point = "compaction"
 	PointProceed     Point = "proceed"
+	PointSystem      Point = "system"
+	PointMessages    Point = "messages"
 	PointStop        Point = "stop"
 )
 
@@ -146,6 +150,21 @@ type Proceed struct {
 	Model     session.ModelRef
 	Overflow  bool // the compaction followed a request that the provider refused as too large
 	Enabled   bool
+}
+
+// System is what an extension adds to the system context of a session. Text is the whole of it; it becomes a source of
+// its own, which the model is told of when it changes. Other texts of the context are not shown and cannot change.
+type System struct {
+	SessionID session.ID
+	Agent     string
+	Text      string
+}
+
+// Messages are those that a request is made of, oldest first. The list can be replaced, with other messages in it; the
+// session keeps its own. A request whose earlier messages change costs the provider's cache of them.
+type Messages struct {
+	SessionID session.ID
+	Messages  []session.Message
 }
 
 // Stop is the end of the work of a session. Continue, if set, becomes the next prompt, and the work goes on.

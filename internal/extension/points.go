@@ -126,3 +126,44 @@ func (e *Extension) limit(before, after session.Effect) session.Effect {
 		return before
 	}
 }
+
+// SystemText is the text of one extension for the system context, or why it cannot be known now.
+type SystemText struct {
+	Extension string
+	Text      string
+	Err       error
+}
+
+// System asks each extension that adds to the system context for its text, one after the other.
+func (r *Run) System(ctx context.Context, v System) (texts []SystemText) {
+	of := func(e *Extension) func(context.Context, *System) error { return e.System }
+	if !hasAny(r, of) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.chain.config.Budget)
+	defer cancel()
+	for i := range r.chain.config.Extensions {
+		e := &r.chain.config.Extensions[i]
+		if e.System == nil {
+			continue
+		}
+		t := SystemText{Extension: e.ID, Err: r.findFailure(e.ID)}
+		if t.Err == nil {
+			own := v
+			own, t.Err = callOne(ctx, r, e.ID, e.System, own)
+			t.Text = own.Text
+		}
+		texts = append(texts, t)
+	}
+	return texts
+}
+
+// Messages shows the messages of a request.
+func (r *Run) Messages(ctx context.Context, v *Messages) (by []string, err error) {
+	return call(ctx, r, PointMessages, v, func(e *Extension) func(context.Context, *Messages) error { return e.Messages })
+}
+
+// HasMessages reports whether an extension looks at the messages of requests.
+func (r *Run) HasMessages() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Messages) error { return e.Messages })
+}

@@ -262,7 +262,7 @@ func Begin(d EventData, seq int64) Message {
 	case *StepStarted:
 		a := &Assistant{
 			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{},
-			ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix, Subtasks: e.Subtasks,
+			ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix, Altered: e.Altered, Subtasks: e.Subtasks,
 		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}

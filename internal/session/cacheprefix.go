@@ -39,6 +39,7 @@ const (
 	CauseContext    PrefixCause = "context"    // a new context epoch began, or a prompt has its own system text
 	CauseExclusion  PrefixCause = "exclusion"  // the provider rejected content, which is excluded
 	CauseEdit       PrefixCause = "edit"       // a message was edited
+	CauseExtension  PrefixCause = "extension"  // an extension changed the request, or the one before
 	CauseMode       PrefixCause = "mode"       // the last step or structured output begins or ends
 )
 

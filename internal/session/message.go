@@ -208,7 +208,8 @@ type Assistant struct {
 	// EndRemoved: a revert to one of the items took the end of the turn with it. V1 shows neither the end nor its patch.
 	EndRemoved bool `json:"endRemoved,omitzero"`
 
-	Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
+	Prefix  *CachePrefix `json:"prefix,omitzero"`  // fingerprint of the request
+	Altered *Alteration  `json:"altered,omitzero"` // of the request, by extensions
 
 	Subtasks bool `json:"subtasks,omitzero"` // the calls are subtasks of a prompt; no model was asked
 }

@@ -79,6 +79,8 @@ func (in *Input) prefixCause(before *session.Assistant, mode session.PrefixMode)
 		return session.CauseEdit
 	case in.History.promptSystemOf(before.ParentID) != in.History.promptSystem():
 		return session.CauseContext
+	case before.Altered != nil, in.Altered != nil, in.Shown != nil:
+		return session.CauseExtension
 	case before.Prefix.Mode != mode, in.Output != nil && in.History.PromptSeq() > before.Seq:
 		return session.CauseMode
 	default:

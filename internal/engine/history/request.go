@@ -25,6 +25,8 @@ type Input struct {
 	Last        bool          // the agent's last step: tools are off
 	// Altered are definitions of tools that take the place of their own, by name.
 	Altered map[string]llm.ToolDefinition
+	// Shown, unless nil, takes the place of the visible messages of History.
+	Shown []session.Message
 }
 
 // lastStep is the text for the model when the agent's steps are used up. It is a system message, not an assistant
@@ -93,6 +95,9 @@ func (in *Input) lowerMessages() []llm.Message {
 	l := newMessageLowerer(in.Model, in.Session.Excluded)
 	if u := in.History.hidden.Prompt; u != nil {
 		l.format = u.Format
+	}
+	if in.Shown != nil {
+		return l.lowerAll(in.Shown)
 	}
 	return l.lowerAll(in.History.VisibleMessages(in.BaselineSeq))
 }
