@@ -52,7 +52,8 @@ type world struct {
 	tools      *tool.Registry
 	outputs    *tool.Outputs
 	files      *sessionfiles.Memory
-	broken     error // what keeps the location from working
+	movedTo    string // where the project of all sessions is, if another one took its place
+	broken     error  // what keeps the location from working
 	gates      map[string]chan struct{}
 	effects    map[string]int // by token
 
@@ -187,6 +188,9 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 			}
 			return found
 		},
+	}
+	if to := w.movedTo; to != "" {
+		s.MovedTo = func(context.Context, *session.Session) (string, error) { return to, nil }
 	}
 	if path := w.planPath; path != "" {
 		s.PlanPath = func(*session.Session) string { return path }

@@ -350,6 +350,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
+	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
+		return l.projects.FindMovedSession(ctx, pr, s)
+	}
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox

@@ -48,7 +48,7 @@ type Registry struct {
 // runningJob is a job that runs in this process. It leaves the registry once its end is recorded.
 type runningJob struct {
 	session session.ID
-	job     session.Job // as it started
+	job     session.Job      // as it started
 	task    *session.TaskJob // nil for a command
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed once its end is recorded

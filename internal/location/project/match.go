@@ -41,9 +41,10 @@ func (now *diskState) file() string {
 // id. The rules in their order:
 //
 //  1. The record of the same file at the same place: common directory, or path outside of git.
-//  2. The record of the place, if another file is there that has the record's root commit.
-//  3. The record of the same directory before git init was called in it, or before its repository was removed.
-//  4. The record of the same file, which was renamed or moved, if it has the record's root commit.
+//  2. The record of the same file, which was renamed or moved, if it has the record's root commit: also to a place where
+//     another project was.
+//  3. The record of the place, if another file is there that has the record's root commit.
+//  4. The record of the same directory before git init was called in it, or before its repository was removed.
 //
 // A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too (PR-1, PR-2).
 func match(now *diskState, known []store.Project) store.Project {
@@ -60,7 +61,7 @@ func match(now *diskState, known []store.Project) store.Project {
 // rule reports whether what is on disk is that of a record.
 type rule func(now *diskState, p *store.Project) bool
 
-var rules = []rule{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
+var rules = []rule{isUnchanged, isMoved, isReplaced, isInitialized, isUninitialized}
 
 // isAt reports whether what is on disk is where the record was.
 func isAt(now *diskState, p *store.Project) bool {
