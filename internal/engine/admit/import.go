@@ -178,7 +178,7 @@ func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlo
 	}
 	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
 		return nil, session.Conflict("session", string(s.ID),
-			"exists and is not the imported one; to import this one, delete it first: cairn session delete "+string(s.ID))
+			"exists and is not the imported one; it can be imported in another home (CAIRN_HOME)")
 	}
 	if s.Import.Whole {
 		return nil, nil

@@ -48,7 +48,7 @@ type Mirror struct {
 
 const (
 	storageDir = "storage"
-	markerName = ".cairn-mirror.json"
+	markerName = jsontree.MirrorMarker
 	cursorName = ".cairn-cursor.json"
 	maxMarker  = 4096
 )
