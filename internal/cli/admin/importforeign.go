@@ -202,6 +202,11 @@ func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *fore
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: "it has no message that can be read"})
 		return
 	}
+	if len(s.Messages) == 0 && len(s.Problems) > 0 {
+		in.report.Problems = append(in.report.Problems,
+			importProblem{File: f.Path, Session: s.ID, Reason: "none of its messages can be read, so it is left out"})
+		return
+	}
 	in.report.Sessions++
 	row, err := in.importSession(ctx, s)
 	if err != nil {
@@ -239,7 +244,7 @@ const maxShown = 20
 // printReport prints what an import did.
 func (g transferCommands) printReport(r *importReport) {
 	for _, s := range r.Imported {
-		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), s.Title,
+		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), terminal.FirstLine(s.Title, 100),
 			terminal.FormatPlural(s.Messages, "message"), terminal.FirstLine(s.Directory, 200))
 	}
 	for i, p := range r.Problems {
