@@ -32,9 +32,14 @@ type Report struct {
 // maxForeign bounds the files that a report names.
 const maxForeign = 20
 
-// Repair writes all sessions and removes what was deleted. Files that are not of the mirror stay and are named.
+// Repair writes all sessions and removes what was deleted. Files that are not of the mirror stay and are named. Its
+// result is durable: the cursor may be behind the events of what it wrote, so that nothing writes that again.
 func (m *Mirror) Repair(ctx context.Context) (*Report, error) {
-	return m.repair(ctx, "", func(string) error { return nil })
+	report, err := m.repair(ctx, "", func(string) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return report, m.Sync(ctx)
 }
 
 // repair goes on behind the session that an earlier call saved as its progress, "" without one, and saves its own.
