@@ -98,6 +98,13 @@ func (w *LinkedWorktree) findAside() {
 	}
 }
 
+// FindWorktree returns a linked worktree of the project's repository. Its directory may be named by a link, or by the name
+// that a removal has given it.
+func (f *Finder) FindWorktree(ctx context.Context, p Project, directory string) (LinkedWorktree, error) {
+	w, _, _, err := f.findWorktree(ctx, p, directory)
+	return w, err
+}
+
 // findWorktree returns a linked worktree of the project's repository, and git with its shared directory.
 func (f *Finder) findWorktree(
 	ctx context.Context, p Project, directory string,
