@@ -84,7 +84,7 @@ func (x *indexCopy) showHidden(ctx context.Context) error {
 		}
 		i := invocation{
 			args: []string{"--work-tree=" + x.c.Top, "update-index", option, "-z", "--stdin"}, env: x.env, stdin: marked.String(),
-			most: maxOutput,
+			most: maxOutput, limit: worktreeTime,
 		}
 		if _, err := x.git.call(ctx, x.c, i); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (x *indexCopy) remove() { _ = os.Remove(x.path) }
 func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
 	const most = 64 << 20 // names of a million files
 	args = append([]string{"--work-tree=" + x.c.Top}, args...)
-	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most})
+	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most, limit: worktreeTime})
 	if err == nil && len(out) >= most {
 		err = fmt.Errorf("git %s lists too many files", args[1])
 	}
@@ -154,16 +154,21 @@ func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
 		return "", err
 	}
 	// Commit what only the index has, as the second parent of the commit of all files.
+	committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}")
+	if err != nil {
+		return "", err
+	}
 	parents := []string{"-p", "HEAD"}
-	if committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}"); errStaged == nil && staged != tree && staged != committed {
-		if err != nil {
-			return "", err
-		}
+	if errStaged == nil && staged != tree && staged != committed {
 		commit, err := x.commit(ctx, staged, "index of "+w.Directory, parents)
 		if err != nil {
 			return "", err
 		}
 		parents = append(parents, "-p", commit)
+	}
+	// What an earlier removal saved is the last parent, so that one reference names all.
+	if at.earlier != "" {
+		parents = append(parents, "-p", at.earlier)
 	}
 	commit, err := x.commit(ctx, tree, "uncommitted changes of "+w.Directory, parents)
 	if err != nil {
