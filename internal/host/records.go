@@ -112,7 +112,7 @@ func (r projectRecords) ChangeRecord(
 	ctx context.Context, id session.RecordID, c project.RecordChange,
 ) (project.ChangedRecord, error) {
 	changed, err := r.locations.projects.ChangeRecord(ctx, id, c)
-	if c.Directory != nil && mayHaveChanged(err) {
+	if c.Directory != nil && !c.DryRun && mayHaveChanged(err) {
 		r.locations.forgetProjects()
 	}
 	return changed, err

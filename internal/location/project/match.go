@@ -60,7 +60,7 @@ func match(now *diskState, known []store.Project) store.Project {
 // rule reports whether what is on disk is that of a record.
 type rule func(now *diskState, p *store.Project) bool
 
-var rules = []rule{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
+var rules = []rule{isUnchanged, isRestored, isInitialized, isUninitialized, isMoved}
 
 // isAt reports whether what is on disk is where the record was.
 func isAt(now *diskState, p *store.Project) bool {
@@ -72,9 +72,9 @@ func isUnchanged(now *diskState, p *store.Project) bool {
 	return isAt(now, p) && p.File != "" && p.File == now.file()
 }
 
-// isReplaced reports whether another file at the record's place has the record's root commit. A record without commits
+// isRestored reports whether another file at the record's place has the record's root commit. A record without commits
 // fits a repository without commits, and any repository if the identity of one of the files is unknown.
-func isReplaced(now *diskState, p *store.Project) bool {
+func isRestored(now *diskState, p *store.Project) bool {
 	if p.Root == "" {
 		return isAt(now, p) && (p.File == "" || now.file() == "" || now.Root() == "")
 	}
@@ -82,14 +82,14 @@ func isReplaced(now *diskState, p *store.Project) bool {
 }
 
 // isInitialized reports whether the record is that of the directory before it had a repository. A clone into another
-// directory with the same path is none.
+// directory with the same path is not.
 func isInitialized(now *diskState, p *store.Project) bool {
 	return now.Common != "" && p.Common == "" && p.Path == now.Path && p.File == now.PathFile &&
 		(p.File != "" || now.Root() == "") && (p.Root == "" || now.HasRoot(p.Root))
 }
 
 // isUninitialized reports whether the record is that of the directory while it had a repository. A new directory in its
-// place, or one whose .git names the repository of another one, is none.
+// place, or one whose .git names the repository of another one, is not.
 func isUninitialized(now *diskState, p *store.Project) bool {
 	return now.Common == "" && !now.Claimed && p.Common != "" && p.Path == now.Path &&
 		p.PathFile != "" && p.PathFile == now.PathFile
