@@ -27,11 +27,18 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 	if err != nil {
 		return nil, err
 	}
-	// Copy the file.
-	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
+	// Copy the file, with its time: git compares a file that is not older with its content.
+	path := filepath.Join(c.GitDir, "index")
+	info, err := os.Stat(path)
 	isMissing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isMissing {
 		return nil, err
+	}
+	var stored []byte
+	if !isMissing {
+		if stored, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.CreateTemp("", "cairn-index-")
 	if err != nil {
@@ -57,6 +64,9 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 		}
 		_, err := x.run(ctx, "read-tree", "HEAD")
 		return x, err
+	}
+	if err := os.Chtimes(x.path, info.ModTime(), info.ModTime()); err != nil {
+		return nil, err
 	}
 	return x, x.showHidden(ctx)
 }

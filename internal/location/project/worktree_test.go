@@ -139,6 +139,34 @@ func TestDiscardWorktreeBranch(t *testing.T) {
 	}
 }
 
+// A file that was changed in the moment in which git wrote the index, to another content of the same size, is a change.
+func TestRemoveWorktreeWithRacyIndex(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	runGit(t, w.Directory, "config", "core.trustctime", "false")
+	file, index := filepath.Join(w.Directory, "a.txt"), runGit(t, w.Directory, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	setTimes := func(paths ...string) {
+		t.Helper()
+		at := time.Now().Add(-time.Hour).Truncate(time.Hour)
+		for _, path := range paths {
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	setTimes(file)
+	runGit(t, w.Directory, "update-index", "--refresh")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, w.Directory, map[string]string{"a.txt": strings.Repeat("x", len(text))})
+	setTimes(file, index)
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory}); err == nil || !strings.Contains(err.Error(), "a.txt") {
+		t.Error(err)
+	}
+}
+
 // An error of a removal says where the work is that it has saved. Without git there is no list of worktrees.
 func TestRemoveWorktreeFailsAfterItsSave(t *testing.T) {
 	f, p, parent := newRepository(t)
