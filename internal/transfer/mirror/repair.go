@@ -51,6 +51,7 @@ func (m *Mirror) repair(ctx context.Context, progress string, save func(string) 
 	if err != nil {
 		return nil, m.fail(err)
 	}
+	m.tree.IsBulk = true // until events are followed
 	// Write the sessions, then find what does not belong to them.
 	t := newTally()
 	t.goesOn = written != nil
