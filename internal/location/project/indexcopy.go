@@ -27,19 +27,7 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 	if err != nil {
 		return nil, err
 	}
-	// Copy the file, with its time: git compares a file that is not older with its content.
-	path := filepath.Join(c.GitDir, "index")
-	info, err := os.Stat(path)
-	isMissing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isMissing {
-		return nil, err
-	}
-	var stored []byte
-	if !isMissing {
-		if stored, err = os.ReadFile(path); err != nil {
-			return nil, err
-		}
-	}
+	// Copy the file.
 	f, err := os.CreateTemp("", "cairn-index-")
 	if err != nil {
 		return nil, err
@@ -50,25 +38,40 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 			x.remove()
 		}
 	}()
-	if _, err := f.Write(stored); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
+	exists, err := copyIndexFile(c, x.path)
+	if err != nil {
+		return nil, err
+	}
 	// Without an index the creation of the worktree was cut off: begin with that of its commit.
-	if isMissing {
+	if !exists {
 		if err := os.Remove(x.path); err != nil {
 			return nil, err
 		}
 		_, err := x.run(ctx, "read-tree", "HEAD")
 		return x, err
 	}
-	if err := os.Chtimes(x.path, info.ModTime(), info.ModTime()); err != nil {
-		return nil, err
-	}
 	return x, x.showHidden(ctx)
+}
+
+// copyIndexFile copies the index of a checkout to a file, with its time: git compares the contents of files that are not
+// older than the index, because their times do not tell whether they have changed. It reports whether there is an index.
+func copyIndexFile(c checkout.Checkout, to string) (exists bool, err error) {
+	path := filepath.Join(c.GitDir, "index")
+	info, err := os.Stat(path) // before the content: a newer one is compared too often, not too seldom
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	stored, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(to, stored, 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	return true, err
 }
 
 // showHidden makes git look at the files that the user has told it not to.
