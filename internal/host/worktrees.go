@@ -73,6 +73,7 @@ const maxSessions = 100
 func (w *worktrees) ListWorktrees(
 	ctx context.Context, at session.Location, id session.ProjectID,
 ) (out []api.Worktree, err error) {
+	// Ask git, and read which ones are not prepared.
 	setup, err := w.loadFor(ctx, at, id)
 	if err != nil {
 		return nil, err
@@ -88,13 +89,15 @@ func (w *worktrees) ListWorktrees(
 	if err != nil { // the worktrees are more than what is known of their preparation
 		w.locations.logger.Warn("it is not known which worktrees are prepared", "error", err)
 	}
-	// Describe each with its state and its sessions.
+	// Describe each.
 	out = []api.Worktree{}
 	for _, tree := range all {
 		one := api.Worktree{Directory: tree.Directory, Name: tree.Name, Branch: tree.Branch, Missing: tree.IsGone}
+		// Its state.
 		mark, isMarked := marks[tree.Directory]
 		one.Problem = w.describeProblem(tree, isMarked, mark)
 		one.Unprepared = one.Problem != "" && !tree.IsRemoving && !tree.IsCreating
+		// Its sessions.
 		err := w.store.View(ctx, func(r store.Reader) error {
 			sessions, err := store.ReadSessions(r, store.SessionQuery{Directory: tree.Directory, Limit: maxSessions})
 			one.Sessions = nil

@@ -158,6 +158,7 @@ func (r *removal) pass(ctx context.Context) { _ = fault.PassPoint(ctx, fault.Wor
 
 // begin locks a worktree and renames its directory, unless it has uncommitted changes that Force does not allow.
 func (r *removal) begin(ctx context.Context) error {
+	// Refuse what is in the way, or must stay.
 	w := &r.tree
 	info, err := os.Lstat(w.Directory)
 	if err == nil && !info.IsDir() {
@@ -177,6 +178,7 @@ func (r *removal) begin(ctx context.Context) error {
 		}
 		return err
 	}
+	// Lock it, and rename it.
 	if !w.IsRemoving && !w.IsCreating {
 		if _, err := r.git.runFor(ctx, r.common, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
 			return session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err).Because(err)

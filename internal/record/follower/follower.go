@@ -175,11 +175,12 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
+	// Read the next events.
 	rows, head, err := readBatch(ctx, r.store, r.cursor.Position)
 	if err != nil {
 		return false, fmt.Errorf("read events: %w", err)
 	}
-	// Without events the cursor moves to the newest position, so that what is missing there is not looked for again.
+	// Deliver them. Without events the cursor moves to the newest position, so that what is missing there is not looked for again.
 	next := cursor{Position: head}
 	switch {
 	case len(rows) > 0:
@@ -233,6 +234,7 @@ func (r *reader) save(ctx context.Context, c cursor) error {
 // start reads the cursor. Without one that fits the store it rebuilds the consumer, or goes on with a rebuild that was
 // interrupted. The cursor behind a rebuild is that of its beginning: what was committed since is delivered.
 func (r *reader) start(ctx context.Context) error {
+	// Go on behind the stored cursor, if it fits the store.
 	stored, err := readCursor(r.file)
 	if err != nil && !errors.Is(err, errNoCursor) {
 		return err
@@ -245,7 +247,7 @@ func (r *reader) start(ctx context.Context) error {
 		r.cursor, r.durable, r.started = *stored, *stored, true
 		return nil
 	}
-	// Rebuild the consumer.
+	// Rebuild the consumer, behind the progress of an interrupted rebuild.
 	begin, progress := head, ""
 	if fits {
 		begin, progress = *stored, stored.Rebuild

@@ -91,6 +91,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			return err
 		}
 		for _, row := range rows {
+			// Count it, and write it unless that was done.
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
@@ -102,6 +103,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			if err := m.syncSession(ctx, &change{id: row.ID, whole: true}, o.tally); err != nil {
 				return err
 			}
+			// Save how far it is, from time to time.
 			if time.Since(saved) < saveInterval {
 				continue
 			}
@@ -110,6 +112,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			}
 			saved = time.Now()
 		}
+		// The next page, if there is one.
 		if len(rows) < q.Limit {
 			return nil
 		}
@@ -159,6 +162,7 @@ func (m *Mirror) readDeleted(ctx context.Context, o *owned) error {
 // examineFiles goes through the tree: it removes what deleted sessions and killed processes left, and lists what is not
 // of the mirror. Another process may write to the tree meanwhile.
 func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
+	// Look at each file that was not written just now.
 	gone := map[session.ID]bool{}
 	err := fs.WalkDir(m.tree.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +174,6 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 		if err != nil || e.IsDir() || o.tally.has(name) {
 			return nil
 		}
-		// The file was not written just now.
 		isOurs, deleted := o.ownerOf(name)
 		if deleted != "" {
 			gone[deleted] = true
@@ -185,6 +188,7 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 		}
 		return err
 	})
+	// Remove the sessions that were deleted.
 	for id := range gone {
 		if err == nil {
 			err = m.syncSession(ctx, &change{id: id, whole: true}, o.tally)
@@ -218,6 +222,7 @@ func (o *owned) ownerOf(name string) (isOurs bool, deleted session.ID) {
 // whose message is gone. It reports whether the file is of the mirror.
 func (m *Mirror) removeRest(ctx context.Context, o *owned, name string) (isOurs bool, err error) {
 	err = m.tree.Change(ctx, func(c jsontree.Change) error {
+		// A file that was being written.
 		if isOurs, err = c.RemoveRest(name); isOurs || err != nil {
 			return err
 		}
@@ -239,6 +244,7 @@ func (m *Mirror) removeRest(ctx context.Context, o *owned, name string) (isOurs 
 		if isOurs = o.sessions[of] || o.deleted[of] != ""; !isOurs {
 			return nil
 		}
+		// It goes if its message is gone.
 		if _, err := c.Read(jsontree.Key{"message", of, f[2]}); !errors.Is(err, fs.ErrNotExist) {
 			isOurs = strings.HasPrefix(last, "prt") || o.deleted[of] != ""
 			return nil
