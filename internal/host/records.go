@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,7 +110,7 @@ func (r projectRecords) ChangeRecord(
 	ctx context.Context, id session.RecordID, c project.RecordChange,
 ) (project.ChangedRecord, error) {
 	changed, err := r.locations.projects.ChangeRecord(ctx, id, c)
-	if c.Directory != nil && mayHaveChanged(err) {
+	if c.Directory != nil && !c.DryRun && mayHaveChanged(err) {
 		r.locations.forgetProjects()
 	}
 	return changed, err
@@ -134,17 +132,8 @@ func mayHaveChanged(err error) bool {
 	return !isRefused
 }
 
-// forgetProjects makes the next use of each location find its project anew.
-func (l *locationCache) forgetProjects() {
-	l.mu.Lock()
-	slots := slices.Collect(maps.Values(l.slots))
-	l.mu.Unlock()
-	for _, s := range slots {
-		s.mu.Lock()
-		s.setup = nil
-		s.mu.Unlock()
-	}
-}
+// forgetProjects makes the next use of each location find its project anew. It does not wait for setups that are built.
+func (l *locationCache) forgetProjects() { l.recordChanges.Add(1) }
 
 // sweepProjects deletes the records of directories that are gone and have nothing.
 func (w *owner) sweepProjects(ctx context.Context) {

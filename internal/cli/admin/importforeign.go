@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -66,8 +67,17 @@ const (
 	failed  transfer.Outcome = "failed"
 )
 
-// importMemory is the soft limit of the memory of an import, in bytes. A process needs some 40 MB beside it.
+// importMemory is what an import may add to the memory of the process before garbage is collected at once, in bytes.
 const importMemory = 96 << 20
+
+// limitMemory sets the soft limit of the process, which may own a store and use more than others, until restore is called.
+func limitMemory() (restore func()) {
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	limit := int64(now.Sys-now.HeapReleased) + importMemory //nolint:gosec // bytes of memory
+	before := debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), limit))
+	return func() { debug.SetMemoryLimit(before) }
+}
 
 // importForeign imports what a program keeps: in the paths, or where it keeps it.
 func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
@@ -107,7 +117,7 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), importMemory)))
+		defer limitMemory()()
 		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
