@@ -106,7 +106,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.projects = &project.Finder{
-		Store: watched, IDs: ids, OnChange: w.announceProject,
+		Store: watched, IDs: ids, OnChange: w.announceProject, OnDrop: w.recordDropped,
 	}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,

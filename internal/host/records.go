@@ -51,6 +51,19 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 	}
 }
 
+// recordDropped records the approvals of a project that were deleted because something else is in its place.
+func (w *owner) recordDropped(ctx context.Context, p store.Project, dropped []store.Approval) {
+	trail := audit.New(w.dirs.Data)
+	for _, a := range dropped {
+		w.logger.Warn("a saved approval was dropped: another directory or repository is in the place of the project",
+			"action", a.Action, "resource", a.Resource, "place", p.Path)
+		what := fmt.Sprintf("%s%s of %s, which was replaced: %s %s", droppedEntry, a.ID, p.Path, a.Action, a.Resource)
+		if err := trail.AddEntry(ctx, audit.KindRules, what); err != nil {
+			w.logger.Warn("the audit log could not be written", "error", err)
+		}
+	}
+}
+
 // maxNamedApprovals bounds the dropped approvals that a message names.
 const maxNamedApprovals = 5
 

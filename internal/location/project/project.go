@@ -68,6 +68,9 @@ type Finder struct {
 	IDs   *session.IDs // of new records; needed with Store
 	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
 	OnChange func(context.Context, store.Project)
+	// OnDrop is called with the saved approvals of a record that were deleted, because another directory or repository is
+	// in its place; nil calls nothing.
+	OnDrop func(context.Context, store.Project, []store.Approval)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
 }
