@@ -59,10 +59,13 @@ func FindNewest(
 		return s, err
 	}
 	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
-	if c.IsDirectoryMissing(ctx, s.Location.Directory) {
+	missing := c.IsDirectoryMissing(ctx, s.Location.Directory)
+	if missing || c.IsOfOtherProject(ctx, s) {
 		if moved, err := followProject(ctx, c, s, note); err != nil || moved != nil {
 			return moved, err
 		}
+	}
+	if missing {
 		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
 			terminal.FirstLine(s.Location.Directory, 200))
 		if s, err = skipMissing(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
@@ -111,11 +114,12 @@ func followProject(
 	return moved, nil
 }
 
-// CheckDirectory refuses to continue a session whose directory does not exist any more. If its project was moved, the
-// session follows, and *s is it as it is then.
+// CheckDirectory refuses to continue a session whose directory does not exist any more. If its project was moved, also if
+// another one is in the directory now, the session follows, and *s is it as it is then.
 func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session, note func(string)) error {
 	dir := s.Location.Directory
-	if dir == c.Directory || !c.IsDirectoryMissing(ctx, dir) {
+	missing := dir != c.Directory && c.IsDirectoryMissing(ctx, dir)
+	if !missing && !c.IsOfOtherProject(ctx, s) {
 		return nil
 	}
 	moved, err := followProject(ctx, c, s, note)
@@ -124,6 +128,8 @@ func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session, note
 	}
 	if moved != nil {
 		*s = *moved
+	}
+	if moved != nil || !missing {
 		return nil
 	}
 	err = fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))

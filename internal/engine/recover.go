@@ -112,7 +112,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		return d.abandonTurn(clean, t, a, state)
 	}
 	// Resuming needs the location, with its tools and rules. Without it the turn fails as well.
-	scope, release, err := d.engine.locations.Scope(ctx, state.session.Location)
+	scope, release, err := scope.Open(ctx, d.engine.locations, state.session)
 	if err != nil {
 		return d.abandonTurn(clean, t, a, state)
 	}

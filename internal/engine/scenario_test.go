@@ -496,6 +496,10 @@ func (p *player) command(f []string) {
 		p.w.mu.Lock()
 		p.w.systemSuffix = " " + strings.Join(args, " ")
 		p.w.mu.Unlock()
+	case "taken": // TO: another project is where the sessions' project was, which is now there
+		p.w.mu.Lock()
+		p.w.movedTo = args[0]
+		p.w.mu.Unlock()
 	case "drop-tools": // as if the project configured none
 		p.w.mu.Lock()
 		p.w.tools = tool.NewRegistry(tool.Config{})

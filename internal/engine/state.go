@@ -132,7 +132,7 @@ type turnInput struct {
 func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turnInput, release func(), err error) {
 	input = emptyInput(now.session)
 	input.compaction = now.compaction
-	loc, release, err := e.locations.Scope(ctx, now.session.Location)
+	loc, release, err := scope.Open(ctx, e.locations, now.session)
 	if err != nil {
 		return input, func() {}, err
 	}

@@ -59,6 +59,7 @@ type world struct {
 	broken       error    // what keeps the location from working
 	gates        map[string]chan struct{}
 	effects      map[string]int // by token
+	movedTo      string         // where the project of all sessions is, if another one took its place
 
 	compaction scope.CompactionSettings
 	report     func(m session.ModelRef, size scope.RequestSize, tokens int64) // nil: usage is not taken
@@ -191,6 +192,9 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 			}
 			return found
 		},
+	}
+	if to := w.movedTo; to != "" {
+		s.MovedTo = func(context.Context, *session.Session) (string, error) { return to, nil }
 	}
 	if path := w.planPath; path != "" {
 		s.PlanPath = func(*session.Session) string { return path }

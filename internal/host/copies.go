@@ -59,7 +59,7 @@ func recordCopy(ctx context.Context, dirs config.Directories, kind, path string)
 	})
 }
 
-// readCopies returns the list, oldest first. A file that cannot be parsed is as none: it is a help only.
+// readCopies returns the list, oldest first. A file that cannot be parsed counts as empty: it is a help only.
 func readCopies(file string) (list []storeCopy, err error) {
 	text, err := statefile.Read(file, maxCopiesFile)
 	if err != nil || text == nil || json.Unmarshal(text, &list) != nil {

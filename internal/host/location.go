@@ -64,6 +64,8 @@ type locationCache struct {
 	languages *languages
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
+	// recordChanges counts the changes of records that may make another project of a location.
+	recordChanges atomic.Int64
 
 	limit int // slots that are kept at most, beside those in use
 
@@ -75,6 +77,7 @@ type locationCache struct {
 type locationSlot struct {
 	mu        sync.Mutex     // guards the rest; held while the setup is built
 	setup     *locationSetup // nil before the first build
+	changes   int64          // recordChanges before the build
 	checkedAt time.Time      // when git was asked for the project
 	usedAt    time.Time
 	users     int // turns and other work that use the scope; the slot is not evicted meanwhile
@@ -153,12 +156,13 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 	if s.setup != nil && l.isCurrent(ctx, s) {
 		return s, nil
 	}
+	changes := l.recordChanges.Load()
 	setup, err := l.build(ctx, dir)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
 	}
-	s.setup, s.checkedAt = setup, time.Now()
+	s.setup, s.changes, s.checkedAt = setup, changes, time.Now()
 	return s, nil
 }
 
@@ -263,7 +267,7 @@ func isBelow(directory, path string) bool {
 
 // isCurrent reports whether the setup of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
+	return s.changes == l.recordChanges.Load() && s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
@@ -279,7 +283,7 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	if !before.IsSameFile() {
 		return false
 	}
-	if isSettled := before.RecordID != "" && !before.Claimed; isSettled && (before.Root != "" || before.IsStillOutside()) {
+	if hasStableRecord := before.RecordID != "" && !before.Unlinked; hasStableRecord && (before.Root != "" || before.IsStillOutside()) {
 		return true
 	}
 	wait := projectRecheck
@@ -350,6 +354,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
+	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
+		return l.projects.FindMovedSession(ctx, pr, s)
+	}
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
@@ -531,7 +538,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 		return api.LocationInfo{}, err
 	}
 	info := api.LocationInfo{
-		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Claimed,
+		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
 	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why

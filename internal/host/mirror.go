@@ -90,6 +90,7 @@ const (
 
 // RepairMirror implements cli.Maintenance. It works beside the owner of the store.
 func (h Host) RepairMirror(ctx context.Context, o client.Options) (found []finding.Finding, err error) {
+	// Find the mirror.
 	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -106,6 +107,7 @@ func (h Host) RepairMirror(ctx context.Context, o client.Options) (found []findi
 	if hasNoStore(dirs) {
 		return []finding.Finding{noStore}, nil
 	}
+	// Open the store, which must be whole: what a damaged one lacks would be removed.
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -117,6 +119,7 @@ func (h Host) RepairMirror(ctx context.Context, o client.Options) (found []findi
 			Fix: check.SalvageFix,
 		}}, nil
 	}
+	// Repair the mirror.
 	m := &mirror.Mirror{Store: s, StoreID: s.ID(), Dir: dir, Logger: newLogger(o.Env)}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	report, err := m.Repair(ctx)

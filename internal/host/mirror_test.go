@@ -123,7 +123,7 @@ func TestMirror(t *testing.T) {
 		t.Error("the second session is missing")
 	}
 	// The mirror that is followed removes it by itself, and the backup is older.
-	if code, said := typed(t, o, "session", "delete", "--yes", string(second)); code != 0 || strings.Contains(said, "keeps it") {
+	if code, said := typed(t, o, "session", "delete", "--yes", string(second)); code != 0 || strings.Contains(said, "may keep it") {
 		t.Errorf("delete: exit %d: %s", code, said)
 	}
 }

@@ -106,7 +106,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.projects = &project.Finder{
-		Store: watched, IDs: ids, OnChange: w.announceProject,
+		Store: watched, IDs: ids, OnChange: w.announceProject, OnDrop: w.recordDropped,
 	}
 	w.locations.reach = &reach.Guard{
 		Sessions: watched, Home: dirs.Home, Served: o.Dir,
@@ -118,13 +118,14 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
 	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
+	locks := newWorktreeLocks()
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
-		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects},
+		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
-	w.worktrees = newWorktrees(w.locations, watched, worktreeWork{
+	w.worktrees = newWorktrees(w.locations, watched, locks, worktreeWork{
 		sessions: w.engine.Active, jobs: w.engine.Jobs.ListRunning, terminals: w.terminals.ListAll,
 	})
 	w.v1 = v1.New(v1.Config{

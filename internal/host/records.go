@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +48,19 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 	for _, a := range dropped[:min(len(dropped), maxNamedApprovals)] {
 		notify(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
 			session.ClipText(a.DescribePlace(), 200)))
+	}
+}
+
+// recordDropped records the approvals of a project that were deleted because something else is in its place.
+func (w *owner) recordDropped(ctx context.Context, p store.Project, dropped []store.Approval) {
+	trail := audit.New(w.dirs.Data)
+	for _, a := range dropped {
+		w.logger.Warn("a saved approval was dropped: another directory or repository is in the place of the project",
+			"action", a.Action, "resource", a.Resource, "place", p.Path)
+		what := fmt.Sprintf("%s%s of %s, which was replaced: %s %s", droppedEntry, a.ID, p.Path, a.Action, a.Resource)
+		if err := trail.AddEntry(ctx, audit.KindRules, what); err != nil {
+			w.logger.Warn("the audit log could not be written", "error", err)
+		}
 	}
 }
 
@@ -112,7 +123,7 @@ func (r projectRecords) ChangeRecord(
 	ctx context.Context, id session.RecordID, c project.RecordChange,
 ) (project.ChangedRecord, error) {
 	changed, err := r.locations.projects.ChangeRecord(ctx, id, c)
-	if c.Directory != nil && mayHaveChanged(err) {
+	if c.Directory != nil && !c.DryRun && mayHaveChanged(err) {
 		r.locations.forgetProjects()
 	}
 	return changed, err
@@ -134,17 +145,8 @@ func mayHaveChanged(err error) bool {
 	return !isRefused
 }
 
-// forgetProjects makes the next use of each location find its project anew.
-func (l *locationCache) forgetProjects() {
-	l.mu.Lock()
-	slots := slices.Collect(maps.Values(l.slots))
-	l.mu.Unlock()
-	for _, s := range slots {
-		s.mu.Lock()
-		s.setup = nil
-		s.mu.Unlock()
-	}
-}
+// forgetProjects makes the next use of each location find its project anew. It does not wait for setups that are built.
+func (l *locationCache) forgetProjects() { l.recordChanges.Add(1) }
 
 // sweepProjects deletes the records of directories that are gone and have nothing.
 func (w *owner) sweepProjects(ctx context.Context) {

@@ -21,6 +21,9 @@ import (
 // nameTries bounds the names that are tried for a worktree without one: as many as OpenCode makes.
 const nameTries = 26
 
+// maxStart bounds the command of a request in bytes. It is stored until it has succeeded.
+const maxStart = 16 << 10
+
 // CreateWorktree makes a worktree of the location's repository and prepares it. A project whose trust covers the same
 // content is trusted in it too. done is called when the worktree is prepared, with the reason if it could not be; with
 // Prepare that is before the return. With an error nothing is left, or the error says what.
@@ -39,6 +42,18 @@ func (w *worktrees) CreateWorktree(
 		return out, session.Errorf(session.CodeInvalid, "the directory of worktrees must be absolute, got %q",
 			session.ClipText(parent, 200)).At("directory")
 	}
+	if len(n.Start) > maxStart {
+		return out, session.Errorf(session.CodeInvalid, "the command has at most %d bytes", maxStart).At("start")
+	}
+	// The commands outlive the request if the caller does not wait for them.
+	running := ctx
+	if !n.Prepare {
+		running = context.WithoutCancel(ctx)
+	}
+	running, end, err := w.begin(running)
+	if err != nil {
+		return out, err
+	}
 	// Make it. A name that cairn chooses is tried again if it is taken.
 	var made *newTree
 	for i := range nameTries {
@@ -52,23 +67,26 @@ func (w *worktrees) CreateWorktree(
 		}
 	}
 	if err != nil {
+		end()
 		return out, err
 	}
 	out = api.Worktree{Directory: made.Directory, Name: made.Name, Branch: made.Branch}
 	// Prepare it.
-	prepare := func(ctx context.Context) error {
-		defer made.leave()
-		err := w.prepareMarked(ctx, made.setup, made.directory, n.Start)
+	w.locks.describeAs(made.directory, beingPrepared)
+	prepare := func() error {
+		defer end()
+		err := w.prepareMarked(running, made.setup, made.directory, n.Start)
+		made.leave() // done may lead to a removal or another change
 		if done != nil {
 			done(out, err)
 		}
 		return err
 	}
 	if !n.Prepare {
-		w.prepareBeside(context.WithoutCancel(ctx), prepare)
+		go func() { _ = prepare() }() // it tells why it failed, and close waits for it
 		return out, nil
 	}
-	if err := prepare(ctx); err != nil {
+	if err := prepare(); err != nil {
 		out.Problem, out.Unprepared = err.Error(), true
 	}
 	return out, nil
@@ -94,7 +112,7 @@ func (w *worktrees) makeTree(
 	if real, err := filepath.EvalSymlinks(parent); err == nil {
 		directory = filepath.Join(real, n.Name)
 	}
-	leave, err := w.occupy(directory, "being made")
+	leave, err := w.locks.occupy(directory, beingMade)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +133,8 @@ func (w *worktrees) makeTree(
 		Name: n.Name, Parent: parent, From: n.From, Branch: n.Branch, Filters: setup.config.Trusted,
 	})
 	if err != nil {
-		return nil, errors.Join(err, w.marks.remove(ctx, directory))
+		w.forgetMark(ctx, directory)
+		return nil, err
 	}
 	// Without its configuration it cannot be used.
 	if made.setup, err = w.loadTree(ctx, setup, made.Directory); err != nil {
@@ -124,7 +143,8 @@ func (w *worktrees) makeTree(
 		if errLeft != nil {
 			errLeft = fmt.Errorf("the worktree %s stays: %w", made.Directory, errLeft)
 		}
-		return nil, errors.Join(err, errLeft, w.marks.remove(ctx, directory))
+		w.forgetMark(ctx, directory)
+		return nil, errors.Join(err, errLeft)
 	}
 	return made, nil
 }

@@ -35,7 +35,8 @@ func (m preparationMarks) read() (marks map[string]preparationMark, err error) {
 		err = json.Unmarshal(raw, &marks)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which worktrees are prepared from %s: %w", m.path, err)
+		return nil, fmt.Errorf("read which worktrees are prepared: %w; if %s is damaged, remove it, and all count as prepared",
+			err, m.path)
 	}
 	return marks, nil
 }
@@ -78,6 +79,10 @@ func (m preparationMarks) change(ctx context.Context, do func(map[string]prepara
 		raw, err := json.Marshal(marks, json.Deterministic(true))
 		if err != nil {
 			return err
+		}
+		if len(raw) > maxMarks {
+			return session.Errorf(session.CodeConflict,
+				"too many worktrees are not prepared; prepare or remove some of them (cairn worktree list)")
 		}
 		return statefile.Replace(m.path, raw, 0o600)
 	})

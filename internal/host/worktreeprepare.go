@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -28,24 +26,25 @@ func (w *worktrees) PrepareWorktree(ctx context.Context, at session.Location, n 
 		return out, err
 	}
 	// Find the worktree, which must be whole.
-	all, err := w.locations.projects.ListWorktrees(ctx, setup.project)
+	tree, err := w.locations.projects.FindWorktree(ctx, setup.project, n.Directory)
 	if err != nil {
 		return out, err
 	}
-	directory := cleanDirectory(n.Directory)
-	i := slices.IndexFunc(all, func(t project.LinkedWorktree) bool { return t.Directory == directory })
-	if i < 0 {
-		return out, session.NotFound("worktree", n.Directory)
-	}
-	if tree := all[i]; tree.IsGone || tree.IsCreating || tree.IsRemoving {
+	directory := tree.Directory
+	if tree.IsGone || tree.IsCreating || tree.IsRemoving {
 		return out, session.Errorf(session.CodeConflict, "the worktree %s is not whole; remove it, and make it again",
-			tree.Directory).At("directory")
+			directory).At("directory")
 	}
-	leave, err := w.occupy(directory, "being prepared")
+	leave, err := w.locks.occupy(directory, beingPrepared)
 	if err != nil {
 		return out, err
 	}
 	defer leave()
+	ctx, end, err := w.begin(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer end()
 	// Prepare it.
 	fresh, err := w.locations.load(ctx, directory)
 	if err != nil {
@@ -55,7 +54,7 @@ func (w *worktrees) PrepareWorktree(ctx context.Context, at session.Location, n 
 	if err != nil {
 		return out, err
 	}
-	out = api.Worktree{Directory: directory, Name: all[i].Name, Branch: all[i].Branch}
+	out = api.Worktree{Directory: directory, Name: tree.Name, Branch: tree.Branch}
 	if err := w.prepareMarked(ctx, fresh, directory, marks[directory].Start); err != nil {
 		out.Problem, out.Unprepared = err.Error(), true
 	}
@@ -80,20 +79,29 @@ func (w *worktrees) prepareMarked(ctx context.Context, p *locationSetup, directo
 	return err
 }
 
-// prepareBeside runs a preparation until it ends, or close is called.
-func (w *worktrees) prepareBeside(ctx context.Context, prepare func(context.Context) error) {
-	ctx, cancel := context.WithCancel(ctx)
-	w.preparing.Go(func() {
-		defer cancel()
-		_ = prepare(ctx) // it tells why it failed
-	})
+// begin returns the context of a preparation, which ends with ctx or when close is called. close waits for end. After close
+// it is an error.
+func (w *worktrees) begin(ctx context.Context) (running context.Context, end func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.closing:
+		return nil, nil, session.Errorf(session.CodeConflict, "cairn is about to end; try again")
+	default:
+	}
+	running, cancel := context.WithCancel(ctx)
 	w.preparing.Go(func() {
 		defer cancel()
 		select {
 		case <-w.closing:
-		case <-ctx.Done():
+		case <-running.Done():
 		}
 	})
+	w.preparing.Add(1)
+	return running, sync.OnceFunc(func() {
+		cancel()
+		w.preparing.Done()
+	}), nil
 }
 
 // prepare runs the configured command of a new worktree, then the other one. Each ends with all that it started.
@@ -138,12 +146,4 @@ func (p *locationSetup) runPreparation(ctx context.Context, command string) erro
 		return errors.New(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, why), ": "))
 	}
 	return nil
-}
-
-// cleanDirectory returns the path of a directory without links, as far as it exists.
-func cleanDirectory(directory string) string {
-	if real, err := filepath.EvalSymlinks(directory); err == nil {
-		return real
-	}
-	return filepath.Clean(directory)
 }

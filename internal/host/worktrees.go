@@ -22,11 +22,11 @@ type worktrees struct {
 	store     store.Viewer
 	work      worktreeWork
 	marks     preparationMarks
-	closing   chan struct{} // closed to end the commands that prepare worktrees
-	preparing sync.WaitGroup
+	locks     *worktreeLocks
 
-	mu   sync.Mutex        // guards busy
-	busy map[string]string // what is done with the worktree of a directory, such as "being removed"
+	preparing sync.WaitGroup
+	mu        sync.Mutex    // guards closing against begin
+	closing   chan struct{} // closed to end the commands that prepare worktrees
 }
 
 // worktreeWork lists what works in directories.
@@ -36,41 +36,18 @@ type worktreeWork struct {
 	terminals func() []pty.Info
 }
 
-func newWorktrees(l *locationCache, s store.Viewer, work worktreeWork) *worktrees {
-	w := &worktrees{
-		locations: l, store: s, work: work, closing: make(chan struct{}), busy: map[string]string{},
-	}
-	w.marks = preparationMarks{filepath.Join(l.dirs.Data, "worktrees.json"), w.isOccupied}
+func newWorktrees(l *locationCache, s store.Viewer, locks *worktreeLocks, work worktreeWork) *worktrees {
+	w := &worktrees{locations: l, store: s, work: work, locks: locks, closing: make(chan struct{})}
+	w.marks = preparationMarks{filepath.Join(l.dirs.Data, "worktrees.json"), locks.isOccupied}
 	return w
 }
 
-// close ends the commands that prepare worktrees.
+// close ends the commands that prepare worktrees. No other one starts.
 func (w *worktrees) close() {
+	w.mu.Lock()
 	close(w.closing)
+	w.mu.Unlock()
 	w.preparing.Wait()
-}
-
-// occupy keeps others from changing the worktree of a directory until leave is called.
-func (w *worktrees) occupy(directory, what string) (leave func(), err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now := w.busy[directory]; now != "" {
-		return nil, session.Errorf(session.CodeConflict, "the worktree %s is %s; try again when that has ended", directory, now).
-			At("directory")
-	}
-	w.busy[directory] = what
-	return sync.OnceFunc(func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.busy, directory)
-	}), nil
-}
-
-// isOccupied reports whether something is done with the worktree of a directory.
-func (w *worktrees) isOccupied(directory string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.busy[directory] != ""
 }
 
 // loadFor returns the setup of a location, which must be of the project unless that is "".
@@ -96,6 +73,7 @@ const maxSessions = 100
 func (w *worktrees) ListWorktrees(
 	ctx context.Context, at session.Location, id session.ProjectID,
 ) (out []api.Worktree, err error) {
+	// Ask git, and read which ones are not prepared.
 	setup, err := w.loadFor(ctx, at, id)
 	if err != nil {
 		return nil, err
@@ -108,16 +86,18 @@ func (w *worktrees) ListWorktrees(
 		return nil, err
 	}
 	marks, err := w.marks.read()
-	if err != nil {
-		return nil, err
+	if err != nil { // the worktrees are more than what is known of their preparation
+		w.locations.logger.Warn("it is not known which worktrees are prepared", "error", err)
 	}
-	// Describe each with its state and its sessions.
+	// Describe each.
 	out = []api.Worktree{}
 	for _, tree := range all {
 		one := api.Worktree{Directory: tree.Directory, Name: tree.Name, Branch: tree.Branch, Missing: tree.IsGone}
+		// Its state.
 		mark, isMarked := marks[tree.Directory]
 		one.Problem = w.describeProblem(tree, isMarked, mark)
 		one.Unprepared = one.Problem != "" && !tree.IsRemoving && !tree.IsCreating
+		// Its sessions.
 		err := w.store.View(ctx, func(r store.Reader) error {
 			sessions, err := store.ReadSessions(r, store.SessionQuery{Directory: tree.Directory, Limit: maxSessions})
 			one.Sessions = nil
@@ -136,7 +116,7 @@ func (w *worktrees) ListWorktrees(
 
 // describeProblem returns why a worktree is not ready, and what to do; "" if it is.
 func (w *worktrees) describeProblem(tree project.LinkedWorktree, isMarked bool, mark preparationMark) string {
-	isOccupied := w.isOccupied(tree.Directory)
+	isOccupied := w.locks.isOccupied(tree.Directory)
 	switch {
 	case tree.IsRemoving && isOccupied:
 		return "it is being removed"
@@ -159,9 +139,9 @@ func (w *worktrees) describeProblem(tree project.LinkedWorktree, isMarked bool, 
 func (w *worktrees) RemoveWorktree(
 	ctx context.Context, at session.Location, n api.WorktreeName,
 ) (saved api.SavedWork, err error) {
-	err = w.change(ctx, at, n, "being removed", func(setup *locationSetup, directory string) error {
+	err = w.change(ctx, at, n, beingRemoved, func(setup *locationSetup, directory string) error {
 		out, err := w.locations.projects.RemoveWorktree(ctx, setup.project, project.Removal{
-			Directory: n.Directory, Force: n.Force,
+			Directory: directory, Force: n.Force,
 			CheckIdle: func(ctx context.Context) error {
 				// A session may have begun to work since; from now on none can.
 				if err := w.checkIdle(ctx, directory); err != nil {
@@ -173,7 +153,7 @@ func (w *worktrees) RemoveWorktree(
 		})
 		saved = api.SavedWork(out)
 		if err == nil {
-			err = w.marks.remove(ctx, directory)
+			w.forgetMark(ctx, directory)
 		}
 		return err
 	})
@@ -184,16 +164,24 @@ func (w *worktrees) RemoveWorktree(
 func (w *worktrees) ResetWorktree(
 	ctx context.Context, at session.Location, n api.WorktreeName,
 ) (saved api.SavedWork, err error) {
-	err = w.change(ctx, at, n, "being reset", func(setup *locationSetup, _ string) error {
-		out, err := w.locations.projects.ResetWorktree(ctx, setup.project, n.Directory, setup.config.Trusted)
+	err = w.change(ctx, at, n, beingReset, func(setup *locationSetup, directory string) error {
+		out, err := w.locations.projects.ResetWorktree(ctx, setup.project, directory, setup.config.Trusted)
 		saved = api.SavedWork(out)
 		return err
 	})
 	return saved, err
 }
 
+// forgetMark removes the mark of a worktree that does not exist any more. If that fails, the mark is ignored until the
+// next one is removed.
+func (w *worktrees) forgetMark(ctx context.Context, directory string) {
+	if err := w.marks.remove(ctx, directory); err != nil {
+		w.locations.logger.Warn("the mark of a removed worktree stays", "directory", directory, "error", err)
+	}
+}
+
 // change runs do for a location whose worktree is named, unless something works in that, or changes it. do gets the
-// directory of the worktree without links.
+// directory of the worktree: the request may name it by a link, or by the name that a removal has given it.
 func (w *worktrees) change(
 	ctx context.Context, at session.Location, n api.WorktreeName, what string, do func(*locationSetup, string) error,
 ) error {
@@ -201,16 +189,19 @@ func (w *worktrees) change(
 	if err != nil {
 		return err
 	}
-	directory := cleanDirectory(n.Directory)
-	leave, err := w.occupy(directory, what)
+	tree, err := w.locations.projects.FindWorktree(ctx, setup.project, n.Directory)
+	if err != nil {
+		return err
+	}
+	leave, err := w.locks.occupy(tree.Directory, what)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := w.checkIdle(ctx, directory); err != nil {
+	if err := w.checkIdle(ctx, tree.Directory); err != nil {
 		return err
 	}
-	return do(setup, directory)
+	return do(setup, tree.Directory)
 }
 
 // checkIdle returns an error if a session, a job or a terminal works in the directory or below it.

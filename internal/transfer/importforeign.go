@@ -139,12 +139,15 @@ func describeForeign(f *foreign.Session, parent session.ID) session.Session {
 	return s
 }
 
-// maxTitle bounds a title that is made of a prompt, in characters.
-const maxTitle = 60
+// The bounds of titles.
+const (
+	maxTitle    = 60  // characters of one that is made of a prompt
+	maxOwnTitle = 900 // bytes of the source's own; a session's has at most 1000
+)
 
 // ChooseTitle returns the session's title, else the beginning of its first prompt.
 func ChooseTitle(f *foreign.Session) string {
-	title := f.Title
+	title := session.ClipText(f.Title, maxOwnTitle)
 	for _, m := range f.Messages {
 		if u, ok := m.(*session.User); ok && title == "" {
 			title = terminal.FirstLine(strings.TrimSpace(u.Text), maxTitle)

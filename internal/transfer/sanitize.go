@@ -59,7 +59,10 @@ var keptMembers = []string{
 }
 
 // identifier is what ids look like. Members whose names end in ID, and id itself, keep such values.
-var identifier = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+var identifier = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
+
+// maxIdentifier is the size of an id in bytes.
+const maxIdentifier = 128
 
 // sanitizeValue writes the value of the member name. isCall says that the object around it is the call of a tool.
 func (e *Export) sanitizeValue(enc *jsontext.Encoder, name string, v jsontext.Value, isCall bool) error {
@@ -128,7 +131,7 @@ func (e *Export) sanitizeText(name string, v jsontext.Value, isCall bool) string
 	isName := name == "id" || name == "model" || isCall && name == "name" || strings.HasSuffix(name, "ID") ||
 		strings.HasSuffix(name, "IDs")
 	if slices.Contains(keptMembers, name) && len(text) <= 100 && identifier.MatchString(text) ||
-		isName && identifier.MatchString(text) || name == "mime" && opencode.IsPublicMediaType(text) {
+		isName && len(text) <= maxIdentifier && identifier.MatchString(text) || name == "mime" && opencode.IsPublicMediaType(text) {
 		return text
 	}
 	e.note(name, text)

@@ -46,23 +46,27 @@ func openSession(m *model, id session.ID) tea.Cmd {
 		if err == nil {
 			o.policy = findPolicy(ctx, c, id, o.head)
 		}
-		if err == nil && c.Directory != "" && o.session.Location.Directory != c.Directory {
-			o.isDirectoryMissing = c.IsDirectoryMissing(ctx, o.session.Location.Directory)
-			if o.isDirectoryMissing {
-				o.session, o.isDirectoryMissing = followProject(ctx, c, o.session)
+		if err == nil && c.Directory != "" {
+			dir := o.session.Location.Directory
+			o.isDirectoryMissing = dir != c.Directory && c.IsDirectoryMissing(ctx, dir)
+			if o.isDirectoryMissing || c.IsOfOtherProject(ctx, o.session) {
+				o.session, o.isDirectoryMissing = followProject(ctx, c, o.session, o.isDirectoryMissing)
 			}
 		}
 		return o
 	})
 }
 
-// followProject returns the session where its project went, and whether its directory is still missing.
-func followProject(ctx context.Context, c *api.Client, s *session.Session) (now *session.Session, isMissing bool) {
+// followProject returns the session where its project went, and whether its directory is missing there; it can be read
+// where it was.
+func followProject(
+	ctx context.Context, c *api.Client, s *session.Session, wasMissing bool,
+) (now *session.Session, isMissing bool) {
 	moved, ok, err := c.FollowProject(ctx, s)
-	if err != nil { // it can be read where it was
-		return s, true
+	if err != nil {
+		return s, wasMissing
 	}
-	return moved, !ok
+	return moved, wasMissing && !ok
 }
 
 // showOpened shows an opened session and follows it.

@@ -130,7 +130,7 @@ func (g transferCommands) noteExport(o *exportOptions, left int) {
 			g.inv.Note(count + " contents of files are not stored any more and are not in the export: " +
 				"undo and diff leave these files out")
 		}
-		g.inv.Note("the log is complete: it has the contents of files, and keys that somebody pasted; " +
+		g.inv.Note("the log is complete: it has the contents of files, and keys that were pasted; " +
 			"--sanitize removes texts")
 	}
 }

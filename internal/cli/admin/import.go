@@ -40,12 +40,14 @@ func (g transferCommands) importCommand() *cobra.Command {
 		Example: "  cairn import session.json\n  cairn import session.jsonl\n  cairn import https://" + transfer.ShareHost + "/share/AbC123\n" +
 			"  cairn import --from claude --since 30d --dry-run",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
+			// Of another program.
 			if o.from != "" {
 				if o.since, err = parseSince(since, time.Now()); err != nil {
 					return err
 				}
 				return g.importForeign(ctx, o, args)
 			}
+			// A file or a share.
 			switch {
 			case since != "":
 				return cli.UsageErrorf("--since is for --from; omit it")

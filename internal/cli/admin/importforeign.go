@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -66,8 +67,17 @@ const (
 	failed  transfer.Outcome = "failed"
 )
 
-// importMemory is the soft limit of the memory of an import, in bytes. A process needs some 40 MB beside it.
+// importMemory is what an import may add to the memory of the process before garbage is collected at once, in bytes.
 const importMemory = 96 << 20
+
+// limitMemory sets the soft limit of the process, which may own a store and use more than others, until restore is called.
+func limitMemory() (restore func()) {
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	limit := int64(now.Sys-now.HeapReleased) + importMemory //nolint:gosec // bytes of memory
+	before := debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), limit))
+	return func() { debug.SetMemoryLimit(before) }
+}
 
 // importForeign imports what a program keeps: in the paths, or where it keeps it.
 func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, paths []string) error {
@@ -107,7 +117,7 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), importMemory)))
+		defer limitMemory()()
 		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
@@ -202,6 +212,11 @@ func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *fore
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Reason: "it has no message that can be read"})
 		return
 	}
+	if len(s.Messages) == 0 && len(s.Problems) > 0 {
+		in.report.Problems = append(in.report.Problems,
+			importProblem{File: f.Path, Session: s.ID, Reason: "none of its messages can be read, so it is left out"})
+		return
+	}
 	in.report.Sessions++
 	row, err := in.importSession(ctx, s)
 	if err != nil {
@@ -239,7 +254,7 @@ const maxShown = 20
 // printReport prints what an import did.
 func (g transferCommands) printReport(r *importReport) {
 	for _, s := range r.Imported {
-		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), s.Title,
+		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), terminal.FirstLine(s.Title, 100),
 			terminal.FormatPlural(s.Messages, "message"), terminal.FirstLine(s.Directory, 200))
 	}
 	for i, p := range r.Problems {

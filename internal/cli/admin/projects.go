@@ -68,7 +68,7 @@ func describePresence(p api.ProjectRecord) string {
 	case p.Missing:
 		return "the directory is gone: cairn project rebind binds it to another one"
 	case p.Replaced:
-		return "another repository or directory is there now: cairn project rebind binds it to one"
+		return "perhaps something else is there now: cairn checks that when it works there"
 	case p.Unlinked:
 		return unlinkedNote
 	default:
@@ -172,22 +172,15 @@ func (g projectCommands) projectRebind() *cobra.Command {
 	return g.complete(cmd)
 }
 
-// confirmRebind asks the person if the directory has a record of its own with saved permissions. If that cannot be read,
-// it leaves the decision to the change.
+// confirmRebind asks the person if the change would remove saved permissions.
 func (g projectCommands) confirmRebind(ctx context.Context, c *api.Client, id session.RecordID, dir string) error {
-	there := *c
-	there.Directory = dir
-	at, err := there.Location(ctx)
-	if err != nil || at.RecordID == "" || at.RecordID == id {
-		return nil
-	}
-	saved, err := c.Approvals(ctx, session.ProjectID(at.RecordID))
-	if err != nil || len(saved) == 0 {
-		return nil
+	tried, err := c.ChangeProject(ctx, session.ProjectID(id), api.ProjectPatch{Canonical: &dir, DryRun: true})
+	if err != nil || len(tried.Dropped) == 0 {
+		return err
 	}
 	return g.inv.Confirm(ctx, cli.Confirmation{
-		What: fmt.Sprintf("remove %s of the project %s, which %s has now, and bind the project %s to it", describeRemoved(saved),
-			at.RecordID, terminal.FirstLine(dir, 200), id),
+		What: fmt.Sprintf("bind the project %s to %s, and remove %s that hold there now", id, terminal.FirstLine(dir, 200),
+			describeRemoved(tried.Dropped)),
 		Hint: "Use --yes to remove them.",
 	})
 }

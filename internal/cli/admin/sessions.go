@@ -388,7 +388,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// findCopies returns the mirrors and backups that keep the deleted session, and names them to people.
+// findCopies returns the mirrors and backups that may keep the deleted session, and names them to people.
 func (g sessionCommands) findCopies(ctx context.Context, s *session.Session) []string {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
@@ -400,7 +400,7 @@ func (g sessionCommands) findCopies(ctx context.Context, s *session.Session) []s
 	}
 	if !g.inv.JSON {
 		for _, where := range copies {
-			g.inv.Note(terminal.ReplaceControls(where) + " keeps it")
+			g.inv.Note(terminal.ReplaceControls(where) + " may keep it")
 		}
 	}
 	return copies

@@ -22,7 +22,8 @@ func (g worktreeCommands) worktreeCommand() *cobra.Command {
 		Long: "A linked worktree of git is a directory with a branch of its own, so that sessions beside each other do not\n" +
 			"change the same files. cairn run --worktree works in a new one. Worktrees are made below the configured\n" +
 			"worktree.directory, and prepared by the command worktree.start, which a project's file sets once it is trusted.\n" +
-			"Nothing that is not committed is ever deleted, but for files that git ignores.",
+			"What is not committed when the command begins is never deleted, but for files that git ignores. End editors,\n" +
+			"shells and servers outside of cairn first: what they write into a worktree while it is removed may be lost.",
 	}, g.listCommand(), g.createCommand(), g.prepareCommand(), g.resetCommand(), g.removeCommand())
 }
 

@@ -25,7 +25,7 @@ type ProjectRecord struct {
 	Remote    string           `json:"remote,omitzero"`    // host and path of the remote "origin"
 	Earlier   []string         `json:"earlier,omitzero"`   // where it was before, the newest last
 	Missing   bool             `json:"missing,omitzero"`   // the directory does not exist
-	Replaced  bool             `json:"replaced,omitzero"`  // another repository or directory is in its place
+	Replaced  bool             `json:"replaced,omitzero"`  // another repository or directory may be in its place
 	Unlinked  bool             `json:"unlinked,omitzero"`  // LocationInfo.Unlinked
 	Sessions  int              `json:"sessions,omitzero"`  // up to MaxElsewhere, without those of subagents
 	Approvals int              `json:"approvals,omitzero"` // saved permissions
@@ -52,12 +52,14 @@ type ProjectTime struct {
 	Active  int64 `json:"active"`
 }
 
-// ProjectPatch changes a project; nil fields stay. Canonical binds its record to the project of another directory.
+// ProjectPatch changes a project; nil fields stay. Canonical binds its record to the project of another directory. DryRun
+// changes nothing, and returns the project as it is, with what Canonical would drop.
 type ProjectPatch struct {
 	Canonical *string          `json:"canonical,omitzero"`
 	Name      *string          `json:"name,omitzero"`
 	Icon      *ProjectIcon     `json:"icon,omitzero"`
 	Commands  *ProjectCommands `json:"commands,omitzero"`
+	DryRun    bool             `json:"dryRun,omitzero"`
 }
 
 // Projects lists the records of projects, the oldest first.

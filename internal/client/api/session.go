@@ -166,8 +166,16 @@ func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
 	return ok && e.Field == "directory"
 }
 
-// FollowProject moves a session whose directory does not exist any more to where its project went, as after a rename of
-// the project's directory. It returns the session as it is then, and false if it is not known to have gone anywhere.
+// IsOfOtherProject reports whether the directory of the session belongs to another project than the session.
+func (c *Client) IsOfOtherProject(ctx context.Context, s *session.Session) bool {
+	there := *c
+	there.Directory = s.Location.Directory
+	at, err := there.Location(ctx)
+	return err == nil && s.RecordID != "" && at.RecordID != "" && at.RecordID != s.RecordID
+}
+
+// FollowProject moves a session whose directory does not exist any more, or is another project's (IsOfOtherProject), to
+// where its project went, as after a rename of the project's directory. It returns the session as it is then, and false if it is not known to have gone anywhere.
 func (c *Client) FollowProject(ctx context.Context, s *session.Session) (moved *session.Session, ok bool, err error) {
 	if s.RecordID == "" || s.ParentID != "" {
 		return s, false, nil

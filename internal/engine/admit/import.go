@@ -45,6 +45,7 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 	if err := checkImport(&r); err != nil {
 		return nil, err
 	}
+	// Open its directory.
 	scope, release, err := c.locations.Scope(ctx, r.Session.Location)
 	if err != nil {
 		return nil, err
@@ -64,6 +65,7 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 	if err != nil {
 		return nil, err
 	}
+	// Say how much is stored now.
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
 		if out.Session, err = store.FindSession(rd, r.Session.ID); err != nil {
 			return err
@@ -162,6 +164,7 @@ func checkMessages(ms []jsontext.Value) error {
 
 // draftPiece returns the events for the part of the request that is not stored yet.
 func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlog.Draft, error) {
+	// Begin with a new session.
 	s, ok, err := rd.Session(r.Session.ID)
 	if err != nil {
 		return nil, err
@@ -173,16 +176,18 @@ func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlo
 		}
 		return draftMessages(rd, r, 0, drafts)
 	}
+	// Add to a complete import, or refuse another session with this id.
 	if s.Import != nil && s.Import.Whole && r.Extends != "" && s.Import.Hash == r.Extends {
 		return draftGrowth(rd, r, s)
 	}
 	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
 		return nil, session.Conflict("session", string(s.ID),
-			"exists and is not the imported one; to import this one, delete it first: cairn session delete "+string(s.ID))
+			"exists and is not the imported one; it can be imported in another home (CAIRN_HOME)")
 	}
 	if s.Import.Whole {
 		return nil, nil
 	}
+	// Go on behind the messages that are stored, unless others came.
 	head, err := rd.Head(s.ID)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s belongs to another project than the session",
 			to.Location.Directory).At("otherProject")
 	}
-	if err := to.CheckSelection(s.Agent, s.Model); err != nil {
+	if err := to.CheckSelection(s.Agent, nil); err != nil { // the model is looked up at the next turn
 		return nil, false, err
 	}
 	// Its subagents move with it, so none may work.

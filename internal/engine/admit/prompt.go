@@ -185,7 +185,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 		return checkFileURIs(files)
 	}
 	// Resolve the selection first: it decides the rules that apply to the mentioned agents.
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return err
 	}

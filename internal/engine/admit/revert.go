@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -176,9 +177,15 @@ func (c *Commands) runReverter(
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
-	if _, err := c.journal.ReadSession(ctx, id); err != nil {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
 		return err
 	}
+	_, release, err := scope.Open(ctx, c.locations, s) // files of another project are not touched
+	if err != nil {
+		return err
+	}
+	defer release()
 	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
 		return c.withReverter(ctx, id, func(r undo.Reverter) error { return f(ctx, r) })
 	})

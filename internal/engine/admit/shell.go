@@ -48,7 +48,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	if err != nil {
 		return nil, err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func findEnd(r store.Reader, id session.ID, atWork bool) (int64, error) {
 	}
 	if atWork || len(asks) > 0 {
 		return 0, session.Conflict("session", string(id), "is at work or has work left to do, and a log is exported "+
-			"at rest; wait until it is idle, or stop it: cairn interrupt "+string(id))
+			"at rest; wait until it is idle; work that was cut off goes on with the next prompt: cairn run -s "+string(id))
 	}
 	head, err := r.Head(id)
 	if err != nil {

@@ -78,13 +78,13 @@ func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents)
 		}
 		if !here[item.Event.SessionID] {
 			return session.Conflict("session", string(item.Event.SessionID), "of the file is not here, although others of the "+
-				"file are; to import all of them, delete those first: cairn session delete "+string(in.sessions[0]))
+				"file are: the sessions of a file are imported together, and one that was deleted here stays deleted")
 		}
 		same, err := stored.hasNext(ctx, item.Event)
 		if err == nil && !same {
 			id := string(item.Event.SessionID)
 			return session.Conflict("session", id, fmt.Sprintf("exists and is not the imported one "+
-				"(line %d of the file differs); to import this one, delete it first: cairn session delete %s", item.Line, id))
+				"(line %d of the file differs); it can be imported in another home (CAIRN_HOME)", item.Line))
 		}
 		return err
 	})
@@ -223,7 +223,7 @@ func checkFree(tx store.Tx, id session.ID) error {
 	case err != nil:
 		return err
 	case head >= 0:
-		return session.Conflict("session", string(id), "exists; delete it first: cairn session delete "+string(id))
+		return session.Conflict("session", string(id), "exists already")
 	case len(spent) > 0:
 		return session.Conflict("session", string(id), "was used by a deleted session, whose cost is stored under this id; "+
 			"it stays deleted")

@@ -27,12 +27,34 @@ type Scopes interface {
 	Scope(ctx context.Context, l session.Location) (s *Scope, release func(), err error)
 }
 
+// Open returns the scope of the directory in which the session works. It refuses the directory if the project of the
+// session was moved away from it and another one is there now: nothing of the session runs in another project.
+func Open(ctx context.Context, all Scopes, s *session.Session) (*Scope, func(), error) {
+	at, release, err := all.Scope(ctx, s.Location)
+	if err != nil || at.MovedTo == nil {
+		return at, release, err
+	}
+	to, err := at.MovedTo(ctx, s)
+	if err == nil && to != "" {
+		err = session.Errorf(session.CodeConflict, "the project of this session has moved to %s, and another one is in %s "+
+			"now: cairn session move %s %s makes it go on there", to, s.Location.Directory, s.ID, to).At("directory")
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return at, release, nil
+}
+
 // Scope is a snapshot of a location for one turn. It never changes.
 type Scope struct {
 	Location  session.Location
 	ProjectID session.ProjectID
 	RecordID  session.RecordID // whose approvals apply; "" for none
 	Subpath   string
+	// MovedTo returns the directory in which a session of the Location would work since its project was moved, if another
+	// project is in the Location now; else "". Nil: it is always "".
+	MovedTo func(ctx context.Context, s *session.Session) (string, error)
 
 	Agents       map[string]session.Agent
 	DefaultAgent string

@@ -21,8 +21,9 @@ type stay struct {
 }
 
 // describeLeft returns lines for people about files that the session changed in another working tree before it moved, and
-// that the planned revert does not have: it restores files of the session's working tree only, and there they already
-// are as before.
+// that the planned revert does not have: it restores files of the session's working tree only. A file that the revert has
+// is not named, though its change may stay at the old place, too: the move may have taken it along, and only the old place,
+// which is not looked at, could tell.
 func (r Reverter) describeLeft(
 	ctx context.Context, id session.ID, out *session.Revert, found []CallChange,
 ) (lines []string, err error) {

@@ -38,7 +38,7 @@ func (d DroppedApproval) DescribePlace() string {
 
 // MoveApprovals moves the saved approvals from before records, which name a root commit, a directory or "global", to the
 // record of the only checkout whose sessions have that root commit. All others are dropped and returned: a copy of a
-// repository has its root commit, too, and whoever allowed something did not mean the copy (PR-7).
+// repository has its root commit, too, and a permission was not meant for the copy (PR-7).
 func (f *Finder) MoveApprovals(ctx context.Context) (dropped []DroppedApproval, err error) {
 	// Read what names no record. Approvals of processes have ended.
 	old, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Approval, error) { return r.Approvals("") })
@@ -138,8 +138,8 @@ func (f *Finder) findOwners(ctx context.Context, all claims) (map[session.Projec
 	return owners, nil
 }
 
-// Prune deletes the records of directories that do not exist any more, if they have no session, no approval and no name,
-// such as those of temporary directories. It returns how many there were.
+// Prune deletes the records of directories that do not exist any more, such as temporary ones, if they have no session, no
+// approval and nothing that a user gave them. It returns how many there were.
 func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
 	// Look for the directories before the transaction.
 	all, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
@@ -147,15 +147,22 @@ func (f *Finder) Prune(ctx context.Context) (deleted int, err error) {
 	})
 	all = slices.DeleteFunc(all, func(p store.Project) bool {
 		_, err := os.Stat(p.Path)
-		return p.Name != "" || p.Icon != (store.ProjectIcon{}) || !os.IsNotExist(err)
+		return hasUserData(p) || !os.IsNotExist(err)
 	})
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	// Delete those that have nothing.
+	// Delete those that have nothing, also not since then.
 	err = f.Store.Update(ctx, store.Relaxed, func(tx store.Tx) error {
 		deleted = 0
 		for _, p := range all {
+			now, err := tx.Projects(store.ProjectQuery{ID: p.ID})
+			if err != nil {
+				return err
+			}
+			if len(now) == 0 || now[0].Path != p.Path || hasUserData(now[0]) {
+				continue
+			}
 			rows, err := tx.RawSessions(store.SessionQuery{RecordID: p.ID, Archived: true, Limit: 1})
 			if err != nil {
 				return err

@@ -103,7 +103,7 @@ func TestPrune(t *testing.T) {
 	f := recordFinder(t)
 	top := realTemp(t)
 	ids := map[string]session.RecordID{}
-	for _, name := range []string{"empty", "named", "session", "approval", "there"} {
+	for _, name := range []string{"empty", "named", "commands", "session", "approval", "there"} {
 		dir := filepath.Join(top, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -122,6 +122,14 @@ func TestPrune(t *testing.T) {
 		}
 		named[0].Name = "kept"
 		if err := tx.PutProject(named[0]); err != nil {
+			return err
+		}
+		given, err := tx.Projects(store.ProjectQuery{ID: ids["commands"]})
+		if err != nil {
+			return err
+		}
+		given[0].Commands.Start = "make"
+		if err := tx.PutProject(given[0]); err != nil {
 			return err
 		}
 		if err := tx.PutApproval(store.Approval{ID: "psv_1", RecordID: ids["approval"]}); err != nil {

@@ -1,7 +1,9 @@
 package project
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +19,21 @@ type RecordChange struct {
 	Icon      *store.ProjectIcon
 	Commands  *store.ProjectCommands
 	Directory *string // an absolute path: the record becomes that of the project there
+	DryRun    bool    // return what the change would do, and change nothing
 }
+
+// hasUserData reports whether a user gave the record something.
+func hasUserData(p store.Project) bool {
+	return p.Name != "" || p.Icon != (store.ProjectIcon{}) || p.Commands != (store.ProjectCommands{})
+}
+
+// errDryRun ends the transaction of a dry run.
+var errDryRun = errors.New("dry run")
 
 // ChangedRecord is a record after a change.
 type ChangedRecord struct {
 	store.Project
-	// Dropped are the saved approvals of the records whose place it took. They were deleted.
+	// Dropped are the saved approvals of the records whose place it took. They were deleted, but for a dry run.
 	Dropped []store.Approval
 }
 
@@ -80,7 +91,7 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 		}
 		out = ChangedRecord{Project: c.apply(found[0])}
 		if c.Directory == nil {
-			return tx.PutProject(out.Project)
+			return cmp.Or(tx.PutProject(out.Project), c.finish(now))
 		}
 		// Put it in the place of the records of the directory, with the root commit of what is there.
 		if out.Dropped, err = replaceOthers(tx, now, id); err != nil {
@@ -88,12 +99,23 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 		}
 		out.Root = ""
 		out.Project = now.apply(out.Project)
-		return putRecord(tx, out.Project, now)
+		return cmp.Or(putRecord(tx, out.Project, now), c.finish(now))
 	})
+	if errors.Is(err, errDryRun) {
+		return out, nil
+	}
 	if err == nil {
 		f.announce(ctx, out.Project)
 	}
 	return out, err
+}
+
+// finish ends the transaction of a dry run without a change, unless git has to answer first.
+func (c RecordChange) finish(now *diskState) error {
+	if !c.DryRun || now.commits != nil && now.commits.hasMissed() {
+		return nil
+	}
+	return errDryRun
 }
 
 // apply returns the record with what the user gives it.
@@ -115,10 +137,10 @@ func (c RecordChange) apply(p store.Project) store.Project {
 // their approvals are returned.
 func replaceOthers(tx store.Tx, now *diskState, id session.RecordID) (dropped []store.Approval, err error) {
 	others, err := tx.Projects(now.query())
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range others {
-		if err != nil {
-			return nil, err
-		}
 		if p.ID == id || !isAt(now, &p) && !slices.ContainsFunc(rules, func(r rule) bool { return r(now, &p) }) {
 			continue
 		}
@@ -131,7 +153,7 @@ func replaceOthers(tx store.Tx, now *diskState, id session.RecordID) (dropped []
 			return nil, err
 		}
 	}
-	return dropped, err
+	return dropped, nil
 }
 
 // ForgetRecord deletes a record with its approvals. Its sessions stay, without a record: the next one of their directory

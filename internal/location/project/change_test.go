@@ -86,6 +86,11 @@ func TestRebind(t *testing.T) {
 		&session.Session{ID: "ses_lost", RecordID: lost.RecordID, Location: session.Location{Directory: lost.Directory}},
 		&session.Session{ID: "ses_there", RecordID: there.RecordID, Location: session.Location{Directory: repo}},
 		&session.Session{ID: "ses_moved", RecordID: there.RecordID, Location: session.Location{Directory: "/earlier"}})
+	tried, err := f.ChangeRecord(t.Context(), lost.RecordID, RecordChange{Directory: &repo, DryRun: true})
+	if err != nil || len(tried.Dropped) != 1 || tried.Dropped[0] != dropped || len(approvals(t, f)) != 2 ||
+		find(t, f, repo).RecordID != there.RecordID {
+		t.Errorf("a dry run: %+v, %v, left: %v", tried, err, approvals(t, f))
+	}
 	changed, err := f.ChangeRecord(t.Context(), lost.RecordID, RecordChange{Directory: &repo})
 	if err != nil {
 		t.Fatal(err)
@@ -140,17 +145,29 @@ func TestFindPresence(t *testing.T) {
 			t.Errorf("%s: %d, want %d", what, got, want)
 		}
 	}
-	check("a repository", repository, IsPresent)
-	check("a directory", folder, IsPresent)
-	check("a moved worktree", moved, IsUnlinked)
+	check("a repository", repository, PresencePresent)
+	check("a directory", folder, PresencePresent)
+	check("a moved worktree", moved, PresenceUnlinked)
+	unknown := repository
+	unknown.File = "device 1 inode 1"
+	check("another file", unknown, PresenceReplaced)
+	if os.Geteuid() != 0 {
+		if err := os.Chmod(repo, 0); err != nil {
+			t.Fatal(err)
+		}
+		check("a directory that cannot be read", repository, PresencePresent)
+		if err := os.Chmod(repo, 0o700); err != nil { //nolint:gosec // of a directory
+			t.Fatal(err)
+		}
+	}
 	runGit(t, "", "init", "-q", plain)
-	check("a directory that became a repository", folder, IsReplaced)
+	check("a directory that became a repository", folder, PresenceReplaced)
 	if err := os.RemoveAll(filepath.Join(repo, ".git")); err != nil {
 		t.Fatal(err)
 	}
-	check("a directory that was a repository", repository, IsReplaced)
+	check("a directory that was a repository", repository, PresenceReplaced)
 	if err := os.RemoveAll(repo); err != nil {
 		t.Fatal(err)
 	}
-	check("a removed repository", repository, IsGone)
+	check("a removed repository", repository, PresenceGone)
 }

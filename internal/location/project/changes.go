@@ -198,11 +198,7 @@ func addUntracked(
 		}
 	}()
 	copied := filepath.Join(dir, "index")
-	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
-	if err == nil {
-		err = os.WriteFile(copied, stored, 0o600)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := copyIndexFile(c, copied); err != nil {
 		return "", nil, err
 	}
 	// Choose the untracked files: regular files and links of a bounded size.

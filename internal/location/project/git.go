@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -21,6 +22,9 @@ import (
 const (
 	gitTime   = 30 * time.Second // enough for a million commits without a commit graph
 	maxOutput = 1 << 20
+	maxWords  = 1000 // bytes of what git says of an error
+	// worktreeTime bounds a call that may read or write all files of a working tree.
+	worktreeTime = 10 * time.Minute
 )
 
 // git runs the git program.
@@ -66,6 +70,27 @@ func (g git) run(ctx context.Context, c checkout.Checkout, args ...string) (stri
 	return g.call(ctx, c, invocation{args: args, most: maxOutput})
 }
 
+// runFor is run with more variables, for at most worktreeTime.
+func (g git) runFor(ctx context.Context, c checkout.Checkout, env []string, args ...string) (string, error) {
+	return g.call(ctx, c, invocation{args: args, env: env, most: maxOutput, limit: worktreeTime})
+}
+
+// findCommit returns the commit of a name; "" is HEAD.
+func (g git) findCommit(ctx context.Context, c checkout.Checkout, name string) (string, error) {
+	if name == "" {
+		name = "HEAD"
+	}
+	out, err := g.run(ctx, c, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	commit := strings.TrimSpace(out)
+	if err == nil && hash.MatchString(commit) {
+		return commit, nil
+	}
+	if name == "HEAD" {
+		return "", session.Errorf(session.CodeInvalid, "the repository %s has no commit yet, so it can have no worktrees", c.Top)
+	}
+	return "", session.Errorf(session.CodeInvalid, "%q is no branch or commit here", session.ClipText(name, 80)).At("from")
+}
+
 // InitRepository creates a repository in the project's directory as the user would: with the user's own settings of
 // git. It refuses the root directory, whose repository would surround all others.
 func (f *Finder) InitRepository(ctx context.Context, p Project) error {
@@ -103,15 +128,24 @@ type invocation struct {
 	stdin string
 	most  int           // maximum bytes of output to keep
 	limit time.Duration // of the call; 0 is gitTime
-	// stderr keeps what git says of its errors with the output.
-	stderr bool
 }
 
-// call returns git's output. Nothing that a repository can configure is run: no hooks, monitors, pagers, or remote
+// gitError is a call of git that failed. Its text is what git says of it.
+type gitError struct {
+	words string
+	err   error // of the process
+}
+
+func (e *gitError) Error() string { return cmp.Or(e.words, e.err.Error()) }
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// call returns git's output. An error is a *gitError. Nothing that a repository can configure is run: no hooks, monitors, pagers, or remote
 // helpers, which a partial clone would use for missing objects. The user's configuration and variables do not apply.
 // Calls that read contents also need disableFilters.
 func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(i.limit, gitTime))
+	limit := cmp.Or(i.limit, gitTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("git did not end within %v", limit))
 	defer cancel()
 	// Options and variables win over the settings of the repository.
 	safe := []string{
@@ -132,13 +166,17 @@ func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (strin
 	if i.stdin != "" {
 		cmd.Stdin = strings.NewReader(i.stdin)
 	}
-	out := &limitedBuffer{rest: i.most}
-	cmd.Stdout = out
-	if i.stderr {
-		cmd.Stderr = out
-	}
+	out, words := &limitedBuffer{rest: i.most}, &limitedBuffer{rest: maxWords}
+	cmd.Stdout, cmd.Stderr = out, words
 	err := cmd.Run()
-	return out.String(), err
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		return out.String(), nil
+	case cause != nil:
+		return out.String(), &gitError{cause.Error(), errors.Join(cause, err)}
+	default:
+		return out.String(), &gitError{strings.TrimSpace(session.ClipText(words.String(), maxWords)), err}
+	}
 }
 
 // limitedBuffer keeps the first bytes and discards the rest, so that the writer does not block.

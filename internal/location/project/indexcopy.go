@@ -28,11 +28,6 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 		return nil, err
 	}
 	// Copy the file.
-	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
-	isMissing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isMissing {
-		return nil, err
-	}
 	f, err := os.CreateTemp("", "cairn-index-")
 	if err != nil {
 		return nil, err
@@ -43,15 +38,15 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 			x.remove()
 		}
 	}()
-	if _, err := f.Write(stored); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
+	exists, err := copyIndexFile(c, x.path)
+	if err != nil {
+		return nil, err
+	}
 	// Without an index the creation of the worktree was cut off: begin with that of its commit.
-	if isMissing {
+	if !exists {
 		if err := os.Remove(x.path); err != nil {
 			return nil, err
 		}
@@ -59,6 +54,24 @@ func (g git) copyIndex(ctx context.Context, c checkout.Checkout) (x *indexCopy, 
 		return x, err
 	}
 	return x, x.showHidden(ctx)
+}
+
+// copyIndexFile copies the index of a checkout to a file, with its time: git compares the contents of files that are not
+// older than the index, because their times do not tell whether they have changed. It reports whether there is an index.
+func copyIndexFile(c checkout.Checkout, to string) (exists bool, err error) {
+	path := filepath.Join(c.GitDir, "index")
+	info, err := os.Stat(path) // before the content: a newer one is compared too often, not too seldom
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	stored, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(to, stored, 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	return true, err
 }
 
 // showHidden makes git look at the files that the user has told it not to.
@@ -84,7 +97,7 @@ func (x *indexCopy) showHidden(ctx context.Context) error {
 		}
 		i := invocation{
 			args: []string{"--work-tree=" + x.c.Top, "update-index", option, "-z", "--stdin"}, env: x.env, stdin: marked.String(),
-			most: maxOutput,
+			most: maxOutput, limit: worktreeTime,
 		}
 		if _, err := x.git.call(ctx, x.c, i); err != nil {
 			return err
@@ -130,7 +143,7 @@ func (x *indexCopy) remove() { _ = os.Remove(x.path) }
 func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
 	const most = 64 << 20 // names of a million files
 	args = append([]string{"--work-tree=" + x.c.Top}, args...)
-	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most})
+	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most, limit: worktreeTime})
 	if err == nil && len(out) >= most {
 		err = fmt.Errorf("git %s lists too many files", args[1])
 	}
@@ -154,16 +167,21 @@ func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
 		return "", err
 	}
 	// Commit what only the index has, as the second parent of the commit of all files.
+	committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}")
+	if err != nil {
+		return "", err
+	}
 	parents := []string{"-p", "HEAD"}
-	if committed, err := x.run(ctx, "rev-parse", "HEAD^{tree}"); errStaged == nil && staged != tree && staged != committed {
-		if err != nil {
-			return "", err
-		}
+	if errStaged == nil && staged != tree && staged != committed {
 		commit, err := x.commit(ctx, staged, "index of "+w.Directory, parents)
 		if err != nil {
 			return "", err
 		}
 		parents = append(parents, "-p", commit)
+	}
+	// What an earlier removal saved is the last parent, so that one reference names all.
+	if at.earlier != "" {
+		parents = append(parents, "-p", at.earlier)
 	}
 	commit, err := x.commit(ctx, tree, "uncommitted changes of "+w.Directory, parents)
 	if err != nil {

@@ -14,13 +14,13 @@ type diskState struct {
 	Common string // git common directory; "" outside of git, and of a checkout that does not own its repository
 	// The identities of both; "" if unknown.
 	PathFile, CommonFile string
-	// Guessed: Path is not that of the main checkout, which a linked worktree of a bare repository does not tell.
-	Guessed bool
-	// Claimed: a checkout of git is there that does not own its repository.
-	Claimed bool
-	Remote  string            // normalized address of the remote "origin"; "" without one
-	Stored  session.ProjectID // the id that OpenCode has stored in the repository; "" without one
-	Linked  []string          // the linked worktrees that exist; read by observeWorktrees only
+	// IsMainUnknown: Path is not that of the main checkout, which a linked worktree of a bare repository does not tell.
+	IsMainUnknown bool
+	// Unlinked: a checkout of git is there that does not own its repository.
+	Unlinked bool
+	Remote   string            // normalized address of the remote "origin"; "" without one
+	Stored   session.ProjectID // the id that OpenCode has stored in the repository; "" without one
+	Linked   []string          // the linked worktrees that exist; read by observeWorktrees only
 	// HasRoot reports whether the repository has the commit, and it is a root. It is false outside of git.
 	HasRoot func(commit string) bool
 	// Root returns the root commit of HEAD, "" without one.
@@ -41,9 +41,10 @@ func (now *diskState) file() string {
 // id. The rules in their order:
 //
 //  1. The record of the same file at the same place: common directory, or path outside of git.
-//  2. The record of the place, if another file is there that has the record's root commit.
-//  3. The record of the same directory before git init was called in it, or before its repository was removed.
-//  4. The record of the same file, which was renamed or moved, if it has the record's root commit.
+//  2. The record of the same file, which was renamed or moved, if it has the record's root commit: also to a place where
+//     another project was.
+//  3. The record of the place, if another file is there that has the record's root commit.
+//  4. The record of the same directory before git init was called in it, or before its repository was removed.
 //
 // A root commit or a remote alone never leads to a record: a clone, a fork or a copy has them, too (PR-1, PR-2).
 func match(now *diskState, known []store.Project) store.Project {
@@ -60,7 +61,7 @@ func match(now *diskState, known []store.Project) store.Project {
 // rule reports whether what is on disk is that of a record.
 type rule func(now *diskState, p *store.Project) bool
 
-var rules = []rule{isUnchanged, isReplaced, isInitialized, isUninitialized, isMoved}
+var rules = []rule{isUnchanged, isMoved, isRestored, isInitialized, isUninitialized}
 
 // isAt reports whether what is on disk is where the record was.
 func isAt(now *diskState, p *store.Project) bool {
@@ -72,9 +73,9 @@ func isUnchanged(now *diskState, p *store.Project) bool {
 	return isAt(now, p) && p.File != "" && p.File == now.file()
 }
 
-// isReplaced reports whether another file at the record's place has the record's root commit. A record without commits
+// isRestored reports whether another file at the record's place has the record's root commit. A record without commits
 // fits a repository without commits, and any repository if the identity of one of the files is unknown.
-func isReplaced(now *diskState, p *store.Project) bool {
+func isRestored(now *diskState, p *store.Project) bool {
 	if p.Root == "" {
 		return isAt(now, p) && (p.File == "" || now.file() == "" || now.Root() == "")
 	}
@@ -82,16 +83,16 @@ func isReplaced(now *diskState, p *store.Project) bool {
 }
 
 // isInitialized reports whether the record is that of the directory before it had a repository. A clone into another
-// directory with the same path is none.
+// directory with the same path is not.
 func isInitialized(now *diskState, p *store.Project) bool {
 	return now.Common != "" && p.Common == "" && p.Path == now.Path && p.File == now.PathFile &&
 		(p.File != "" || now.Root() == "") && (p.Root == "" || now.HasRoot(p.Root))
 }
 
 // isUninitialized reports whether the record is that of the directory while it had a repository. A new directory in its
-// place, or one whose .git names the repository of another one, is none.
+// place, or one whose .git names the repository of another one, is not.
 func isUninitialized(now *diskState, p *store.Project) bool {
-	return now.Common == "" && !now.Claimed && p.Common != "" && p.Path == now.Path &&
+	return now.Common == "" && !now.Unlinked && p.Common != "" && p.Path == now.Path &&
 		p.PathFile != "" && p.PathFile == now.PathFile
 }
 
@@ -99,13 +100,13 @@ func isUninitialized(now *diskState, p *store.Project) bool {
 // root commit of the repository that it had, but cannot have it.
 func isMoved(now *diskState, p *store.Project) bool {
 	return p.File != "" && p.File == now.file() && (p.Common == "") == (now.Common == "") &&
-		(p.Root == "" || now.Common == "" && !now.Claimed || now.HasRoot(p.Root))
+		(p.Root == "" || now.Common == "" && !now.Unlinked || now.HasRoot(p.Root))
 }
 
 // apply returns the record with what is on disk.
 func (now *diskState) apply(p store.Project) store.Project {
 	// The place, and the one before it.
-	if !now.Guessed || p.Common != now.Common {
+	if !now.IsMainUnknown || p.Common != now.Common {
 		if p.Path != "" && p.Path != now.Path {
 			earlier := slices.DeleteFunc(slices.Clone(p.Earlier), func(path string) bool { return path == p.Path || path == now.Path })
 			p.Earlier = append(earlier, p.Path)
@@ -123,7 +124,7 @@ func (now *diskState) apply(p store.Project) store.Project {
 	}
 	// What OpenCode calls it follows the settings of the repository.
 	p.ProjectID, p.Remote = Global, ""
-	if now.Common != "" || now.Claimed {
+	if now.Common != "" || now.Unlinked {
 		p.ProjectID, p.Remote = computeID(now, p.Root), now.Remote
 	}
 	return p

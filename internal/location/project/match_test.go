@@ -161,9 +161,9 @@ func TestMatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			now := &diskState{
 				Path: c.now.path, Common: c.now.common, PathFile: c.now.pathFile, CommonFile: c.now.commonFile,
-				Guessed: c.now.guessed,
-				HasRoot: func(commit string) bool { return commit == c.now.root },
-				Root:    func() string { return c.now.root },
+				IsMainUnknown: c.now.guessed,
+				HasRoot:       func(commit string) bool { return commit == c.now.root },
+				Root:          func() string { return c.now.root },
 			}
 			for _, k := range known { // the path that it had is kept
 				if k.ID == c.want.ID && k.Path != c.want.Path && c.want.ID != "" {

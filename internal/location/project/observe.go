@@ -21,14 +21,14 @@ func (f *Finder) observe(ctx context.Context, directory string) (*diskState, che
 	out := &diskState{Path: directory, HasRoot: func(string) bool { return false }, Root: func() string { return "" }}
 	switch {
 	case isBare:
-		out.Common, out.Guessed = c.Common, true
+		out.Common, out.IsMainUnknown = c.Common, true
 	case isGit && c.IsOwned():
 		out.Common, out.Path = c.Common, c.MainTop()
 		if out.Path == c.Top && c.IsLinked() {
-			out.Path, out.Guessed = c.Common, true
+			out.Path, out.IsMainUnknown = c.Common, true
 		}
 	case isGit:
-		out.Path, out.Claimed = c.Top, true
+		out.Path, out.Unlinked = c.Top, true
 	}
 	// Read the identities, and what the settings of the repository say.
 	out.PathFile = fileattr.ReadIdentity(out.Path)

@@ -13,34 +13,39 @@ import (
 type Presence int
 
 const (
-	IsPresent  Presence = iota // what the record is of
-	IsGone                     // nothing
-	IsReplaced                 // another repository or directory, or the directory without the repository
-	IsUnlinked                 // a working tree that the repository does not know which its .git names
+	PresencePresent  Presence = iota // what the record is of, as far as is known
+	PresenceGone                     // nothing
+	PresenceReplaced                 // perhaps something else: another file, or a directory that has got or lost a repository
+	PresenceUnlinked                 // a working tree that the repository does not know which its .git names
 )
 
-// FindPresence looks for what a record is of, in its place. A repository that was restored from a backup counts as replaced
-// until it is opened.
+// FindPresence looks for what a record is of, in its place. Only what opens the directory decides whether another file is
+// that of the record: a repository that was restored from a backup is, and so is each one after the numbers of devices
+// changed.
 func FindPresence(p store.Project) Presence {
-	// Nothing there, or not the same file.
-	if _, err := os.Stat(p.Path); os.IsNotExist(err) {
-		return IsGone
-	}
-	if p.File != "" && fileattr.ReadIdentity(cmp.Or(p.Common, p.Path)) != p.File {
-		return IsReplaced
+	// Nothing there, or another file. What cannot be read counts as present.
+	_, errPath := os.Stat(p.Path)
+	file := cmp.Or(p.Common, p.Path)
+	_, errFile := os.Stat(file)
+	identity := fileattr.ReadIdentity(file)
+	switch {
+	case os.IsNotExist(errPath):
+		return PresenceGone
+	case os.IsNotExist(errFile), p.File != "" && identity != "" && identity != p.File:
+		return PresenceReplaced
 	}
 	if p.Common != "" {
-		return IsPresent
+		return PresencePresent
 	}
 	// The record is of a directory without a repository of its own: there may be one now.
 	c, isGit := checkout.Find(p.Path)
 	_, isBare := checkout.FindBare(p.Path)
 	switch {
 	case isGit && c.Top == p.Path && !c.IsOwned():
-		return IsUnlinked
+		return PresenceUnlinked
 	case isGit && c.Top == p.Path, !isGit && isBare:
-		return IsReplaced
+		return PresenceReplaced
 	default:
-		return IsPresent
+		return PresencePresent
 	}
 }

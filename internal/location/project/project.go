@@ -36,9 +36,9 @@ type Project struct {
 	Worktree  string            // root of its checkout; "" outside of one
 	Main      string            // root of the checkout that contains the repository: Worktree, but in a linked worktree
 	Subpath   string            // Directory relative to Worktree, with slashes; "" at the root and outside
-	// Claimed: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git.
+	// Unlinked: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git.
 	// It is a project of its own.
-	Claimed bool
+	Unlinked bool
 
 	anchor, file string // what the record is found by, and its identity
 }
@@ -68,6 +68,9 @@ type Finder struct {
 	IDs   *session.IDs // of new records; needed with Store
 	// OnChange is called after a stored record has changed; nil calls nothing. It must not wait for a location.
 	OnChange func(context.Context, store.Project)
+	// OnDrop is called with the saved approvals of a record that were deleted, because another directory or repository is
+	// in its place; nil calls nothing.
+	OnDrop func(context.Context, store.Project, []store.Approval)
 	// Git is the path of git; "" looks it up in PATH.
 	Git string
 }
@@ -109,7 +112,7 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 		return p, nil
 	}
 	// Say where the directory is in its checkout, and which one has the repository.
-	p.Worktree, p.Main, p.Claimed = c.Top, c.Top, now.Claimed
+	p.Worktree, p.Main, p.Unlinked = c.Top, c.Top, now.Unlinked
 	if now.Common != "" {
 		p.Main = c.MainTop()
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -33,8 +34,9 @@ func (f *Finder) findRecord(ctx context.Context, now *diskState, write bool) (st
 	// Decide again in the transaction: another directory of the repository may have been opened meanwhile.
 	now.observeWorktrees()
 	found, changed := p, false
+	var dropped []store.Approval
 	err = f.update(ctx, now, store.Relaxed, func(tx store.Tx) error {
-		changed = false
+		changed, dropped = false, nil
 		known, err := tx.Projects(query)
 		if err != nil {
 			return err
@@ -47,10 +49,18 @@ func (f *Finder) findRecord(ctx context.Context, now *diskState, write bool) (st
 		if changed = p.ID != ""; !changed {
 			p.ID, p.Created = session.RecordID(f.IDs.New(session.PrefixRecord)), p.Updated
 		}
+		if slices.ContainsFunc(known, func(k store.Project) bool { return k.ID == p.ID && isOfOtherFile(&k, &p) }) {
+			if dropped, err = deleteApprovals(tx, p.ID); err != nil {
+				return err
+			}
+		}
 		return putRecord(tx, p, now)
 	})
 	if err == nil && changed {
 		f.announce(ctx, p)
+	}
+	if err == nil && len(dropped) > 0 && f.OnDrop != nil {
+		f.OnDrop(ctx, p, dropped)
 	}
 	if errors.Is(err, store.ErrUnavailable) { // the directory can be read all the same
 		p, err = found, nil
@@ -93,6 +103,24 @@ func (f *Finder) update(ctx context.Context, now *diskState, d store.Durability,
 		}
 	}
 	return fmt.Errorf("%s: %w", now.Path, errMissed)
+}
+
+// isOfOtherFile reports whether a record is of another file than before, as far as both are known: a clone, a copy or a
+// restored backup is in its place. Its sessions are found there, but what was approved was approved for the other one.
+func isOfOtherFile(before, after *store.Project) bool {
+	return before.File != "" && after.File != "" && (before.Common == "") == (after.Common == "") &&
+		!fileattr.IsSameIdentity(before.File, after.File)
+}
+
+// deleteApprovals deletes the saved approvals of a record and returns them.
+func deleteApprovals(tx store.Tx, id session.RecordID) ([]store.Approval, error) {
+	approvals, err := tx.Approvals(id)
+	for _, a := range approvals {
+		if _, err := tx.DeleteApproval(a.ID); err != nil {
+			return nil, err
+		}
+	}
+	return approvals, err
 }
 
 // putRecord stores the record of what is on disk, which gets the sessions from before it.

@@ -248,11 +248,11 @@ func TestRecordOfAMovedWorktree(t *testing.T) {
 	first := find(t, f, linked)
 	rename(t, linked, linked+"2")
 	got := find(t, f, linked+"2")
-	if !got.Claimed || got.RecordID == first.RecordID || got.RecordID == "" {
+	if !got.Unlinked || got.RecordID == first.RecordID || got.RecordID == "" {
 		t.Errorf("moved: %+v", got)
 	}
 	runGit(t, linked+"2", "worktree", "repair")
-	if got := find(t, f, linked+"2"); got.Claimed || got.RecordID != first.RecordID {
+	if got := find(t, f, linked+"2"); got.Unlinked || got.RecordID != first.RecordID {
 		t.Errorf("repaired: %+v", got)
 	}
 }

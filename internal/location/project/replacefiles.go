@@ -1,6 +1,7 @@
 package project
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,8 @@ import (
 // disk changes nothing.
 func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 	var undo []func() error // of what was done
-	var litter []string
+	var litter []string     // files to remove at the end, which may have another name by then
+	id := rand.Text()       // of this call: two at a time share no file
 	defer func() {
 		if err != nil {
 			for _, f := range slices.Backward(undo) {
@@ -27,7 +29,7 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 			}
 		}
 		for _, name := range litter {
-			_ = root.Remove(name) // it may have another name by now
+			_ = root.Remove(name)
 		}
 	}()
 	// Write the new contents beside the files.
@@ -39,14 +41,15 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 		if err := root.MkdirAll(path.Dir(one.name), 0o777); err != nil {
 			return err
 		}
-		litter = append(litter, sideName(one.name, "new", i))
-		if err := writeContent(root, sideName(one.name, "new", i), next); err != nil {
+		name := sideName(one.name, "new", id, i)
+		if err := writeContent(root, name, next); err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
+		litter = append(litter, name)
 	}
 	// Put them in place.
 	for i, one := range files {
-		old := sideName(one.name, "old", i)
+		old := sideName(one.name, "old", id, i)
 		isNew := one.next(!clean).isNothing()
 		if !isNew {
 			if err := keepSecondName(root, one.name, old); err != nil {
@@ -57,7 +60,7 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 		if one.next(clean).isNothing() {
 			err = root.Remove(one.name)
 		} else {
-			err = root.Rename(sideName(one.name, "new", i), one.name)
+			err = root.Rename(sideName(one.name, "new", id, i), one.name)
 		}
 		undo = append(undo, func() error {
 			if isNew {
@@ -115,15 +118,15 @@ func removeEmpty(root *os.Root, files []copiedFile, clean bool) {
 const sidePrefix = ".cairn-move-"
 
 // sideName returns a name beside a file for its new or old content.
-func sideName(name, kind string, i int) string {
-	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%d", sidePrefix, kind, os.Getpid(), i))
+func sideName(name, kind, id string, i int) string {
+	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%s-%d", sidePrefix, kind, os.Getpid(), id, i))
 }
 
 // removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. Second names stay,
 // because one may be the only name of a file.
 func removeAbandoned(name string) {
-	var pid, i int
-	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"new-%d-%d", &pid, &i); err != nil {
+	var pid int
+	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"new-%d-", &pid); err != nil {
 		return
 	}
 	p, err := os.FindProcess(pid)
@@ -132,7 +135,7 @@ func removeAbandoned(name string) {
 	}
 }
 
-// writeContent creates a file.
+// writeContent creates a file. With an error it leaves none behind.
 func writeContent(root *os.Root, name string, c fileContent) error {
 	if c.mode == fs.ModeSymlink {
 		return root.Symlink(string(c.data), name)
@@ -142,5 +145,8 @@ func writeContent(root *os.Root, name string, c fileContent) error {
 		return err
 	}
 	_, err = f.Write(c.data)
-	return errors.Join(err, f.Chmod(c.mode.Perm()), f.Close())
+	if err = errors.Join(err, f.Chmod(c.mode.Perm()), f.Close()); err != nil {
+		err = errors.Join(err, root.Remove(name))
+	}
+	return err
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -30,35 +29,42 @@ type LinkedWorktree struct {
 	aside  string // to which a removal has renamed Directory; "" if there is no such directory
 }
 
-// worktreeTime bounds a call of git that may write or remove all files of a working tree.
-const worktreeTime = 10 * time.Minute
-
 // ListWorktrees returns the linked worktrees of the project's repository, sorted by directory. Outside of a repository
 // there are none.
 func (f *Finder) ListWorktrees(ctx context.Context, p Project) ([]LinkedWorktree, error) {
-	g, c, err := f.open(p)
-	if err != nil {
+	if _, ok := checkout.Find(p.Directory); !ok {
 		return nil, nil
 	}
-	text, err := g.run(ctx, c, "worktree", "list", "--porcelain")
+	g, c, err := f.open(p)
 	if err != nil {
 		return nil, fmt.Errorf("list the worktrees of %s: %w", p.Worktree, err)
 	}
-	// Each worktree is a paragraph; the first one is the main worktree.
-	var out []LinkedWorktree
-	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		if i == 0 {
-			continue
-		}
-		w := parseWorktree(paragraph)
-		w.findAside()
-		if info, err := os.Stat(w.Directory); err != nil || !info.IsDir() {
-			w.IsGone = true
-		}
-		out = append(out, w)
+	all, err := g.listWorktrees(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("list the worktrees of %s: %w", p.Worktree, err)
 	}
-	slices.SortFunc(out, func(a, b LinkedWorktree) int { return strings.Compare(a.Directory, b.Directory) })
-	return out, nil
+	// The first one is the main worktree.
+	linked := all[min(1, len(all)):]
+	for i := range linked {
+		w := &linked[i]
+		w.findAside()
+		info, err := os.Stat(w.Directory)
+		w.IsGone = err != nil || !info.IsDir()
+	}
+	slices.SortFunc(linked, func(a, b LinkedWorktree) int { return strings.Compare(a.Directory, b.Directory) })
+	return linked, nil
+}
+
+// listWorktrees returns the worktrees of a repository as git lists them, the main one first.
+func (g git) listWorktrees(ctx context.Context, c checkout.Checkout) (all []LinkedWorktree, err error) {
+	text, err := g.run(ctx, c, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		all = append(all, parseWorktree(paragraph))
+	}
+	return all, nil
 }
 
 // parseWorktree returns the worktree that a paragraph of git's list describes.
@@ -85,7 +91,7 @@ func parseWorktree(paragraph string) (w LinkedWorktree) {
 }
 
 // findAside finds the directory to which a removal has renamed the worktree. Git lists the worktree under the old name,
-// or under the new one if somebody has run git in it.
+// or under the new one if git has run in it since.
 func (w *LinkedWorktree) findAside() {
 	if !w.IsRemoving && !w.IsCreating {
 		return
@@ -96,6 +102,13 @@ func (w *LinkedWorktree) findAside() {
 	if info, err := os.Lstat(w.Directory + removedSuffix); err == nil && info.IsDir() {
 		w.aside, w.IsRemoving = w.Directory+removedSuffix, true
 	}
+}
+
+// FindWorktree returns a linked worktree of the project's repository. Its directory may be named by a link, or by the name
+// that a removal has given it.
+func (f *Finder) FindWorktree(ctx context.Context, p Project, directory string) (LinkedWorktree, error) {
+	w, _, _, err := f.findWorktree(ctx, p, directory)
+	return w, err
 }
 
 // findWorktree returns a linked worktree of the project's repository, and git with its shared directory.

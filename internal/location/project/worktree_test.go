@@ -122,6 +122,79 @@ func TestCreateWorktreeCleansUp(t *testing.T) {
 	}
 }
 
+// A branch that was made stays if it is not where it was made, and is no error if it is gone.
+func TestDiscardWorktreeBranch(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	commit(t, w.Directory, "own")
+	if err := f.DiscardWorktree(t.Context(), p, w); err == nil || !strings.Contains(err.Error(), "the branch cairn/fix stays: ") {
+		t.Error(err)
+	}
+	g, c, err := f.open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.deleteBranch(t.Context(), c, LinkedWorktree{Branch: "gone"}, w.head); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file that was changed in the moment in which git wrote the index, to another content of the same size, is a change.
+func TestRemoveWorktreeWithRacyIndex(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	runGit(t, w.Directory, "config", "core.trustctime", "false")
+	file, index := filepath.Join(w.Directory, "a.txt"), runGit(t, w.Directory, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	setTimes := func(paths ...string) {
+		t.Helper()
+		at := time.Now().Add(-time.Hour).Truncate(time.Hour)
+		for _, path := range paths {
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	setTimes(file)
+	runGit(t, w.Directory, "update-index", "--refresh")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, w.Directory, map[string]string{"a.txt": strings.Repeat("x", len(text))})
+	setTimes(file, index)
+	if _, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory}); err == nil || !strings.Contains(err.Error(), "a.txt") {
+		t.Error(err)
+	}
+}
+
+// An error of a removal says where the work is that it has saved. Without git there is no list of worktrees.
+func TestRemoveWorktreeFailsAfterItsSave(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "fix", Parent: parent})
+	writeFiles(t, w.Directory, map[string]string{"new.txt": "new\n"})
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "git")
+	script := "#!/bin/sh\ncase \"$*\" in *'worktree remove'*) echo broken >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(broken, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	_, err = (&Finder{Git: broken}).RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
+	ref := runGit(t, p.Worktree, "for-each-ref", "--format=%(refname)", "refs/cairn/worktrees")
+	if err == nil || !strings.Contains(err.Error(), "broken") || ref == "" || !strings.Contains(err.Error(), ref) {
+		t.Errorf("%v, saved %q", err, ref)
+	}
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory})
+	if err != nil || saved.Ref != ref {
+		t.Errorf("%v, %v", saved, err)
+	}
+	if list, err := (&Finder{Git: filepath.Join(parent, "none")}).ListWorktrees(t.Context(), p); err == nil {
+		t.Errorf("without git: %v", list)
+	}
+}
+
 // Neither hooks nor filters of the repository run.
 func TestCreateWorktreeRunsNothing(t *testing.T) {
 	f, p, parent := newRepository(t)

@@ -1,10 +1,12 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,58 +135,60 @@ func (f *Finder) DiscardWorktree(ctx context.Context, p Project, w LinkedWorktre
 	if err != nil {
 		return err
 	}
-	return g.deleteBranch(ctx, c, w.Branch, w.head)
+	return g.deleteBranch(ctx, c, w, w.head)
 }
 
 // discard removes a worktree that could not be completed, and its branch if that still is at the commit. Its error says
 // what is left.
 func (g git) discard(ctx context.Context, c checkout.Checkout, w LinkedWorktree) error {
 	ctx = context.WithoutCancel(ctx)
-	var errs []error
-	if g.isListed(ctx, c, w.Directory) {
-		if _, err := g.runFor(ctx, c, nil, "worktree", "remove", "--force", "--force", w.Directory); err != nil {
-			errs = append(errs, fmt.Errorf("the directory %s stays: %w", w.Directory, err))
+	all, err := g.listWorktrees(ctx, c)
+	if err != nil {
+		return fmt.Errorf("the directory %s and the branch %s may stay: %w", w.Directory, w.Branch, err)
+	}
+	// Remove the directory, whose parent exists.
+	listed := w.Directory
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(w.Directory)); err == nil { // git resolves links
+		listed = filepath.Join(parent, filepath.Base(w.Directory))
+	}
+	var errLeft error
+	if slices.ContainsFunc(all, func(other LinkedWorktree) bool { return other.listed == listed }) {
+		_, errLeft = g.runFor(ctx, c, nil, "worktree", "remove", "--force", "--force", w.Directory)
+	} else { // git made it, and ended
+		errLeft = ignoreMissing(os.Remove(w.Directory))
+	}
+	if errLeft != nil {
+		errLeft = fmt.Errorf("the directory %s stays: %w", w.Directory, errLeft)
+	}
+	// Remove the branch.
+	return errors.Join(errLeft, g.deleteBranch(ctx, c, w, w.head))
+}
+
+// deleteBranch deletes the branch of a worktree if it is at the commit and no other worktree has it checked out. A branch
+// that does not exist is no error.
+func (g git) deleteBranch(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) error {
+	ref := "refs/heads/" + w.Branch
+	_, err := g.run(ctx, c, "show-ref", "--verify", "--quiet", ref)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return nil
+	}
+	all, err := g.listWorktrees(ctx, c)
+	for _, other := range all {
+		if other.Branch == w.Branch && other.listed != w.listed {
+			err = fmt.Errorf("it is checked out in %s", other.Directory)
 		}
-	} else if err := os.Remove(w.Directory); err != nil && !errors.Is(err, os.ErrNotExist) { // git made it, and ended
-		errs = append(errs, fmt.Errorf("the directory %s stays: %w", w.Directory, err))
 	}
-	return errors.Join(append(errs, g.deleteBranch(ctx, c, w.Branch, w.head))...)
-}
-
-// deleteBranch deletes a branch that was made at a commit, unless it has others by now.
-func (g git) deleteBranch(ctx context.Context, c checkout.Checkout, branch, commit string) error {
-	if now, err := g.findCommit(ctx, c, "refs/heads/"+branch); err != nil || now != commit {
-		return fmt.Errorf("the branch %s stays: it has commits of its own", branch)
+	if commit == "" {
+		err = cmp.Or(err, errors.New("its commit cannot be read"))
 	}
-	if _, err := g.runFor(ctx, c, nil, "branch", "-D", "--quiet", branch); err != nil {
-		return fmt.Errorf("the branch %s stays: %w", branch, err)
+	if err == nil {
+		_, err = g.runFor(ctx, c, nil, "update-ref", "-d", ref, commit)
 	}
+	if err != nil {
+		return fmt.Errorf("the branch %s stays: %w", w.Branch, err)
+	}
+	_, _ = g.run(ctx, c, "config", "--local", "--remove-section", "branch."+w.Branch) // it seldom has one
 	return nil
-}
-
-// isListed reports whether git has a worktree at the directory, whose parent exists.
-func (g git) isListed(ctx context.Context, c checkout.Checkout, directory string) bool {
-	if parent, err := filepath.EvalSymlinks(filepath.Dir(directory)); err == nil { // git resolves links
-		directory = filepath.Join(parent, filepath.Base(directory))
-	}
-	text, err := g.run(ctx, c, "worktree", "list", "--porcelain")
-	return err == nil && slices.Contains(strings.Split(text, "\n"), "worktree "+filepath.ToSlash(directory))
-}
-
-// findCommit returns the commit of a name; "" is HEAD.
-func (g git) findCommit(ctx context.Context, c checkout.Checkout, name string) (string, error) {
-	if name == "" {
-		name = "HEAD"
-	}
-	out, err := g.run(ctx, c, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	commit := strings.TrimSpace(out)
-	if err == nil && hash.MatchString(commit) {
-		return commit, nil
-	}
-	if name == "HEAD" {
-		return "", session.Errorf(session.CodeInvalid, "the repository %s has no commit yet, so it can have no worktrees", c.Top)
-	}
-	return "", session.Errorf(session.CodeInvalid, "%q is no branch or commit here", session.ClipText(name, 80)).At("from")
 }
 
 // writeFiles writes the files of a worktree that has none.
@@ -206,16 +210,4 @@ func (g git) openTree(ctx context.Context, directory string, filters bool) (c ch
 		env, err = disableFilters(ctx, g, c)
 	}
 	return c, env, err
-}
-
-// runFor returns git's output. Its error has git's words.
-func (g git) runFor(ctx context.Context, c checkout.Checkout, env []string, args ...string) (string, error) {
-	out, err := g.call(ctx, c, invocation{args: args, env: env, most: maxOutput, stderr: true, limit: worktreeTime})
-	if err == nil {
-		return out, nil
-	}
-	if why := strings.TrimSpace(session.ClipText(out, 1000)); why != "" {
-		err = errors.New(why)
-	}
-	return out, err
 }

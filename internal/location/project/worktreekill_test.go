@@ -73,7 +73,8 @@ func TestRemoveWorktreeKilled(t *testing.T) {
 				writeFiles(t, w.Directory, c.before)
 				whole := readFiles(t, w.Directory)
 				if wasKilled = removeInChild(t, p, w.Directory, n, c.force); wasKilled {
-					checkKilledRemoval(t, killedRemoval{f, p, w, whole}, c.after, c.force)
+					ref := checkKilledRemoval(t, killedRemoval{f, p, w, whole}, c.after, c.force)
+					checkTold(t, p, ref, n, c.before)
 				} else if n < 10 {
 					t.Errorf("only %d steps were tried", n)
 				}
@@ -107,8 +108,18 @@ type killedRemoval struct {
 	whole map[string]string
 }
 
-// checkKilledRemoval writes files where the worktree is, and removes it again.
-func checkKilledRemoval(t *testing.T, k killedRemoval, after map[string]string, force bool) {
+// checkTold fails if the reference of a removal that completes an earlier one does not lead to the saved files.
+func checkTold(t *testing.T, p Project, ref string, step int, saved map[string]string) {
+	t.Helper()
+	for path, text := range saved {
+		if ref == "" || !isSaved(t, p, runGit(t, p.Worktree, "rev-list", ref), path, text) {
+			t.Errorf("step %d: %s is not in %q", step, path, ref)
+		}
+	}
+}
+
+// checkKilledRemoval writes files where the worktree is, and removes it again. It returns the reference of what is saved.
+func checkKilledRemoval(t *testing.T, k killedRemoval, after map[string]string, force bool) string {
 	t.Helper()
 	list, err := k.f.ListWorktrees(t.Context(), k.p)
 	if err != nil || len(list) != 1 || !list[0].IsRemoving || list[0].Directory != k.w.Directory {
@@ -122,7 +133,7 @@ func checkKilledRemoval(t *testing.T, k killedRemoval, after map[string]string, 
 		}
 	}
 	_, isIgnored := after["ignored/c.txt"]
-	_, err = k.f.RemoveWorktree(t.Context(), k.p, Removal{Directory: k.w.Directory, Force: force})
+	told, err := k.f.RemoveWorktree(t.Context(), k.p, Removal{Directory: k.w.Directory, Force: force})
 	if !isWritten || force || isIgnored {
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +144,7 @@ func checkKilledRemoval(t *testing.T, k killedRemoval, after map[string]string, 
 				t.Errorf("%s is lost", path)
 			}
 		}
-		return
+		return told.Ref
 	}
 	// It is there again, with all files but those that git ignores.
 	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), "precious.txt") {
@@ -160,6 +171,7 @@ func checkKilledRemoval(t *testing.T, k killedRemoval, after map[string]string, 
 	if _, err := k.f.RemoveWorktree(t.Context(), k.p, Removal{Directory: k.w.Directory}); err != nil {
 		t.Fatal(err)
 	}
+	return ""
 }
 
 // isSaved reports whether one of the references has a file with the content.

@@ -1,13 +1,13 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -33,9 +33,10 @@ const (
 // RemoveWorktree removes a linked worktree, and its branch if another one has its commits. With uncommitted changes that
 // git does not ignore it is a conflict; Force saves them under a reference and removes the worktree.
 //
-// The steps are such that the next call completes, or takes back, what a crash cut off, and that nothing that somebody
-// writes meanwhile is lost: lock the worktree, rename its directory, look for work in it, delete its files, last of all
-// .git, and then what git knows of it.
+// The steps are such that the next call completes, or takes back, what a crash cut off, and that what is written meanwhile
+// under the worktree's name is not lost: lock the worktree, rename its directory, look for work in it, delete its files,
+// last of all .git, and then what git knows of it. A process outside of cairn whose working directory or open file is in the
+// worktree follows the renaming: what it writes there after the look is deleted.
 func (f *Finder) RemoveWorktree(ctx context.Context, p Project, r Removal) (out Saved, err error) {
 	w, g, c, err := f.findWorktree(ctx, p, r.Directory)
 	if err != nil {
@@ -45,57 +46,62 @@ func (f *Finder) RemoveWorktree(ctx context.Context, p Project, r Removal) (out 
 		return out, session.Errorf(session.CodeConflict, "the worktree %s is locked (%s); git worktree unlock unlocks it",
 			w.Directory, session.ClipText(w.Lock, 100))
 	}
-	// Remove its files.
-	one := &removal{Removal: r, git: g, common: c, tree: w}
+	// Remove its files. What is saved is told, also by an earlier removal that did not end, and also with an error.
+	r.Directory = w.Directory
+	under := &removal{Removal: r, git: g, common: c, tree: w}
+	under.earlier = under.findEarlier(ctx)
+	defer func() { err = nameSaved(err, out.Ref) }()
 	if w.IsGone && w.aside == "" {
 		if w.Branch == "" {
-			out.Ref, err = g.saveGone(ctx, c, w)
+			out.Ref, err = g.saveCommits(ctx, c, w, w.head, "")
 		}
 	} else {
-		out.Ref, err = one.removeFiles(ctx)
+		out.Ref, err = under.removeFiles(ctx)
 	}
+	out.Ref = cmp.Or(out.Ref, under.earlier)
 	if err != nil {
 		return out, err
 	}
 	// Remove its branch, then what git knows of it: the next removal needs that to find the rest.
 	ctx = context.WithoutCancel(ctx)
-	one.pass(ctx)
-	if w.Branch != "" && !g.removeBranch(ctx, c, w.Branch) {
+	under.pass(ctx)
+	if w.Branch != "" && !g.removeBranch(ctx, c, under.tree) {
 		out.Branch = w.Branch
 	}
-	one.pass(ctx)
-	if err := one.forget(ctx); err != nil {
-		if _, _, _, missing := f.findWorktree(ctx, p, r.Directory); errors.Is(missing, &session.Error{Code: session.CodeNotFound}) {
-			return out, missing // somebody else has removed it
+	under.pass(ctx)
+	if err := under.forget(ctx); err != nil {
+		if _, missing := f.FindWorktree(ctx, p, r.Directory); errors.Is(missing, &session.Error{Code: session.CodeNotFound}) {
+			return out, missing // another removal has completed it
 		}
 		return out, err
 	}
 	return out, nil
 }
 
+// nameSaved adds to the error of a removal where the work is that was saved; ref may be "".
+func nameSaved(err error, ref string) error {
+	if err == nil || ref == "" {
+		return err
+	}
+	named := session.Error{Code: session.CodeConflict, Err: err}
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		named = *e
+		named.Nearest = nil // the text of the error has them
+	}
+	named.Message = fmt.Sprintf("%v; its uncommitted work is saved as %s", err, ref)
+	return &named
+}
+
 // removeBranch deletes the branch of a worktree if another branch or a tag has its commits, and no other worktree has it
 // checked out. It reports whether it does not exist any more.
-func (g git) removeBranch(ctx context.Context, c checkout.Checkout, branch string) bool {
-	ref := "refs/heads/" + branch
-	tip, err := g.findCommit(ctx, c, ref)
-	if err != nil {
-		_, err := g.run(ctx, c, "show-ref", "--verify", "--quiet", ref)
-		return err != nil
+func (g git) removeBranch(ctx context.Context, c checkout.Checkout, w LinkedWorktree) bool {
+	tip, err := g.findCommit(ctx, c, "refs/heads/"+w.Branch)
+	if err == nil {
+		if isOwn, err := g.isOwnCommit(ctx, c, w.Branch, tip); err != nil || isOwn {
+			return false
+		}
 	}
-	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", tip, "--not", "--exclude="+branch, "--branches", "--tags",
-		"--remotes")
-	if err != nil || strings.TrimSpace(own) != "" {
-		return false
-	}
-	list, err := g.run(ctx, c, "worktree", "list", "--porcelain")
-	if err != nil || strings.Count(list+"\n", "\nbranch "+ref+"\n") != 1 {
-		return false
-	}
-	if _, err = g.runFor(ctx, c, nil, "update-ref", "-d", ref, tip); err != nil {
-		return false
-	}
-	_, _ = g.run(ctx, c, "config", "--local", "--remove-section", "branch."+branch) // it seldom has one
-	return true
+	return g.deleteBranch(ctx, c, w, tip) == nil
 }
 
 // removal is a removal under way.
@@ -106,6 +112,20 @@ type removal struct {
 	tree   LinkedWorktree
 	// isPartial reports that files may be missing: an earlier removal has deleted them, or a creation has not written them.
 	isPartial bool
+	earlier   string // the reference under which an earlier removal has saved work; "" without one
+}
+
+// findEarlier returns the reference under which an earlier removal, which did not end, has saved work of this worktree: one
+// that is newer than the lock.
+func (r *removal) findEarlier(ctx context.Context) string {
+	if !r.tree.IsRemoving && !r.tree.IsCreating {
+		return ""
+	}
+	lock, err := os.Stat(filepath.Join(r.findAdministration(), "locked"))
+	if err != nil {
+		return ""
+	}
+	return r.git.findSaved(ctx, r.common, r.tree, lock.ModTime())
 }
 
 // removeFiles removes the directory of a worktree. It returns the reference under which its work is saved. With an error
@@ -138,6 +158,7 @@ func (r *removal) pass(ctx context.Context) { _ = fault.PassPoint(ctx, fault.Wor
 
 // begin locks a worktree and renames its directory, unless it has uncommitted changes that Force does not allow.
 func (r *removal) begin(ctx context.Context) error {
+	// Refuse what is in the way, or must stay.
 	w := &r.tree
 	info, err := os.Lstat(w.Directory)
 	if err == nil && !info.IsDir() {
@@ -157,6 +178,7 @@ func (r *removal) begin(ctx context.Context) error {
 		}
 		return err
 	}
+	// Lock it, and rename it.
 	if !w.IsRemoving && !w.IsCreating {
 		if _, err := r.git.runFor(ctx, r.common, nil, "worktree", "lock", "--reason", removing, w.Directory); err != nil {
 			return session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err).Because(err)
@@ -171,9 +193,14 @@ func (r *removal) begin(ctx context.Context) error {
 	return nil
 }
 
+// workIn says where the work of the worktree is looked for.
+func (r *removal) workIn(directory string) work {
+	return work{tree: r.tree, directory: directory, isPartial: r.isPartial, earlier: r.earlier}
+}
+
 // check returns why a worktree must stay as it is.
 func (r *removal) check(ctx context.Context, directory string) error {
-	x, changes, err := r.git.findWork(ctx, work{r.tree, directory, r.isPartial})
+	x, changes, err := r.git.findWork(ctx, r.workIn(directory))
 	if err != nil {
 		return err
 	}
@@ -208,7 +235,7 @@ func (r *removal) secureAside(ctx context.Context) (ref string, err error) {
 	if entries, err := os.ReadDir(w.aside); err != nil || len(entries) == 0 {
 		return "", err
 	}
-	return r.git.secure(ctx, work{w, w.aside, r.isPartial}, r.Force)
+	return r.git.secure(ctx, r.workIn(w.aside), r.Force)
 }
 
 // putBack gives the worktree its name again, with the files that an earlier removal deleted, and unlocks it. It returns
@@ -293,7 +320,7 @@ func removeAll(path string) error {
 // forget removes what git knows of a worktree whose files are gone.
 func (r *removal) forget(ctx context.Context) error {
 	listed := r.tree.listed
-	if _, err := os.Lstat(r.tree.Directory); err == nil && r.tree.IsRemoving { // somebody has made it anew
+	if _, err := os.Lstat(r.tree.Directory); err == nil && r.tree.IsRemoving { // it was made anew
 		listed = r.tree.Directory + removedSuffix
 		r.point(listed)
 	}

@@ -41,7 +41,7 @@ func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string,
 		return out, err
 	}
 	if out.Ref == "" {
-		if out.Ref, err = g.saveCommits(ctx, at, target); err != nil {
+		if out.Ref, err = g.saveHead(ctx, at, target); err != nil {
 			return out, err
 		}
 	}

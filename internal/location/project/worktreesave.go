@@ -27,6 +27,7 @@ type work struct {
 	tree      LinkedWorktree
 	directory string // with its files, which tree.Directory may not be during a removal
 	isPartial bool   // missing files are no changes
+	earlier   string // a reference under which an earlier removal has saved work; "" without one
 }
 
 // findWork returns the uncommitted changes of a worktree, as lines of git status, and a copy of its index, which the
@@ -67,7 +68,7 @@ func (g git) secure(ctx context.Context, at work, force bool) (ref string, err e
 	defer x.remove()
 	switch {
 	case len(changes) == 0 && at.tree.Branch == "":
-		return g.saveCommits(ctx, at, "")
+		return g.saveHead(ctx, at, "")
 	case len(changes) == 0:
 		return "", nil
 	case !force:
@@ -111,52 +112,73 @@ func findInnerRepository(ctx context.Context, c checkout.Checkout) (string, erro
 	return found, err
 }
 
-// saveCommits returns the reference under which HEAD of the worktree is saved if neither another branch nor target has
-// its commit; target may be "".
-func (g git) saveCommits(ctx context.Context, at work, target string) (string, error) {
+// saveHead is saveCommits for what is checked out in the worktree now.
+func (g git) saveHead(ctx context.Context, at work, target string) (string, error) {
 	c, ok := checkout.Find(at.directory)
 	if !ok {
 		return "", fmt.Errorf("%s is no worktree of git any more", at.directory)
-	}
-	args := []string{"rev-list", "--max-count=1", "HEAD", "--not"}
-	if at.tree.Branch != "" {
-		args = append(args, "--exclude="+at.tree.Branch)
-	}
-	args = append(args, "--branches", "--tags", "--remotes", "--glob=refs/cairn/*")
-	if target != "" {
-		args = append(args, target)
-	}
-	own, err := g.runFor(ctx, c, nil, args...)
-	if err != nil || strings.TrimSpace(own) == "" {
-		return "", err
 	}
 	head, err := g.findCommit(ctx, c, "")
 	if err != nil {
 		return "", err
 	}
-	return g.saveRef(ctx, c, at.tree, head)
+	return g.saveCommits(ctx, c, at.tree, head, target)
 }
 
-// saveGone returns the reference under which the commit of a worktree is saved whose directory does not exist any more, if
-// neither a branch nor a tag has it.
-func (g git) saveGone(ctx context.Context, c checkout.Checkout, w LinkedWorktree) (string, error) {
-	own, err := g.runFor(ctx, c, nil, "rev-list", "--max-count=1", w.head, "--not", "--branches", "--tags", "--remotes",
-		"--glob=refs/cairn/*")
-	if err != nil || strings.TrimSpace(own) == "" {
+// saveCommits returns the reference under which a commit of the worktree is saved if neither another branch than that of
+// the worktree, nor a tag, nor an earlier save, nor target has it; target may be "".
+func (g git) saveCommits(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit, target string) (string, error) {
+	others := []string{"--glob=refs/cairn/*"}
+	if target != "" {
+		others = append(others, target)
+	}
+	isOwn, err := g.isOwnCommit(ctx, c, w.Branch, commit, others...)
+	if err != nil || !isOwn {
 		return "", err
 	}
-	return g.saveRef(ctx, c, w, w.head)
+	return g.saveRef(ctx, c, w, commit)
+}
+
+// isOwnCommit reports whether no branch but one, which may be "", no tag and none of the other references has the commit.
+func (g git) isOwnCommit(ctx context.Context, c checkout.Checkout, branch, commit string, others ...string) (bool, error) {
+	args := []string{"rev-list", "--max-count=1", commit, "--not"}
+	if branch != "" {
+		args = append(args, "--exclude="+branch)
+	}
+	args = append(args, "--branches", "--tags", "--remotes")
+	own, err := g.runFor(ctx, c, nil, append(args, others...)...)
+	return strings.TrimSpace(own) != "", err
 }
 
 // saveRef makes a reference for a commit and returns its name.
 func (g git) saveRef(ctx context.Context, c checkout.Checkout, w LinkedWorktree, commit string) (string, error) {
+	ref := savePrefix(w) + time.Now().UTC().Format(saveTime)
+	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
+	return ref, err
+}
+
+// saveTime is the form of the time that ends the name of a reference of saved work.
+const saveTime = "20060102T150405.000"
+
+// savePrefix returns how the names of references begin that save the work of worktrees with this name.
+func savePrefix(w LinkedWorktree) string {
 	name := strings.Map(func(r rune) rune { // as CheckWorktreeName wants it
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' {
 			return r
 		}
 		return '_'
 	}, w.Name)
-	ref := "refs/cairn/worktrees/" + name + "-" + time.Now().UTC().Format("20060102T150405.000")
-	_, err := g.runFor(ctx, c, nil, "update-ref", ref, commit, "")
-	return ref, err
+	return "refs/cairn/worktrees/" + name + "-"
+}
+
+// findSaved returns the newest reference under which work of a worktree was saved since a time; "" without one.
+func (g git) findSaved(ctx context.Context, c checkout.Checkout, w LinkedWorktree, since time.Time) string {
+	prefix := savePrefix(w)
+	out, err := g.run(ctx, c, "for-each-ref", "--sort=-refname", "--count=1", "--format=%(refname)", prefix+"????????T??????.???")
+	ref := strings.TrimSpace(out)
+	at, errTime := time.Parse(saveTime, strings.TrimPrefix(ref, prefix))
+	if err != nil || errTime != nil || at.Before(since.Truncate(time.Millisecond)) {
+		return ""
+	}
+	return ref
 }

@@ -31,7 +31,8 @@ type Consumer interface {
 	// Apply takes a batch of events, which are not decoded, so that an event of a newer version stops nothing. If the
 	// consumer has lost what it had, it returns ErrLost and is rebuilt.
 	Apply(ctx context.Context, events []store.EventRow) error
-	// Sync makes durable what the calls before it wrote.
+	// Sync makes durable what the calls before it wrote. After an error of Apply or Sync, all events since the last Sync
+	// that succeeded are given again: the consumer need not remember what is not durable yet.
 	Sync(ctx context.Context) error
 }
 
@@ -162,6 +163,7 @@ type reader struct {
 
 	started  bool      // the cursor was read, and fits the store
 	cursor   cursor    // of the newest event that the consumer has taken
+	durable  cursor    // the newest one of which the consumer's results are durable
 	unstored bool      // the cursor in the file is an older one
 	stored   time.Time // of the last write of the file, or of the beginning
 }
@@ -173,11 +175,12 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
+	// Read the next events.
 	rows, head, err := readBatch(ctx, r.store, r.cursor.Position)
 	if err != nil {
 		return false, fmt.Errorf("read events: %w", err)
 	}
-	// Without events the cursor moves to the newest position, so that what is missing there is not looked for again.
+	// Deliver them. Without events the cursor moves to the newest position, so that what is missing there is not looked for again.
 	next := cursor{Position: head}
 	switch {
 	case len(rows) > 0:
@@ -187,6 +190,7 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 			return true, removeCursor(r.file)
 		}
 		if err != nil {
+			r.rewind()
 			return false, err
 		}
 		last := rows[len(rows)-1]
@@ -197,6 +201,9 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	r.cursor, r.unstored = next, true
 	return len(rows) >= batch, nil
 }
+
+// rewind makes the next batch begin behind what is durable.
+func (r *reader) rewind() { r.cursor, r.unstored = r.durable, false }
 
 // storeCursor makes durable what the consumer wrote, and then stores the cursor, unless it is stored.
 func (r *reader) storeCursor(ctx context.Context) error {
@@ -212,19 +219,22 @@ func (r *reader) storeCursor(ctx context.Context) error {
 
 // save stores a cursor, after what the consumer wrote until now.
 func (r *reader) save(ctx context.Context, c cursor) error {
-	err := r.consumer.Sync(ctx)
-	if err == nil {
-		err = writeCursor(r.file, c)
+	if err := r.consumer.Sync(ctx); err != nil {
+		r.rewind()
+		return err
 	}
-	if err == nil {
-		r.stored = time.Now()
+	r.durable = c
+	if err := writeCursor(r.file, c); err != nil {
+		return err
 	}
-	return err
+	r.stored = time.Now()
+	return nil
 }
 
 // start reads the cursor. Without one that fits the store it rebuilds the consumer, or goes on with a rebuild that was
 // interrupted. The cursor behind a rebuild is that of its beginning: what was committed since is delivered.
 func (r *reader) start(ctx context.Context) error {
+	// Go on behind the stored cursor, if it fits the store.
 	stored, err := readCursor(r.file)
 	if err != nil && !errors.Is(err, errNoCursor) {
 		return err
@@ -234,10 +244,10 @@ func (r *reader) start(ctx context.Context) error {
 		return fmt.Errorf("read the newest event: %w", err)
 	}
 	if fits && stored.Rebuild == "" {
-		r.cursor, r.started = *stored, true
+		r.cursor, r.durable, r.started = *stored, *stored, true
 		return nil
 	}
-	// Rebuild the consumer.
+	// Rebuild the consumer, behind the progress of an interrupted rebuild.
 	begin, progress := head, ""
 	if fits {
 		begin, progress = *stored, stored.Rebuild

@@ -38,6 +38,7 @@ type world struct {
 	syncs    int
 	biggest  int // events of a batch
 	fail     error
+	failSync error
 	after    func()   // runs at the end of a call that did not fail
 	saves    []string // progress that a rebuild saves
 	logs     strings.Builder
@@ -70,7 +71,14 @@ func (w *world) Sync(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.syncs, w.unsynced = w.syncs+1, nil
-	return nil
+	return w.failSync
+}
+
+// failSyncWith makes the syncs fail; nil ends it.
+func (w *world) failSyncWith(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failSync = err
 }
 
 func (w *world) countSyncs() int {
@@ -307,6 +315,44 @@ func TestConsumerFails(t *testing.T) {
 		if n := strings.Count(w.logs.String(), "error=full"); n != 1 {
 			t.Errorf("the failure is logged %d times: %s", n, &w.logs)
 		}
+	})
+}
+
+// What was written since the cursor was stored is given again after an error of Apply or Sync: it may not be durable.
+func TestErrorBeforeTheCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(id)
+		stop := w.start()
+		defer func() { stop() }()
+		idle()
+		full := errors.New("full")
+		w.failSyncWith(full)
+		w.rename(id)
+		idle()
+		w.take()
+		w.failSyncWith(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		w.expect("after Sync failed", "2.renamed")
+		w.checkCursor(2)
+		// The first batch stores its cursor, the second does not yet, and the third fails.
+		w.rename(id)
+		time.Sleep(time.Second)
+		w.rename(id)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.expect("batches", "3.renamed", "4.renamed")
+		w.checkCursor(3)
+		w.failWith(full)
+		w.rename(id)
+		time.Sleep(time.Second)
+		w.failWith(nil)
+		w.take()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		w.expect("after Apply failed", "4.renamed 5.renamed")
+		w.checkCursor(5)
 	})
 }
 

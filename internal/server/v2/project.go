@@ -107,11 +107,11 @@ func (p projectRow) describe(all allFields) api.ProjectRecord {
 	if all {
 		out.RecordID, out.Root, out.Remote, out.Earlier = p.ID, p.Root, p.Remote, p.Earlier
 		switch project.FindPresence(p.Project) {
-		case project.IsGone:
+		case project.PresenceGone:
 			out.Missing = true
-		case project.IsReplaced:
+		case project.PresenceReplaced:
 			out.Replaced = true
-		case project.IsUnlinked:
+		case project.PresenceUnlinked:
 			out.Unlinked = true
 		}
 	}
@@ -187,6 +187,7 @@ func (h projectHandlers) update(ctx context.Context, in struct {
 	changed, err := h.Projects.ChangeRecord(ctx, id, project.RecordChange{
 		Name: in.Body.Name, Icon: (*store.ProjectIcon)(in.Body.Icon),
 		Commands: (*store.ProjectCommands)(in.Body.Commands), Directory: in.Body.Canonical,
+		DryRun: in.Body.DryRun,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

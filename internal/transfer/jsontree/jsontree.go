@@ -35,6 +35,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/transfer/opencodev1"
 )
 
+// MirrorMarker is the name of the file below storage that says that cairn writes the tree.
+const MirrorMarker = ".cairn-mirror.json"
+
 // maxFile is the length in bytes from which on a file is left out.
 const maxFile = 64 << 20
 

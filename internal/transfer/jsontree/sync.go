@@ -19,7 +19,7 @@ type unsynced struct {
 // The bounds of what waits for a sync.
 const (
 	maxUnsynced = 4096 // files; then a write waits for a sync
-	maxSingly   = 32   // files; more are synced with the whole file system, if the system can do that
+	maxSingly   = 32   // files; with IsBulk more are synced with the whole file system, if the system can do that
 )
 
 // note adds a file that was written, or only its folder if it was removed. It reports whether a sync is due.
@@ -52,7 +52,7 @@ func (u *unsynced) take() (files, folders map[string]bool) {
 // made again.
 func (t *Tree) Sync() error {
 	files, folders := t.unsynced.take()
-	if len(files) > maxSingly {
+	if t.IsBulk && len(files) > maxSingly {
 		if done, err := t.syncFileSystem(); done {
 			return err
 		}
@@ -73,8 +73,8 @@ func (t *Tree) Sync() error {
 	return nil
 }
 
-// syncFile syncs a file or folder. One that is gone, or replaced by something else, needs no sync: whoever did that has
-// changed its folder.
+// syncFile syncs a file or folder. One that is gone, or replaced by something else, needs no sync: its folder was
+// changed then.
 func (t *Tree) syncFile(name string, flag int) error {
 	if info, err := t.root.Lstat(name); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return ignoreMissing(err)

@@ -32,6 +32,10 @@ type Tree struct {
 	root     *os.Root
 	lock     string // path of the lock file
 	unsynced unsynced
+
+	// IsBulk tells Sync to sync the whole file system if many files wait, which is faster for them and slows others down.
+	// It is not changed while other methods run.
+	IsBulk bool
 }
 
 // Key names a value: the collection, then ids, such as {"message", SESSION, MESSAGE}.

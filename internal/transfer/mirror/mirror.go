@@ -48,7 +48,7 @@ type Mirror struct {
 
 const (
 	storageDir = "storage"
-	markerName = ".cairn-mirror.json"
+	markerName = jsontree.MirrorMarker
 	cursorName = ".cairn-cursor.json"
 	maxMarker  = 4096
 )
@@ -195,6 +195,7 @@ func (m *Mirror) Apply(ctx context.Context, events []store.EventRow) error {
 	if err := m.open(ctx); err != nil {
 		return m.fail(err)
 	}
+	m.tree.IsBulk = false
 	for _, c := range collectChanges(events) {
 		if err := m.syncSession(ctx, c, nil); err != nil {
 			return m.fail(err)

@@ -32,9 +32,14 @@ type Report struct {
 // maxForeign bounds the files that a report names.
 const maxForeign = 20
 
-// Repair writes all sessions and removes what was deleted. Files that are not of the mirror stay and are named.
+// Repair writes all sessions and removes what was deleted. Files that are not of the mirror stay and are named. Its
+// result is durable: the cursor may be behind the events of what it wrote, so that nothing writes that again.
 func (m *Mirror) Repair(ctx context.Context) (*Report, error) {
-	return m.repair(ctx, "", func(string) error { return nil })
+	report, err := m.repair(ctx, "", func(string) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return report, m.Sync(ctx)
 }
 
 // repair goes on behind the session that an earlier call saved as its progress, "" without one, and saves its own.
@@ -46,6 +51,7 @@ func (m *Mirror) repair(ctx context.Context, progress string, save func(string) 
 	if err != nil {
 		return nil, m.fail(err)
 	}
+	m.tree.IsBulk = true // until events are followed
 	// Write the sessions, then find what does not belong to them.
 	t := newTally()
 	t.goesOn = written != nil
@@ -85,6 +91,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			return err
 		}
 		for _, row := range rows {
+			// Count it, and write it unless that was done.
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
@@ -96,6 +103,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			if err := m.syncSession(ctx, &change{id: row.ID, whole: true}, o.tally); err != nil {
 				return err
 			}
+			// Save how far it is, from time to time.
 			if time.Since(saved) < saveInterval {
 				continue
 			}
@@ -104,6 +112,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			}
 			saved = time.Now()
 		}
+		// The next page, if there is one.
 		if len(rows) < q.Limit {
 			return nil
 		}
@@ -153,6 +162,7 @@ func (m *Mirror) readDeleted(ctx context.Context, o *owned) error {
 // examineFiles goes through the tree: it removes what deleted sessions and killed processes left, and lists what is not
 // of the mirror. Another process may write to the tree meanwhile.
 func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
+	// Look at each file that was not written just now.
 	gone := map[session.ID]bool{}
 	err := fs.WalkDir(m.tree.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +174,6 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 		if err != nil || e.IsDir() || o.tally.has(name) {
 			return nil
 		}
-		// The file was not written just now.
 		isOurs, deleted := o.ownerOf(name)
 		if deleted != "" {
 			gone[deleted] = true
@@ -179,6 +188,7 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 		}
 		return err
 	})
+	// Remove the sessions that were deleted.
 	for id := range gone {
 		if err == nil {
 			err = m.syncSession(ctx, &change{id: id, whole: true}, o.tally)
@@ -212,6 +222,7 @@ func (o *owned) ownerOf(name string) (isOurs bool, deleted session.ID) {
 // whose message is gone. It reports whether the file is of the mirror.
 func (m *Mirror) removeRest(ctx context.Context, o *owned, name string) (isOurs bool, err error) {
 	err = m.tree.Change(ctx, func(c jsontree.Change) error {
+		// A file that was being written.
 		if isOurs, err = c.RemoveRest(name); isOurs || err != nil {
 			return err
 		}
@@ -233,6 +244,7 @@ func (m *Mirror) removeRest(ctx context.Context, o *owned, name string) (isOurs 
 		if isOurs = o.sessions[of] || o.deleted[of] != ""; !isOurs {
 			return nil
 		}
+		// It goes if its message is gone.
 		if _, err := c.Read(jsontree.Key{"message", of, f[2]}); !errors.Is(err, fs.ErrNotExist) {
 			isOurs = strings.HasPrefix(last, "prt") || o.deleted[of] != ""
 			return nil

@@ -52,6 +52,7 @@ type reader struct {
 
 // read gives the sessions of 2.x, and then those of 1.x that 2.x lacks.
 func (r *reader) read(ctx context.Context) error {
+	// Which generations are in the database?
 	hasV1, err := r.hasTables("session", "message", "part")
 	if err != nil {
 		return err
@@ -66,11 +67,10 @@ func (r *reader) read(ctx context.Context) error {
 	if !hasV1 && !hasV2 {
 		return errors.New("the database has no table of OpenCode's sessions")
 	}
-	// Both lists are of ids only, so that one session is in memory at a time.
-	const ofV2 = `FROM session_v2 s`
+	// Read 2.x, then 1.x. Both lists are of ids only, so that one session is in memory at a time.
 	lacking := ""
 	if hasV2 {
-		newer := ofV2
+		newer := `FROM session_v2 s`
 		if hasV1 {
 			newer += ` WHERE EXISTS (SELECT 1 FROM session_message m WHERE m.session_id = s.id)
 				OR NOT EXISTS (SELECT 1 FROM session o WHERE o.id = s.id)`
@@ -79,19 +79,17 @@ func (r *reader) read(ctx context.Context) error {
 		if err := r.readAll(ctx, newer, r.readV2); err != nil {
 			return err
 		}
-	}
-	if hasV1 {
-		if err := r.readAll(ctx, `FROM session s`+lacking, r.readV1); err != nil {
+		if err := r.findOrphans("session_v2", "session_message"); err != nil {
 			return err
 		}
 	}
-	if hasV1 {
-		err = r.findOrphans("session", "message")
+	if !hasV1 {
+		return nil
 	}
-	if hasV2 && err == nil {
-		err = r.findOrphans("session_v2", "session_message")
+	if err := r.readAll(ctx, `FROM session s`+lacking, r.readV1); err != nil {
+		return err
 	}
-	return err
+	return r.findOrphans("session", "message")
 }
 
 // findOrphans notes messages whose session is missing.

@@ -154,6 +154,7 @@ func (s source) findStores(program string, paths []string, env func(string) stri
 	}
 	for _, p := range paths {
 		found := []string{p}
+		named := !slices.Equal(paths, []string{s.root(env)})
 		isStore := filepath.Base(p) == treeStore && slices.Contains(s.stores, treeStore)
 		if info, err := os.Stat(p); err == nil && info.IsDir() && !isStore {
 			found = nil
@@ -173,6 +174,9 @@ func (s source) findStores(program string, paths []string, env func(string) stri
 			if info.IsDir() { // one store with those beside it
 				path = filepath.Dir(path)
 			}
+			if !named && isMirror(path) { // where OpenCode keeps its sessions, as other programs look there
+				continue
+			}
 			out = append(out, File{program, path, info.Size(), info.ModTime(), true})
 		}
 	}
@@ -184,7 +188,17 @@ func readOpenCode(ctx context.Context, path string, give func(foreign.Session) e
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return opencodedb.Read(ctx, path, give)
 	}
+	if isMirror(path) {
+		return nil, errors.New("it is a mirror that cairn writes; its sessions are cairn's already, and cairn export " +
+			"--format jsonl takes them to another home")
+	}
 	return jsontree.Read(ctx, os.DirFS(path), give)
+}
+
+// isMirror reports whether cairn writes the tree in the directory.
+func isMirror(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, treeStore, jsontree.MirrorMarker))
+	return err == nil
 }
 
 // root returns the directory of the program.

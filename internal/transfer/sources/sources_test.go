@@ -25,6 +25,7 @@ func TestFind(t *testing.T) {
 		"home/.gemini/tmp/w/chats/session-1.json", "home/.local/share/opencode/opencode.db",
 		"home/.local/share/opencode/opencode-beta.db", "home/.local/share/opencode/storage/migration",
 		"data/opencode/opencode.db", "app/.crush/crush.db",
+		"mirror/opencode/opencode.db", "mirror/opencode/storage/.cairn-mirror.json",
 	} {
 		tree[name] = &fstest.MapFile{Data: []byte("x")}
 	}
@@ -46,6 +47,7 @@ func TestFind(t *testing.T) {
 				"home/.local/share/opencode/opencode.db",
 		},
 		"opencode elsewhere": {"opencode", "XDG_DATA_HOME=data", nil, "data/opencode/opencode.db"},
+		"a mirror of cairn":  {"opencode", "XDG_DATA_HOME=mirror", nil, "mirror/opencode/opencode.db"},
 		"crush":              {"crush", "", []string{"app"}, "app/.crush/crush.db"},
 		"a database":         {"crush", "", []string{"app/.crush/crush.db"}, "app/.crush/crush.db"},
 	} {
@@ -89,5 +91,22 @@ func TestFind(t *testing.T) {
 		func(foreign.Session) error { return wrong })
 	if err == nil || errors.Is(err, wrong) {
 		t.Errorf("a file that is no database: %v", err)
+	}
+}
+
+// A tree that cairn writes is not imported: its sessions are cairn's own.
+func TestMirrorIsNoSource(t *testing.T) {
+	dir := t.TempDir()
+	tree := fstest.MapFS{"storage/.cairn-mirror.json": &fstest.MapFile{Data: []byte("{}")}}
+	if err := os.CopyFS(dir, tree); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Find(foreign.OpenCode, []string{dir}, func(string) string { return "" })
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	_, err = Read(t.Context(), files[0], func(foreign.Session) error { return errors.New("a session") })
+	if err == nil || !strings.Contains(err.Error(), "a mirror that cairn writes") {
+		t.Error(err)
 	}
 }

@@ -327,6 +327,7 @@ func (s *salvage) copyProjects(ctx context.Context) error {
 // restoreRecords gives the sessions the records that they had, which is not always the one that their events name.
 func (s *salvage) restoreRecords(tx store.Tx) error {
 	records := map[session.ID]session.RecordID{}
+	// What cannot be read keeps the record of its events.
 	_ = query(s.from, `SELECT id, record_id FROM session WHERE record_id <> ''`, func(r row) {
 		if id := session.ID(r.Text(0)); s.kept[id] {
 			records[id] = session.RecordID(r.Text(1))

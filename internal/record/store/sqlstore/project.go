@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -94,16 +93,15 @@ func (t *Tx) PutProject(p store.Project) error {
 
 // DeleteProject implements store.ProjectWriter.
 func (t *Tx) DeleteProject(id, heir session.RecordID) (existed bool, err error) {
-	for _, sql := range []string{
-		`UPDATE session SET record_id = ?2 WHERE record_id = ?1`,
-		`DELETE FROM approval WHERE project_id = ?1`,
-		`DELETE FROM project WHERE id = ?1`,
-	} {
+	c := t.prepare(`UPDATE session SET record_id = ?2 WHERE record_id = ?1`)
+	c.bindText(string(id))
+	c.bindText(string(heir))
+	if _, err := c.run("delete project", id); err != nil {
+		return false, err
+	}
+	for _, sql := range []string{`DELETE FROM approval WHERE project_id = ?1`, `DELETE FROM project WHERE id = ?1`} {
 		c := t.prepare(sql)
 		c.bindText(string(id))
-		if strings.Contains(sql, "?2") {
-			c.bindText(string(heir))
-		}
 		if existed, err = c.run("delete project", id); err != nil {
 			return false, err
 		}
