@@ -164,7 +164,7 @@ func callOne[T any](
 		return o.value, o.err
 	case <-ctx.Done():
 		err := errors.New("it did not answer in time")
-		if context.Cause(ctx) == context.DeadlineExceeded {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			r.noteFailure(id, err)
 		}
 		return v, err
