@@ -104,7 +104,7 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen,
+		Version: c.Version, CheckOpen: e.checkOpen, Created: e.notifyCreated,
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
@@ -130,7 +130,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
 	return errors.Join( // jobs first: a task that ended because its session is closed would be reported as unfinished
 		e.Jobs.EndAll(ctx, "", turnlog.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.summaries.Close(ctx),
-		e.changes.Close(ctx),
+		e.changes.Close(ctx), e.journal.Events.Close(ctx),
 	)
 }
 

@@ -8,6 +8,7 @@ package extension
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,6 +26,8 @@ type Extension struct {
 	ID string // for people and for the record, such as "hook/PreToolUse" or "plugin/opencode-dcp"
 	// MayAllow: the user's configuration lets it allow what would be asked. Without it, Allow means no decision.
 	MayAllow bool
+	// Timeout bounds one call of one of its functions; 0 shares the budget of the chain at the point with the others.
+	Timeout time.Duration
 
 	Prompt      func(context.Context, *Prompt) error      // a prompt, before it is admitted
 	Options     func(context.Context, *Options) error     // a request, before it is sent
@@ -36,6 +39,8 @@ type Extension struct {
 	Compaction  func(context.Context, *Compaction) error  // before a summary is asked for
 	Proceed     func(context.Context, *Proceed) error     // after a compaction, before the model goes on
 	Stop        func(context.Context, *Stop) error        // before the work of a session ends
+	// Event is told of what has happened. It changes and guards nothing, and nothing waits for it.
+	Event func(context.Context, *Event) error
 }
 
 // Point names a point, for messages and for the record.
@@ -53,11 +58,13 @@ const (
 	PointCompaction  Point = "compaction"
 	PointProceed     Point = "proceed"
 	PointStop        Point = "stop"
+	PointEvent       Point = "event"
 )
 
 // Prompt is a prompt of a caller. Prompt can change.
 type Prompt struct {
 	SessionID session.ID
+	ParentID  session.ID // of a subagent
 	MessageID session.MessageID
 	Prompt    session.Prompt
 }
@@ -84,7 +91,8 @@ type Definition struct {
 	Schema      jsontext.Value
 }
 
-// Call is a call of a tool. Input can change, within the schema of the tool; Effect can become stricter, or Allow.
+// Call is a call of a tool. Input can change, within the schema of the tool; Effect can become stricter, or Allow. Context
+// and Halt can be set.
 type Call struct {
 	SessionID session.ID
 	MessageID session.MessageID // of the newest prompt
@@ -94,9 +102,11 @@ type Call struct {
 	Input     jsontext.Value // an object
 	Effect    session.Effect // "" leaves the decision to the rules
 	Reason    string         // of the effect, for the model and for people
+	Context   string         // what the model reads after the result of the call
+	Halt      string         // why the work ends after the calls of this answer; "" does not end it
 }
 
-// Result is the result of a call that succeeded. Title, Content and Metadata can change.
+// Result is the result of a call that succeeded. Title, Content and Metadata can change, and Halt can be set.
 type Result struct {
 	SessionID session.ID
 	CallID    string
@@ -106,6 +116,7 @@ type Result struct {
 	Title     string
 	Content   []session.ToolContent
 	Metadata  jsontext.Value // an object, or nil
+	Halt      string         // why the work ends after the calls of this answer; "" does not end it
 }
 
 // Permission is a request that the rules allow or that people would be asked. Effect can change: to Deny, to Ask, and to
@@ -115,6 +126,8 @@ type Permission struct {
 	MessageID session.MessageID // "" for a request of the engine itself
 	CallID    string
 	Agent     string
+	Tool      string         // of the call
+	Input     jsontext.Value // that the call runs with
 	Action    string
 	Resources []string
 	Metadata  jsontext.Value
@@ -130,12 +143,14 @@ type Environment struct {
 	Variables map[string]string
 }
 
-// Compaction is the request for a summary. Context is added to the instructions for it; Prompt, if set, replaces them.
+// Compaction is the request for a summary. Context is added to the instructions for it. Refuse, if set, says why there is
+// no compaction; only one that a caller asked for can be refused.
 type Compaction struct {
-	SessionID session.ID
-	Manual    bool
-	Context   []string
-	Prompt    string
+	SessionID    session.ID
+	Manual       bool   // a caller asked for it
+	Instructions string // of the caller
+	Context      []string
+	Refuse       string
 }
 
 // Proceed decides whether the model goes on by itself after a compaction.
@@ -147,11 +162,46 @@ type Proceed struct {
 	Enabled   bool
 }
 
-// Stop is the end of the work of a session. Continue, if set, becomes the next prompt, and the work goes on.
+// Stop is the end of the work of a session. Continue, if set, is the next message to the model, and the work goes on.
 type Stop struct {
 	SessionID session.ID
 	ParentID  session.ID // of a subagent
-	Again     bool       // an extension has made the work go on since the newest prompt of a caller
-	Text      string     // the last answer
+	Agent     string
+	Again     bool   // an extension has made the work go on since the newest prompt of a caller
+	Text      string // the last answer
 	Continue  string
 }
+
+// Event is something that has happened.
+type Event struct {
+	Type      EventType
+	SessionID session.ID
+	ParentID  session.ID // of a subagent
+	Agent     string
+	Cause     string // startup or resume; removed or archived; manual or auto; permission or question
+	Text      string // for people, or the summary
+}
+
+// EventType is the kind of an Event.
+type EventType string
+
+// The types of events.
+const (
+	EventSessionStarted  EventType = "session-started" // a session was created, or is used for the first time in this process
+	EventSessionEnded    EventType = "session-ended"   // a session was removed or archived
+	EventSubagentStarted EventType = "subagent-started"
+	EventCompacted       EventType = "compacted"
+	EventAsked           EventType = "asked" // the work waits for a person
+)
+
+// Causes of events.
+const (
+	CauseCreated    = "startup"
+	CauseResumed    = "resume"
+	CauseRemoved    = "removed"
+	CauseArchived   = "archived"
+	CauseManual     = "manual"
+	CauseAuto       = "auto"
+	CausePermission = "permission"
+	CauseQuestion   = "question"
+)

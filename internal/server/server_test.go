@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -138,6 +139,9 @@ func (nowhere) Servers(context.Context, session.Location) (*mcp.Set, error) {
 }
 
 func (nowhere) ForgetLocation(session.Location) {}
+
+// Chain implements scope.Scopes.
+func (nowhere) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
