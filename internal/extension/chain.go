@@ -124,7 +124,7 @@ func call[T any](
 			return by, context.Cause(ctx)
 		}
 		switch {
-		case err != nil && guards[p]:
+		case err != nil && guards[p] && !e.Lenient:
 			return by, &Error{e.ID, p, err}
 		case err != nil:
 			r.chain.config.Logger.Warn("an extension failed", "extension", e.ID, "point", p, "error", err)

@@ -28,6 +28,8 @@ type Extension struct {
 	MayAllow bool
 	// Timeout bounds one call of one of its functions; 0 shares the budget of the chain at the point with the others.
 	Timeout time.Duration
+	// Lenient: its failure fails nothing, also where others guard.
+	Lenient bool
 
 	Prompt      func(context.Context, *Prompt) error      // a prompt, before it is admitted
 	Options     func(context.Context, *Options) error     // a request, before it is sent

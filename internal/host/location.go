@@ -353,6 +353,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
+	p.scope.Chain = l.newChain(p)
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
 		if cfg.LSP != nil {
