@@ -38,7 +38,7 @@ var HookEvents = []string{
 
 // HookGroup is a list of commands for what its matcher selects.
 type HookGroup struct {
-	Matcher HookMatcher   `json:"matcher" doc:"names such as Bash or Edit|Write, or a regular expression; without it all"`
+	Matcher HookMatcher   `json:"matcher,omitzero" doc:"names such as Bash or Edit|Write, or a regular expression; without it all"`
 	Hooks   []HookCommand `json:"hooks"`
 }
 
@@ -46,8 +46,8 @@ type HookGroup struct {
 type HookCommand struct {
 	Type    string  `json:"type" doc:"command"`
 	Command string  `json:"command" doc:"shell command, which gets a JSON object on its standard input"`
-	Timeout Seconds `json:"timeout" doc:"seconds until the command is ended; default: 60"`
-	Allow   bool    `json:"allow" doc:"it may allow what a person would be asked; only in your own files"`
+	Timeout Seconds `json:"timeout,omitzero" doc:"seconds until the command is ended; default: 60"`
+	Allow   bool    `json:"allow,omitzero" doc:"it may allow what a person would be asked; only in your own files"`
 }
 
 // Seconds is a positive number of seconds, at most an hour; 0 if not set.
@@ -155,6 +155,25 @@ func (c *Config) ListHooks() (out []Hook) {
 	}
 	for _, n := range c.untrustedHooks {
 		out = append(out, listHooks(n, false)...)
+	}
+	return out
+}
+
+// ListFileHooks returns the hook groups of one file by event, as they are written there.
+func (c *Config) ListFileHooks(file string) map[string][]jsontext.Value {
+	out := map[string][]jsontext.Value{}
+	for _, n := range append([]*document.Node{c.root.Get("hooks")}, c.untrustedHooks...) {
+		for _, event := range HookEvents {
+			groups := n.Get(event)
+			if groups == nil {
+				continue
+			}
+			for _, g := range groups.Items {
+				if g.Doc.Name == file {
+					out[event] = append(out[event], g.AppendJSON(nil, document.AsWritten))
+				}
+			}
+		}
 	}
 	return out
 }

@@ -18,9 +18,9 @@ const maxOutput = 1 << 20
 
 // Run is what came of one run of a command.
 type Run struct {
-	Exit   int
-	Output string // standard output
-	Errors string // the end of standard error
+	Exit   int    `json:"exit"`
+	Output string `json:"output"` // standard output
+	Errors string `json:"errors"` // the end of standard error
 }
 
 // run runs the command with the input. An error says why it came to no end of its own.
