@@ -23,7 +23,7 @@ func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 	hooks := hook.New(hook.Options{
 		Hooks: p.config.ListHooks(), Directory: p.project.Directory, Worktree: p.project.Worktree,
 		Environment: process.Environment{Deny: p.models.SecretVariables()}, Supervisor: process.SupervisorCommand(),
-		Logger: l.logger, ServerTool: p.servers.FindTool,
+		Logger: l.logger, ServerTool: p.servers.FindTool, Show: l.showNote,
 	})
 	return extension.NewChain(extension.Config{Extensions: hooks.Extensions(), Logger: l.logger})
 }

@@ -55,6 +55,8 @@ type locationCache struct {
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
+	// showNote shows a text to people who follow a session.
+	showNote func(id session.ID, source, text string)
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool
