@@ -20,8 +20,8 @@ func (t *turn) newAsker(c *toolCall) ask.Asker {
 			return func(ctx context.Context) { t.reacquireSlots(ctx, c) }
 		},
 	}
-	if c != nil {
-		by.Call, by.Extensions = c.asks, t.input.extensions
+	if by.Extensions = t.input.extensions; c != nil {
+		by.Call = c.asks
 	}
 	return by
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,7 +52,9 @@ func (t *turn) showCall(ctx context.Context, c *turnlog.Call, v extension.Call) 
 	if err != nil || len(by) == 0 {
 		return err
 	}
-	c.Extensions = &session.CallExtensions{Effect: v.Effect, Reason: v.Reason, By: by}
+	c.Extensions = &session.CallExtensions{
+		Effect: v.Effect, Reason: v.Reason, Context: v.Context, Halt: v.Halt, By: by,
+	}
 	if string(v.Input) != string(input) {
 		c.Extensions.Input = slices.Clone(v.Input)
 	}
@@ -71,9 +74,12 @@ func refusedByExtension(c *turnlog.Call) *session.Failure {
 	return session.Fail(session.ReasonDenied, text)
 }
 
-// reviewer returns what shows the result of the call to the extensions, nil if none looks at results.
-func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (tool.Output, []string, error) {
-	if !t.input.extensions.HasResult() {
+// reviewer returns what shows the result of a call to the extensions and adds what they had to say about the call; nil if
+// there is nothing to do.
+func (t *turn) reviewer(called *toolCall) func(context.Context, tool.Output) (tool.Output, []string, error) {
+	c := called.call
+	hasContext := c.Extensions != nil && c.Extensions.Context != ""
+	if !t.input.extensions.HasResult() && !hasContext {
 		return nil
 	}
 	return func(ctx context.Context, o tool.Output) (tool.Output, []string, error) {
@@ -85,8 +91,21 @@ func (t *turn) reviewer(c *turnlog.Call) func(context.Context, tool.Output) (too
 		if failure, ok := errors.AsType[*extension.Error](err); ok {
 			return o, nil, tool.Failf("The tool has run, but %v", failure)
 		}
+		if err != nil {
+			return o, nil, err
+		}
+		if v.Halt != "" {
+			called.halted = describeHalt(by, v.Halt)
+		}
+		if v.Title == o.Title && reflect.DeepEqual(v.Content, o.Content) && string(v.Metadata) == string(o.Structured) {
+			by = nil
+		}
 		o.Title, o.Content, o.Structured = v.Title, v.Content, v.Metadata
-		return o, by, err
+		if hasContext {
+			o.Content = append(slices.Clip(o.Content), session.ToolContent{Type: "text", Text: c.Extensions.Context})
+			by = session.JoinNames(slices.Clone(c.Extensions.By), by)
+		}
+		return o, by, nil
 	}
 }
 
@@ -105,4 +124,9 @@ func (t *turn) environment(c *toolCall) func(context.Context, string) (map[strin
 		c.call.EnvironmentBy = by
 		return v.Variables, err
 	}
+}
+
+// describeHalt says that extensions ended the work, and why.
+func describeHalt(by []string, why string) string {
+	return fmt.Sprintf("the extension %s ended the work: %s", strings.Join(by, ", "), why)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -78,7 +79,8 @@ func (d *drain) compactAutomatically(ctx context.Context, input *turnInput) (aga
 		f := session.Fail(session.ReasonOverflow, err.Error())
 		return false, d.failWithoutRequest(ctx, input, endOfFailed(f, err))
 	}
-	_, err = d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{})
+	end, err := d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{Extensions: input.extensions})
+	d.notifyCompacted(input, end, extension.CauseAuto)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -103,7 +105,10 @@ func (d *drain) hideOutputsAfterWork(ctx context.Context, input *turnInput) (err
 func (d *drain) compactOnRequest(ctx context.Context, input *turnInput) (more bool, err error) {
 	input.buildRequest()
 	more = input.history.NeedsTurn()
-	end, err := d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{Request: input.compaction})
+	end, err := d.engine.shrinker.Compact(ctx, input.request, compaction.Cause{
+		Request: input.compaction, Extensions: input.extensions,
+	})
+	d.notifyCompacted(input, end, extension.CauseManual)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)

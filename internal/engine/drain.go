@@ -107,9 +107,18 @@ func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool)
 		if more {
 			continue
 		}
-		if next, err = d.readEligible(ctx); err != nil || next != session.Steer {
+		if next, err = d.readEligible(ctx); err != nil {
+			return "", err
+		}
+		if next == session.Steer {
+			continue
+		}
+		// The work ends here, unless an extension has it go on.
+		goesOn, err := d.showStop(ctx)
+		if err != nil || !goesOn {
 			return next, err
 		}
+		next = session.Steer
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 //	  all settled ─────────────────────────────> completed   StepEnded     next turn, or idle
 //	  fit no structured output, no retries left > failed      StepFailed    drain continues
 //	  one was declined ────────────────────────> failed      StepFailed    drain ends
+//	  an extension ended the work ─────────────> failed      StepFailed    drain ends
 //	  one waits for a reply at shutdown ───────> unrecorded  (turn open)   next process resumes the call
 //	the stream failed, and
 //	  the provider blames content ─────────────> unrecorded  Retried       next turn, without that content
@@ -61,6 +62,7 @@ type ending struct {
 type callOutcome struct {
 	declined  *tool.Denial // a user declined: no further turn
 	unsettled bool         // a call waits for a reply that the next process gets
+	halted    string       // an extension ended the work, and why: no further turn
 	err       error        // the settlement could not be recorded
 	// settled is the settlement of a turn's only call: it commits together with the end of the turn, which follows at
 	// once.
@@ -70,7 +72,7 @@ type callOutcome struct {
 // merge adds the outcome of another call.
 func (o *callOutcome) merge(other callOutcome) {
 	o.unsettled = o.unsettled || other.unsettled
-	o.settled = other.settled
+	o.settled, o.halted = other.settled, cmp.Or(o.halted, other.halted)
 	if o.err == nil {
 		o.err = other.err
 	}
@@ -96,6 +98,9 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 		return ending{state: failed, failure: session.Fail(reason, o.declined.Error()), err: turnlog.ErrDeclined}
 	case stopped != nil:
 		return ending{state: failed, failure: turnlog.DescribeCancellation(stopped), settled: o.settled, err: stopped}
+	case o.halted != "":
+		f := session.Fail(session.ReasonDenied, o.halted)
+		return ending{state: failed, failure: f, settled: o.settled, err: turnlog.ErrDeclined}
 	}
 	// Otherwise the answer decides; a schema may ask for another turn, or fail this one.
 	e := ending{state: completed, step: &session.StepEnded{Finish: out.Finish}, settled: o.settled, more: out.More}

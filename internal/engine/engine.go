@@ -104,7 +104,7 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen,
+		Version: c.Version, CheckOpen: e.checkOpen, Created: e.notifyCreated,
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
@@ -128,10 +128,23 @@ func New(c Config) *Engine {
 // ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
+	defer e.closeEvents(ctx)
 	return errors.Join( // jobs first: a task that ended because its session is closed would be reported as unfinished
 		e.Jobs.EndAll(ctx, "", turnlog.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.summaries.Close(ctx),
 		e.changes.Close(ctx),
 	)
+}
+
+// maxEventWait bounds the wait of the end of the process for extensions that are told of events.
+const maxEventWait = 2 * time.Second
+
+// closeEvents waits a moment for extensions that are told of events, and then stops them: nothing depends on them.
+func (e *Engine) closeEvents(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxEventWait)
+	defer cancel()
+	if err := e.journal.Events.Close(ctx); err != nil {
+		e.logger.Warn("extensions were not told of all events", "error", err)
+	}
 }
 
 // StopAccepting refuses new prompts, sessions and choices from now on. Accepted work continues.

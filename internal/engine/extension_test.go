@@ -20,12 +20,15 @@ import (
 //	prompt     text TEXT, refuse TEXT
 //	options    headers TEXT
 //	definition description TEXT
-//	call       input JSON, deny TEXT, ask TEXT, allow
+//	call       input JSON, deny TEXT, ask TEXT, allow, context TEXT, halt TEXT
 //	system     add TEXT
 //	messages   first TEXT: the text of the first prompt
 //	environment set TEXT: the variable ID
-//	result     content TEXT
+//	result     content TEXT, halt TEXT
 //	permission deny TEXT, ask, allow
+//	compaction add TEXT, refuse TEXT
+//	stop       continue TEXT
+//	event      none
 //
 // At each point: fail TEXT, panic, hang.
 func (w *world) extend(f []string) {
@@ -67,6 +70,10 @@ func (w *world) extend(f []string) {
 			switch {
 			case acts && act == "input":
 				v.Input = jsontext.Value(text)
+			case acts && act == "context":
+				v.Context = text
+			case acts && act == "halt":
+				v.Effect, v.Halt = session.Deny, text
 			case acts:
 				v.Effect, v.Reason = session.Effect(act), text
 			}
@@ -122,7 +129,10 @@ func (w *world) extend(f []string) {
 	case extension.PointResult:
 		e.Result = func(ctx context.Context, v *extension.Result) error {
 			acts, err := do(ctx, v.Tool+" "+v.Content[0].Text)
-			if acts {
+			switch {
+			case acts && act == "halt":
+				v.Halt = text
+			case acts:
 				v.Content = session.TextContent(text)
 			}
 			return err
@@ -133,6 +143,32 @@ func (w *world) extend(f []string) {
 			if acts {
 				v.Effect, v.Reason = session.Effect(act), text
 			}
+			return err
+		}
+	case extension.PointCompaction:
+		e.Compaction = func(ctx context.Context, v *extension.Compaction) error {
+			if act == "refuse" {
+				_, _ = do(ctx, fmt.Sprintf("manual=%v %q", v.Manual, v.Instructions))
+				v.Refuse = text
+				return nil
+			}
+			acts, err := do(ctx, fmt.Sprintf("manual=%v %q", v.Manual, v.Instructions))
+			if acts {
+				v.Context = append(v.Context, text)
+			}
+			return err
+		}
+	case extension.PointStop:
+		e.Stop = func(ctx context.Context, v *extension.Stop) error {
+			acts, err := do(ctx, fmt.Sprintf("%s %q again=%v subagent=%v", v.Agent, v.Text, v.Again, v.ParentID != ""))
+			if acts {
+				v.Continue = text
+			}
+			return err
+		}
+	case extension.PointEvent:
+		e.Event = func(ctx context.Context, v *extension.Event) error {
+			_, err := do(ctx, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", v.Type, v.Agent, v.Cause, v.Text)))
 			return err
 		}
 	default:

@@ -42,7 +42,10 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		c.asks.Began, c.asks.Begins, previous = c.call.Ran, c.call.Name == tool.NameTask, c.asks
-		c.asks.Decided = c.call.Extensions
+		c.asks.Decided, c.asks.Tool, c.asks.Input = c.call.Extensions, c.call.Name, c.call.RunsWith()
+		if x := c.call.Extensions; x != nil && x.Halt != "" {
+			c.halted = describeHalt(x.By, x.Halt)
+		}
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
@@ -94,6 +97,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Denial != nil && s.Denial.Stop {
 		out.declined = s.Denial
 	}
+	out.halted = c.halted
 	if err := fault.PassPoint(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
 	}
@@ -196,7 +200,7 @@ func (t *turn) toolCall(c *toolCall, p *turnlog.OutputNotices) tool.Call {
 	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
 		Agent: t.input.agent.ID, Name: c.call.Name, Input: c.call.RunsWith(), Since: t.input.baselineSeq(),
-		Review: t.reviewer(c.call), Environment: t.environment(c),
+		Review: t.reviewer(c), Environment: t.environment(c),
 		Ask: func(ctx context.Context, r tool.Request) error {
 			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},

@@ -49,6 +49,7 @@ type Engine struct {
 	statuses     statusBoard
 	retryWaits   turnlog.RetryWaits
 	histories    Histories
+	used         usedSessions
 
 	closed    atomic.Bool // no new work is accepted
 	recovered atomic.Bool // Recover has been called
@@ -68,6 +69,10 @@ type drain struct {
 	pauses  int                // answers in a row that their provider paused
 	worked  bool               // it took turns: after a store failure it resumes as after a restart
 	cutBy   interruption       // what left the turns open that it finds open
+
+	extensions *extension.Run // of the newest turn; nil without any
+	answered   bool           // the newest turn sent a request and ended well, and calls for no other one
+	continued  int            // messages by which extensions made the work go on since the newest prompt
 
 	summarize bool // its session gets a summary when the work has ended
 	keepAsks  bool // turns whose calls wait for replies stay open
@@ -256,6 +261,8 @@ type toolCall struct {
 	call *turnlog.Call
 	slot Slot            // among the tool calls of the process
 	asks *ask.AskingCall // orders and tracks what the call asks
+	// halted says that extensions ended the work with the call, and why; "" if they did not.
+	halted string
 }
 
 func (c *toolCall) outputCall() history.OutputCall {

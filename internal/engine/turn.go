@@ -34,6 +34,8 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, d.failLocation(ctx, next, input, err)
 	}
+	d.extensions, d.answered = input.extensions, false
+	d.notifyUsed(input)
 	// Promote the prompts and tell the model what changed in its context; now is then the session as it is after that.
 	d.summarize = input.scope.Summaries && input.session.ParentID == ""
 	titles := d.titleModel(input)
@@ -129,7 +131,7 @@ func (d *drain) promoteAndReconcile(
 		}
 		p.next, p.sampled, changed = "", nil, true
 		if n > 0 {
-			d.step, d.started = 1, d.engine.journal.Now()
+			d.step, d.started, d.continued = 1, d.engine.journal.Now(), 0
 		}
 	}
 	if p.first != nil {
@@ -210,6 +212,7 @@ func (d *drain) runAttempt(ctx context.Context, input *turnInput) (more bool, er
 		input.scope.ReportUsage(input.model.Ref, input.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
 	}
 	more, err = d.complete(ctx, t)
+	d.answered = err == nil && !more
 	d.step++
 	return more, err
 }

@@ -205,6 +205,15 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 	return s, func() {}, nil
 }
 
+// Chain implements scope.Scopes.
+func (w *world) Chain(ctx context.Context, l session.Location) *extension.Chain {
+	s, _, err := w.Scope(ctx, l)
+	if err != nil {
+		return nil
+	}
+	return s.Chain
+}
+
 // Resolve implements scope.Models.
 func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*scope.Model, error) {
 	w.mu.Lock()

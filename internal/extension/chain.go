@@ -22,7 +22,7 @@ const (
 // Config of a Chain.
 type Config struct {
 	Extensions []Extension   // called in this order
-	Budget     time.Duration // for all extensions together at one point; 0 is 5 s
+	Budget     time.Duration // for all extensions without a Timeout together at one point; 0 is 5 s
 	Logger     *slog.Logger
 }
 
@@ -113,13 +113,18 @@ func call[T any](
 		err := r.findFailure(e.ID)
 		next := *v
 		if err == nil {
-			next, err = callOne(limited, r, e.ID, f, *v)
+			own, cancelOwn := limited, func() {}
+			if e.Timeout > 0 {
+				own, cancelOwn = context.WithTimeout(ctx, e.Timeout)
+			}
+			next, err = callOne(own, r, e.ID, f, *v)
+			cancelOwn()
 		}
 		if ctx.Err() != nil {
 			return by, context.Cause(ctx)
 		}
 		switch {
-		case err != nil && guards[p]:
+		case err != nil && guards[p] && !e.Lenient:
 			return by, &Error{e.ID, p, err}
 		case err != nil:
 			r.chain.config.Logger.Warn("an extension failed", "extension", e.ID, "point", p, "error", err)

@@ -8,6 +8,7 @@ package extension
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,6 +26,10 @@ type Extension struct {
 	ID string // for people and for the record, such as "hook/PreToolUse" or "plugin/opencode-dcp"
 	// MayAllow: the user's configuration lets it allow what would be asked. Without it, Allow means no decision.
 	MayAllow bool
+	// Timeout bounds one call of one of its functions; 0 shares the budget of the chain at the point with the others.
+	Timeout time.Duration
+	// Lenient: its failure fails nothing, also where others guard.
+	Lenient bool
 
 	Prompt      func(context.Context, *Prompt) error      // a prompt, before it is admitted
 	Options     func(context.Context, *Options) error     // a request, before it is sent
@@ -38,6 +43,8 @@ type Extension struct {
 	System      func(context.Context, *System) error      // the system context, at each boundary
 	Messages    func(context.Context, *Messages) error    // of a request, before it is built
 	Stop        func(context.Context, *Stop) error        // before the work of a session ends
+	// Event is told of what has happened. It changes and guards nothing, and nothing waits for it.
+	Event func(context.Context, *Event) error
 }
 
 // Point names a point, for messages and for the record.
@@ -57,11 +64,13 @@ const (
 	PointSystem      Point = "system"
 	PointMessages    Point = "messages"
 	PointStop        Point = "stop"
+	PointEvent       Point = "event"
 )
 
 // Prompt is a prompt of a caller. Prompt can change.
 type Prompt struct {
 	SessionID session.ID
+	ParentID  session.ID // of a subagent
 	MessageID session.MessageID
 	Prompt    session.Prompt
 }
@@ -88,7 +97,8 @@ type Definition struct {
 	Schema      jsontext.Value
 }
 
-// Call is a call of a tool. Input can change, within the schema of the tool; Effect can become stricter, or Allow.
+// Call is a call of a tool. Input can change, within the schema of the tool; Effect can become stricter, or Allow. Context
+// and Halt can be set.
 type Call struct {
 	SessionID session.ID
 	MessageID session.MessageID // of the newest prompt
@@ -98,9 +108,11 @@ type Call struct {
 	Input     jsontext.Value // an object
 	Effect    session.Effect // "" leaves the decision to the rules
 	Reason    string         // of the effect, for the model and for people
+	Context   string         // what the model reads after the result of the call
+	Halt      string         // why the work ends after the calls of this answer; "" does not end it
 }
 
-// Result is the result of a call that succeeded. Title, Content and Metadata can change.
+// Result is the result of a call that succeeded. Title, Content and Metadata can change, and Halt can be set.
 type Result struct {
 	SessionID session.ID
 	CallID    string
@@ -110,6 +122,7 @@ type Result struct {
 	Title     string
 	Content   []session.ToolContent
 	Metadata  jsontext.Value // an object, or nil
+	Halt      string         // why the work ends after the calls of this answer; "" does not end it
 }
 
 // Permission is a request that the rules allow or that people would be asked. Effect can change: to Deny, to Ask, and to
@@ -119,6 +132,8 @@ type Permission struct {
 	MessageID session.MessageID // "" for a request of the engine itself
 	CallID    string
 	Agent     string
+	Tool      string         // of the call
+	Input     jsontext.Value // that the call runs with
 	Action    string
 	Resources []string
 	Metadata  jsontext.Value
@@ -135,12 +150,14 @@ type Environment struct {
 	Variables map[string]string
 }
 
-// Compaction is the request for a summary. Context is added to the instructions for it; Prompt, if set, replaces them.
+// Compaction is the request for a summary. Context is added to the instructions for it. Refuse, if set, says why there is
+// no compaction; only one that a caller asked for can be refused.
 type Compaction struct {
-	SessionID session.ID
-	Manual    bool
-	Context   []string
-	Prompt    string
+	SessionID    session.ID
+	Manual       bool   // a caller asked for it
+	Instructions string // of the caller
+	Context      []string
+	Refuse       string
 }
 
 // Proceed decides whether the model goes on by itself after a compaction.
@@ -167,11 +184,46 @@ type Messages struct {
 	Messages  []session.Message
 }
 
-// Stop is the end of the work of a session. Continue, if set, becomes the next prompt, and the work goes on.
+// Stop is the end of the work of a session. Continue, if set, is the next message to the model, and the work goes on.
 type Stop struct {
 	SessionID session.ID
 	ParentID  session.ID // of a subagent
-	Again     bool       // an extension has made the work go on since the newest prompt of a caller
-	Text      string     // the last answer
+	Agent     string
+	Again     bool   // an extension has made the work go on since the newest prompt of a caller
+	Text      string // the last answer
 	Continue  string
 }
+
+// Event is something that has happened.
+type Event struct {
+	Type      EventType
+	SessionID session.ID
+	ParentID  session.ID // of a subagent
+	Agent     string
+	Cause     string // startup or resume; removed or archived; manual or auto; permission or question
+	Text      string // for people, or the summary
+}
+
+// EventType is the kind of an Event.
+type EventType string
+
+// The types of events.
+const (
+	EventSessionStarted  EventType = "session-started" // a session was created, or is used for the first time in this process
+	EventSessionEnded    EventType = "session-ended"   // a session was removed or archived
+	EventSubagentStarted EventType = "subagent-started"
+	EventCompacted       EventType = "compacted"
+	EventAsked           EventType = "asked" // the work waits for a person
+)
+
+// Causes of events.
+const (
+	CauseCreated    = "startup"
+	CauseResumed    = "resume"
+	CauseRemoved    = "removed"
+	CauseArchived   = "archived"
+	CauseManual     = "manual"
+	CauseAuto       = "auto"
+	CausePermission = "permission"
+	CauseQuestion   = "question"
+)

@@ -112,6 +112,18 @@ func (r *Run) Stop(ctx context.Context, v *Stop) (by []string, err error) {
 	return call(ctx, r, PointStop, v, func(e *Extension) func(context.Context, *Stop) error { return e.Stop })
 }
 
+// Notify tells the extensions of the run's chain of an event, in the background.
+func (r *Run) Notify(n *Notifier, e Event) {
+	if r != nil {
+		n.Notify(r.chain, e)
+	}
+}
+
+// HasStop reports whether an extension looks at the end of work.
+func (r *Run) HasStop() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Stop) error { return e.Stop })
+}
+
 // limit returns what an extension's decision makes of the effect before it, which is "" if nobody has decided: the
 // stricter of both, except that one that may allow turns an ask into Allow.
 func (e *Extension) limit(before, after session.Effect) session.Effect {

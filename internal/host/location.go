@@ -54,6 +54,8 @@ type locationCache struct {
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
+	// showNote shows a text to people who follow a session.
+	showNote func(id session.ID, source, text string)
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool
@@ -359,6 +361,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
+	p.scope.Chain = l.newChain(p)
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
 		if cfg.LSP != nil {

@@ -167,6 +167,9 @@ func (w *owner) newLocations(
 				}
 			},
 		}),
+		showNote: func(id session.ID, source, text string) {
+			w.log.Notify(v2.NewNote(session.Note{SessionID: id, Source: source, Text: text}))
+		},
 		languages: &languages{
 			opened: map[string]openLanguages{}, onChange: func(directory string) { w.v1.AnnounceLanguages(directory) },
 			warn: func(directory, text string) {

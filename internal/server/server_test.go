@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/pty"
@@ -138,6 +139,9 @@ func (nowhere) Servers(context.Context, session.Location) (*mcp.Set, error) {
 }
 
 func (nowhere) ForgetLocation(session.Location) {}
+
+// Chain implements scope.Scopes.
+func (nowhere) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{

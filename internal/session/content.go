@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -240,6 +241,16 @@ func (a *Assistant) Tools() []*Tool {
 		}
 	}
 	return ts
+}
+
+// LastText returns the last text of the answer, "" without one.
+func (a *Assistant) LastText() string {
+	for _, c := range slices.Backward(a.Content) {
+		if text, ok := c.(*Text); ok && text.Text != "" {
+			return text.Text
+		}
+	}
+	return ""
 }
 
 // Open reports whether the turn has not ended.

@@ -256,8 +256,9 @@ type (
 	// CompactionStarted records that a summary is being written. It takes the request out of the inbox.
 	CompactionStarted struct {
 		Fact
-		MessageID MessageID `json:"messageID"`
-		Reason    string    `json:"reason"`
+		MessageID  MessageID `json:"messageID"`
+		Reason     string    `json:"reason"`
+		Extensions []string  `json:"extensions,omitzero"` // that added to the instructions for the summary
 		SummaryAs
 	}
 	// CompactionEnded replaces the model-visible past.

@@ -12,7 +12,11 @@ type CallExtensions struct {
 	Input  jsontext.Value `json:"input,omitzero"`  // that the call runs with; nil is what the model wrote
 	Effect Effect         `json:"effect,omitzero"` // "" leaves the decision to the rules
 	Reason string         `json:"reason,omitzero"` // of the effect
-	By     []string       `json:"by"`              // the extensions that took part, in their order
+	// Context is what the model reads after the result.
+	Context string `json:"context,omitzero"`
+	// Halt is why the work ends after the calls of the answer; "" does not end it.
+	Halt string   `json:"halt,omitzero"`
+	By   []string `json:"by"` // the extensions that took part, in their order
 }
 
 // Replacement says what extensions put in the place of something.

@@ -167,6 +167,10 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		if m.session != nil && msg.SessionID == m.session.ID {
 			m.transcript.ShowProgress(&msg.ToolProgress)
 		}
+	case feed.Note:
+		if m.session != nil && msg.SessionID == m.session.ID {
+			m.note = msg.Source + ": " + msg.Text
+		}
 	case feed.Loss:
 		if m.session == nil { // a session has a connection of its own
 			m.lost = bool(msg)

@@ -61,15 +61,17 @@ const (
 	WhyPlugin  = "a plugin"
 	WhyTool    = "a tool"
 	WhyHook    = "a hook"
-	WhyPlugins = "plugin" // the key of a configuration
+	WhyPlugins = "plugin"    // the key of a configuration
+	WhyNamed   = "named by " // followed by the name of the configuration
 )
 
 // ListUnrun returns the files of the claim that are, or name, plugins, tools and hooks. Markdown and hidden files are
-// not programs.
+// not programs, and hooks that the configuration names are run.
 func (c *Claim) ListUnrun() (names []string) {
 	for _, f := range c.Files {
+		isNamed := slices.ContainsFunc(f.Why, func(why string) bool { return strings.HasPrefix(why, WhyNamed) })
 		isProgram := IsProgram(f.Path) && slices.ContainsFunc(f.Why, func(why string) bool {
-			return why == WhyPlugin || why == WhyTool || why == WhyHook
+			return why == WhyPlugin || why == WhyTool || why == WhyHook && !isNamed
 		})
 		if isProgram || slices.Contains(f.Why, WhyPlugins) {
 			names = append(names, f.Path)

@@ -20,9 +20,9 @@ type trustCommands struct{ inv *cli.Invocation }
 const trustHelp = `Settings in a project's files that run programs, choose where to connect, or allow something have no effect
 until you trust exactly that content: plugins, MCP servers, hooks, formatters, language servers, commands that
 run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
-again. cairn does not run plugins and hooks yet: while a project has plugins, tools or hooks, which may guard
-what its rules allow, those rules allow nothing. --without-plugins lists these files and trusts the content as
-it works without them.
+again. cairn does not run plugins yet, and of hooks those that the key hooks names: while a project has others,
+which may guard what its rules allow, those rules allow nothing. --without-plugins lists these files and trusts
+the content as it works without them.
 
 Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
 --trust=HASH of run and serve; --trust=none trusts nothing.`

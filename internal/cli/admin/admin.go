@@ -23,7 +23,7 @@ func SessionCommands(inv *cli.Invocation) []*cobra.Command {
 func MaintenanceCommands(inv *cli.Invocation) []*cobra.Command {
 	store, transfer := storeCommands{inv}, transferCommands{inv}
 	return []*cobra.Command{
-		configCommands{inv}.configCommand(),
+		configCommands{inv}.configCommand(), hookCommands{inv}.hooksCommand(),
 		store.doctorCommand(), store.storageCommand(), store.fsckCommand(), store.backupCommand(), store.salvageCommand(),
 		transfer.exportCommand(), transfer.importCommand(), versionCommand{inv}.versionCommand(),
 	}

@@ -91,7 +91,7 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.System:
 		t.printNote("system message: " + terminal.FirstLine(m.Text, 120))
 	case *session.Synthetic:
-		t.printNote(terminal.FirstLine(m.Text, 120))
+		t.printNote(describe.FormatSynthetic(m))
 	case *session.Shell:
 		t.printHeading(terminal.Cyan, "shell", describe.DescribeShellEnd(m.ShellEnd))
 		t.printBlock("$ " + m.Command + "\n" + m.Output)
@@ -196,6 +196,9 @@ func (t *transcript) printCall(c *session.Tool) {
 		t.out.Printf("%s %s%s\n", t.out.PaintText(terminal.Red, t.marks.Bad), what, why)
 	default:
 		t.out.Printf("%s %s\n", t.out.PaintText(terminal.Cyan, t.marks.Call), what)
+	}
+	for _, l := range describe.ListExtensionNotes(c) {
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "    "+l))
 	}
 	// With --full, the whole result, indented.
 	if !t.full {

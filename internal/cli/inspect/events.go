@@ -174,13 +174,18 @@ func summarizeEvent(d session.EventData) string {
 	case *session.Created:
 		return d.Info.Location.Directory
 	case *session.PromptAdmitted:
-		return string(d.Delivery) + ": " + d.Prompt.Text
+		return string(d.Delivery) + ": " + d.Prompt.Text + describe.FormatExtensions(d.Extensions)
 	case *session.Prompted:
 		return d.Prompt.Text
+	case *session.SyntheticAdded:
+		return d.Text
 	case *session.StepStarted:
 		about := d.Agent + " " + d.Model.String()
 		if d.Prefix != nil && d.Prefix.Changed != "" {
 			about += ", not read from the cache: " + d.Prefix.Changed
+		}
+		if d.Altered != nil {
+			about += describe.FormatExtensions(d.Altered.By)
 		}
 		return about
 	case *session.StepEnded:
@@ -195,8 +200,14 @@ func summarizeEvent(d session.EventData) string {
 	case *session.ToolInputStarted:
 		return d.Name
 	case *session.ToolCalled:
+		if x := d.Extensions; x != nil {
+			return describe.DescribeCall(d.Tool, d.Input) + describe.FormatExtensions(x.By)
+		}
 		return describe.DescribeCall(d.Tool, d.Input)
 	case *session.ToolSuccess:
+		if d.Replaced != nil {
+			return d.Title + describe.FormatExtensions(d.Replaced.By)
+		}
 		return d.Title
 	case *session.ToolFailed:
 		return string(d.Error.Reason) + ": " + d.Error.Message

@@ -25,7 +25,6 @@ var unsupportedCommands = map[string]string{
 	"acp":       "programs use the HTTP API instead: %s serve",
 	"debug":     "see %[1]s doctor, %[1]s config explain and %[1]s events",
 	"github":    "in a job, use: %s run --ask=deny --format json \"…\"",
-	"hooks":     "rules decide about calls: %s permission explain",
 	"keys":      "API keys are in %s auth list; ? in the full-screen interface shows its keys",
 	"memory":    "instructions are in AGENTS.md; the files that are read: %s context explain AGENTS.md",
 	"plugin":    "plugins are not run; agents, commands and skills are files: %s agent create",

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/llm"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
@@ -282,6 +283,9 @@ type scopes struct {
 	*world
 	tools *tool.Registry
 }
+
+// Chain implements scope.Scopes.
+func (scopes) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{

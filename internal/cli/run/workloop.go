@@ -190,6 +190,8 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 		}
 	case u.Output != nil:
 		l.live.NoteProgress(u.Output)
+	case u.Note != nil:
+		l.showNote(u.Note)
 	case u.Task != nil:
 		l.handleTask(u.Task)
 	case u.Lost != nil:
@@ -241,6 +243,13 @@ func (l *workLoop) handleTask(e *follow.TaskEvent) {
 func (l *workLoop) noteConnection(text string) {
 	if l.showAll {
 		l.printer.ShowNote(text)
+	}
+}
+
+// showNote shows a text for the people who follow the session.
+func (l *workLoop) showNote(n *session.Note) {
+	if n.SessionID == l.id {
+		l.printer.ShowNote(n.Source + ": " + n.Text)
 	}
 }
 

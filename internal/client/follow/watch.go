@@ -16,6 +16,7 @@ type Update struct {
 	Event    *session.Event        // of the session: each once, in order
 	Fragment *session.Fragment     // live text of the session, between its events
 	Output   *session.ToolProgress // the output so far of a running call of any session
+	Note     *session.Note         // a text for people, of any session
 	Task     *TaskEvent            // an event of the session of a task
 	Idle     bool                  // the session is idle, and what happened before that was reported
 	Lost     error                 // the connection broke and is being restored
@@ -29,7 +30,7 @@ type Options struct {
 	Tasks  bool            // follow the sessions of the tasks that the session's calls and jobs run
 	Newest session.Message // the newest message, for the tasks that its calls wait for; may be nil
 	Jobs   []session.Job   // of the session, likewise
-	Output bool            // report the output of running calls
+	Output bool            // report the output of running calls, and texts for people
 }
 
 // Watch follows one session until its context ends or the session cannot be followed. Updates are to be received from
@@ -229,7 +230,7 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 	})
 }
 
-// readOutput reports the output so far of running calls until ctx ends. It is only for display: what is lost with a
+// readOutput reports the output so far of running calls, and texts for people, until ctx ends. It is only for display: what is lost with a
 // connection is in the next output.
 func (l *watchLoop) readOutput(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -238,6 +239,9 @@ func (l *watchLoop) readOutput(ctx context.Context) {
 				break
 			}
 			if p := ParseOutput(u); p != nil && !send(ctx, l.watch.C, Update{Output: p}) {
+				return
+			}
+			if n := ParseNote(u); n != nil && !send(ctx, l.watch.C, Update{Note: n}) {
 				return
 			}
 		}
@@ -255,6 +259,18 @@ func ParseOutput(u api.Update) *session.ToolProgress {
 		return nil
 	}
 	return &p
+}
+
+// ParseNote returns the text for people that an update of the feed has, nil for other updates.
+func ParseNote(u api.Update) *session.Note {
+	if u.Notice == nil || u.Notice.Kind != session.KindNote {
+		return nil
+	}
+	var n session.Note
+	if json.Unmarshal(u.Notice.Data, &n) != nil {
+		return nil
+	}
+	return &n
 }
 
 // send sends a value, unless ctx ends first.

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -117,7 +118,23 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		}
 		facts = append(facts, d)
 	}
-	return c.journal.AppendFacts(ctx, id, facts...)
+	if err := c.journal.AppendFacts(ctx, id, facts...); err != nil || change.Archived == nil || !*change.Archived {
+		return err
+	}
+	if s, err := c.journal.ReadSession(ctx, id); err == nil {
+		c.notifyEnded(ctx, s, extension.CauseArchived)
+	}
+	return nil
+}
+
+// notifyEnded tells the extensions of the session's location that the session has ended.
+func (c *Commands) notifyEnded(ctx context.Context, s *session.Session, cause string) {
+	if s.ParentID != "" {
+		return
+	}
+	c.journal.Events.Notify(c.locations.Chain(ctx, s.Location), extension.Event{
+		Type: extension.EventSessionEnded, SessionID: s.ID, Agent: s.Agent, Cause: cause,
+	})
 }
 
 // recordRules records new rules of a session in the audit log.

@@ -82,6 +82,8 @@ type Config struct {
 	Version   string              // of cairn, stored with each session
 	// CheckOpen returns an error once the process accepts no new work.
 	CheckOpen func() error
+	// Created is called with each new session.
+	Created func(s *scope.Scope, info *session.Session)
 }
 
 // Commands executes commands. Safe for concurrent use.
@@ -96,6 +98,7 @@ type Commands struct {
 	tools     *semaphore.Weighted
 	version   string
 	checkOpen func() error
+	created   func(s *scope.Scope, info *session.Session)
 	withdrawn withdrawnIDs
 }
 
@@ -104,5 +107,6 @@ func NewCommands(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, checkouts: c.Checkouts, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
+		created: c.Created,
 	}
 }

@@ -54,7 +54,11 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if err != nil {
 		return nil, err
 	}
-	if won, err := c.commitSession(context.WithoutCancel(ctx), info); won || err != nil {
+	won, err := c.commitSession(context.WithoutCancel(ctx), info)
+	if won {
+		c.created(scope, info)
+	}
+	if won || err != nil {
 		return info, err
 	}
 	return c.findCreated(ctx, r)

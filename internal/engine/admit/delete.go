@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -48,6 +49,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	}
 	if err := fault.PassPoint(ctx, fault.DeletePostCommit); err != nil {
 		return err
+	}
+	if last != nil {
+		c.notifyEnded(ctx, last, extension.CauseRemoved)
 	}
 	// Remove its files, and what this process knows of it.
 	if !shared { // else the host removes them when they are old

@@ -25,7 +25,7 @@ func (c *Commands) showPrompt(ctx context.Context, r *PromptRequest) error {
 		return nil
 	}
 	// Show it.
-	v := extension.Prompt{SessionID: r.SessionID, MessageID: r.ID, Prompt: r.Prompt}
+	v := extension.Prompt{SessionID: r.SessionID, ParentID: s.ParentID, MessageID: r.ID, Prompt: r.Prompt}
 	by, err := run.Prompt(ctx, &v)
 	if failure, ok := errors.AsType[*extension.Error](err); ok {
 		return session.Errorf(session.CodeInvalid, "the extension %s refused the prompt: %v", failure.Extension, failure.Err).

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -18,6 +20,9 @@ type AskingCall struct {
 	Began     time.Time // when an earlier process began the call, which may have left asks; zero for a call of this one
 	// Begins: the call begins work whose order is seen, so that a decision without an ask does not release the next call.
 	Begins bool
+	// Tool and Input are the call as it runs.
+	Tool  string
+	Input jsontext.Value
 	// Decided is what extensions decided about the call before it ran; nil if they did not.
 	Decided *session.CallExtensions
 

@@ -220,6 +220,9 @@ func (a *Asks) resolveAsk(ctx context.Context, by Asker, w *waiter, isNew bool) 
 	if err := fault.PassPoint(ctx, fault.PermAsked); err != nil {
 		return store.AskRow{}, err
 	}
+	if isNew {
+		a.notifyAsked(by, w.ask)
+	}
 	// The next call of the turn may ask now, and the slots are free while this one waits.
 	if by.Call != nil {
 		by.Call.Release()

@@ -38,7 +38,8 @@ func (a *Asks) consultExtensions(
 	}
 	// Show it.
 	v := extension.Permission{
-		SessionID: by.SessionID, MessageID: by.Call.MessageID, CallID: by.Call.ID, Agent: by.Agent, Action: r.Action,
+		SessionID: by.SessionID, MessageID: by.Call.MessageID, CallID: by.Call.ID, Agent: by.Agent,
+		Tool: by.Call.Tool, Input: by.Call.Input, Action: r.Action,
 		Resources: r.Resources, Metadata: r.Metadata, Effect: effect,
 	}
 	names, err := by.Extensions.Permission(ctx, &v)
@@ -73,4 +74,15 @@ func (a *Asks) auditDecision(ctx context.Context, names []string, r tool.Request
 		a.journal.Logger.Error("the decision of an extension cannot be recorded", "error", err)
 	}
 	return err == nil
+}
+
+// notifyAsked tells the extensions that the work waits for a person.
+func (a *Asks) notifyAsked(by Asker, asked session.PendingAsk) {
+	cause, text := extension.CausePermission, "cairn needs your permission for "+asked.Action
+	if asked.Action == tool.ActionQuestion {
+		cause, text = extension.CauseQuestion, "cairn has a question for you"
+	}
+	by.Extensions.Notify(&a.journal.Events, extension.Event{
+		Type: extension.EventAsked, SessionID: by.SessionID, Agent: by.Agent, Cause: cause, Text: text,
+	})
 }

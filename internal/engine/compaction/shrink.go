@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -33,7 +34,8 @@ type Shrinker struct {
 
 // Cause is the reason for a compaction.
 type Cause struct {
-	Request *session.Input // nil: it begins by itself
+	Request    *session.Input // nil: it begins by itself
+	Extensions *extension.Run // that see it; nil without any
 }
 
 // Compact replaces the past by a summary and returns the event that ends the compaction, nil if there is nothing to
@@ -53,6 +55,11 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 	if err != nil {
 		return nil, errors.Join(err, k.Refuse(ctx, q, why, err))
 	}
+	// Show it to extensions, which add to the instructions.
+	instructions, by, err := k.consultExtensions(ctx, q, why)
+	if err != nil {
+		return nil, err
+	}
 	// Collect the facts that no summary may lose.
 	turns := map[session.MessageID]bool{}
 	for _, m := range choice.Head {
@@ -68,6 +75,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 	}
 	// Record the beginning.
 	start := k.newCompaction(q, why, writer.Ref)
+	start.Extensions = by
 	if err := k.Journal.AppendFacts(ctx, q.Session.ID, start); err != nil {
 		return nil, err
 	}
@@ -84,9 +92,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 		fact.Error.Metadata = map[string]string{"request": "summary"}
 		return k.recordRetry(ctx, q.Session.ID, fact)
 	}
-	if why.Request != nil {
-		request.Instructions = why.Request.Compaction.Instructions
-	}
+	request.Instructions = instructions
 	text, used, err := k.Summaries.Write(ctx, request)
 	if err != nil && why.Request == nil && isFinal(err) {
 		k.Journal.Logger.Warn("the history goes on with its facts, without a summary", "session", q.Session.ID, "error", err)

@@ -25,6 +25,9 @@ type Scopes interface {
 	// Scope returns the current scope of a location. Every turn calls it, so a change of configuration takes effect at
 	// the next turn. The caller calls release when the turn is over. An error for people is a *session.Error.
 	Scope(ctx context.Context, l session.Location) (s *Scope, release func(), err error)
+	// Chain returns the Chain of the current scope of a location, and starts nothing of it. It is nil if the location
+	// cannot be read.
+	Chain(ctx context.Context, l session.Location) *extension.Chain
 }
 
 // Open returns the scope of the directory in which the session works. It refuses the directory if the project of the

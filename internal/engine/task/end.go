@@ -59,7 +59,7 @@ func describeEnd(ms []session.Message, t session.TaskJob) taskEnd {
 			end.failure = describeFailure(a.Error, t)
 			return end
 		}
-		if end.text = lastText(a); strings.TrimSpace(end.text) == "" {
+		if end.text = a.LastText(); strings.TrimSpace(end.text) == "" {
 			end.text = "[The subagent ended without a report"
 			if len(a.Tools()) > 0 {
 				end.text += ": it used up its steps"
@@ -93,14 +93,4 @@ func describeFailure(f *session.Failure, t session.TaskJob) error {
 	default:
 		return tool.Failf("Subagent failed (task_id: %s): %s", child, f.PublicForm("").Data.Message)
 	}
-}
-
-// lastText returns the last text of an answer.
-func lastText(a *session.Assistant) string {
-	for _, c := range slices.Backward(a.Content) {
-		if t, ok := c.(*session.Text); ok && t.Text != "" {
-			return t.Text
-		}
-	}
-	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,6 +23,8 @@ type Journal struct {
 	Logger *slog.Logger
 	Now    func() time.Time
 	Audit  *audit.Trail // nil records nothing
+	// Events tells extensions of what happens.
+	Events extension.Notifier
 }
 
 // ReadSession returns the session's row. An unknown id is a *session.Error of code not-found.

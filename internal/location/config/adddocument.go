@@ -100,6 +100,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	low := l.config.root
 	l.config.root = document.MergeNodes(low, d.Root)
 	l.mergePolicies(low, d)
+	l.mergeHooks(low, d)
 	for _, key := range []string{"instructions", "plugin"} {
 		if list := document.MergeLists(low.Get(key), d.Root.Get(key)); list != nil && low != nil {
 			l.config.root.Set(key, list)

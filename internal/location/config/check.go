@@ -90,6 +90,9 @@ func (c *checker) isRefused(m document.Member, key string, may document.Layer) b
 		if key == "mcp" {
 			c.config.noteUntrustedServers(c.doc.Name, m.Value)
 		}
+		if key == "hooks" {
+			c.config.untrustedHooks = append(c.config.untrustedHooks, m.Value)
+		}
 	default:
 		c.addWarning(
 			c.doc.FindPosition(m.Offset),

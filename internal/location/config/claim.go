@@ -56,11 +56,12 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 	return l.config.Trusted
 }
 
-const unrunReason = "is not run: cairn does not run plugins, tools and hooks yet"
+const unrunReason = "is not run: cairn does not run plugins and tools yet, and hooks only if the key hooks names them"
 
 // warnUnrun reports the folders of the user's plugins, tools and hooks that hold programs.
 func (l *loader) warnUnrun() {
-	dirs := []string{l.dirs.Config, l.namedDirectory()}
+	own := []string{l.dirs.Config, l.namedDirectory()}
+	dirs := slices.Clone(own)
 	if l.dirs.Foreign != "" {
 		dirs = append(dirs, l.dirs.Foreign, filepath.Join(l.dirs.Home, ".opencode"))
 	}
@@ -68,6 +69,9 @@ func (l *loader) warnUnrun() {
 		for _, name := range slices.Sorted(maps.Keys(executableFolders)) {
 			entries, _ := os.ReadDir(filepath.Join(dir, name)) // missing, or not a folder: nothing to run
 			runs := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return trust.IsProgram(e.Name()) })
+			if strings.HasPrefix(name, "hook") && slices.Contains(own, dir) {
+				continue // programs that the key hooks may name
+			}
 			if dir != "" && runs && !strings.HasPrefix(name, "skill") {
 				l.addWarning(document.Position{File: filepath.Join(dir, name)}, WarnUnrun, "", unrunReason)
 			}
@@ -108,7 +112,7 @@ func (l *loader) addClaim(c *trust.Claim, d *document.Document) {
 	for _, m := range reference.FindAllSubmatch(d.Text, -1) { // its words may be a command's
 		if rel, inside := l.inProject(l.expandPath(string(m[2]), d.Dir)); inside && string(m[1]) == "file" {
 			full := filepath.Join(l.root(), rel)
-			if _, err := os.Stat(full); err == nil && c.AddFile(rel, "named by "+filepath.Base(d.Name)) {
+			if _, err := os.Stat(full); err == nil && c.AddFile(rel, trust.WhyNamed+filepath.Base(d.Name)) {
 				l.addStamp(full)
 			}
 		}
@@ -172,7 +176,11 @@ func (l *loader) claimNamed(c *trust.Claim, d *document.Document, n *document.No
 		l.claimNamed(c, d, item)
 	}
 	named := "named by " + filepath.Base(d.Name)
-	for _, word := range strings.Fields(n.Text) {
+	words := strings.Fields(n.Text)
+	if strings.Contains(n.Text, "PROJECT_DIR") { // as commands of hooks name the project
+		words = append(words, strings.Fields(projectVariables.Replace(n.Text))...)
+	}
+	for _, word := range words {
 		for _, base := range []string{l.opts.Directory, l.root(), d.Dir} {
 			full := l.expandPath(strings.Trim(word, `"'`), base)
 			path, inside := l.inProject(full)
@@ -185,6 +193,12 @@ func (l *loader) claimNamed(c *trust.Claim, d *document.Document, n *document.No
 		}
 	}
 }
+
+// projectVariables makes paths below the project relative to it. Quotes would stand within the path.
+var projectVariables = strings.NewReplacer(
+	"${CLAUDE_PROJECT_DIR}", ".", "$CLAUDE_PROJECT_DIR", ".", "${CAIRN_PROJECT_DIR}", ".", "$CAIRN_PROJECT_DIR", ".",
+	`"`, "", "'", "",
+)
 
 // claimFolders adds the programs in the folders of a directory. Those in the user's home are the user's.
 func (l *loader) claimFolders(c *trust.Claim, dir string) {

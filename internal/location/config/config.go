@@ -62,6 +62,7 @@ type Config struct {
 	agentRules map[string][]RuleList
 	// untrustedFiles are the files that configure an MCP server of UntrustedServers, lowest layer first.
 	untrustedFiles map[string][]string
+	untrustedHooks []*document.Node // values of the key hooks of such files
 	references     []referenceValue
 	root           *document.Node
 	stamps         []stamp

@@ -50,6 +50,7 @@ type Settings struct {
 	MCP               map[string]MCP      `json:"mcp" doc:"MCP servers by name"`
 	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
 	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
+	Hooks             Hooks               `json:"hooks" doc:"commands that run when something happens, in the shape of Claude Code's settings; all layers add to them"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
 	Storage           Storage             `json:"storage" scope:"user" doc:"what is stored beside the sessions"`
 	Foreign

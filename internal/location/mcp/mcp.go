@@ -366,6 +366,18 @@ func (s *Set) States() (out []State) {
 	return out
 }
 
+// FindTool returns the server of a tool that models know under the name, and what the server calls it.
+func (s *Set) FindTool(name string) (server, remote string, ok bool) {
+	for _, one := range s.States() {
+		for _, t := range one.Tools {
+			if t.Name == name {
+				return one.Name, t.Remote, true
+			}
+		}
+	}
+	return "", "", false
+}
+
 // Actions returns patterns of the permission actions of all servers' tools.
 func (s *Set) Actions() (out []string) {
 	for _, one := range s.list() {

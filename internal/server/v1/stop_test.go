@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -24,6 +25,9 @@ import (
 
 // lasting is a place in which commands print something and end when they are stopped.
 type lasting struct{ tools *tool.Registry }
+
+// Chain implements scope.Scopes.
+func (lasting) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
 func (l lasting) Scope(_ context.Context, at session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{

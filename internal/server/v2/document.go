@@ -80,6 +80,7 @@ func eventTypes() map[string]reflect.Type {
 		"server.connected": typeOf[emptyObject](), "session.status": typeOf[statusNotice](),
 		eventServerState:      typeOf[serverNotice](),
 		eventProject:          typeOf[api.ProjectRecord](),
+		session.KindNote:      typeOf[session.Note](),
 		"todo.updated":        typeOf[session.TodosUpdated](),
 		"permission.v2.asked": typeOf[session.PendingAsk](), "permission.v2.replied": typeOf[session.AskReplied](),
 		"question.v2.asked": typeOf[session.QuestionAsked](), "question.v2.replied": typeOf[session.QuestionReplied](),

@@ -46,6 +46,15 @@ func NewServerNotice(directory, server string) eventlog.Notice {
 	return eventlog.Notice{Kind: eventServerState, Directory: directory, Data: data}
 }
 
+// NewNote returns the notice with a text for the people who follow a session.
+func NewNote(n session.Note) eventlog.Notice {
+	data, err := httpio.Encode(n)
+	if err != nil { // text that is no UTF-8
+		return eventlog.Notice{Kind: session.KindNote, SessionID: n.SessionID}
+	}
+	return eventlog.Notice{Kind: session.KindNote, SessionID: n.SessionID, Data: data}
+}
+
 // mcpIn names an MCP server of a location.
 type mcpIn struct {
 	Location operation.Location

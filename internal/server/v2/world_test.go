@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/llm"
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
@@ -104,6 +105,9 @@ func request[T any](t testing.TB, w *world, method, path, body string) (answer T
 
 // scopes provides the scopes of turns.
 type scopes struct{ *world }
+
+// Chain implements scope.Scopes.
+func (scopes) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{

@@ -22,6 +22,8 @@ type (
 	Event struct{ session.Event }
 	// CallOutput is the output so far of a running call of any session.
 	CallOutput struct{ session.ToolProgress }
+	// Note is a text for people, of any session.
+	Note struct{ session.Note }
 	// Loss reports whether the server does not answer.
 	Loss bool
 )
@@ -68,6 +70,9 @@ func FollowAll(ctx context.Context, c *api.Client, send func(tea.Msg)) {
 			}
 			if p := follow.ParseOutput(u); p != nil {
 				send(CallOutput{*p})
+			}
+			if n := follow.ParseNote(u); n != nil {
+				send(Note{*n})
 			}
 			if u.Event == nil {
 				continue

@@ -1,0 +1,88 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// maxOutput bounds the standard output of a command in bytes; one that writes more is ended, and has failed.
+const maxOutput = 1 << 20
+
+// Run is what came of one run of a command.
+type Run struct {
+	Exit   int    `json:"exit"`
+	Output string `json:"output"` // standard output
+	Errors string `json:"errors"` // the end of standard error
+}
+
+// run runs the command with the input. An error says why it came to no end of its own.
+func (c *command) run(ctx context.Context, input jsontext.Value) (Run, error) {
+	// Start it. It gets the input, and then the end of its standard input, so that it never waits for more.
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		return Run{}, fmt.Errorf("there is no shell: %w", err)
+	}
+	o := c.set.options
+	project := c.set.projectDirectory()
+	child, err := process.StartChild(process.Spec{
+		Argv: []string{shell, "-c", c.Command}, Dir: o.Directory,
+		Env:        append(o.Environment.List(), "CLAUDE_PROJECT_DIR="+project, "CAIRN_PROJECT_DIR="+project),
+		Supervisor: o.Supervisor, Processes: process.MaxProcesses,
+	})
+	if err != nil {
+		return Run{}, fmt.Errorf("it could not be started: %w", err)
+	}
+	defer child.CloseWithin(0)
+	go func() {
+		_, _ = child.In.Write(input) // it may not read it
+		_ = child.In.Close()
+	}()
+	// Read its output up to the limit.
+	type result struct {
+		text    []byte
+		isLarge bool
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(child.Out, maxOutput+1)) // ends with the pipe
+		read <- result{text[:min(len(text), maxOutput)], len(text) > maxOutput}
+	}()
+	large := errors.New("its output has more than 1 MiB")
+	var out result
+	hasOutput := false
+	// Wait for its end, for too much output, or for the end of its time.
+	for {
+		select {
+		case out = <-read:
+			if out.isLarge {
+				child.Stop(0)
+				return Run{}, large
+			}
+			read, hasOutput = nil, true
+			continue
+		case <-child.Done():
+		case <-ctx.Done():
+			child.Stop(0)
+			return Run{}, fmt.Errorf("it did not answer in time: %w", context.Cause(ctx))
+		}
+		break
+	}
+	// End what it left behind, which may hold its output open.
+	child.Stop(0)
+	if !hasOutput {
+		out = <-read
+	}
+	if out.isLarge {
+		return Run{}, large
+	}
+	code, _ := child.ExitStatus()
+	return Run{code, string(out.text), strings.TrimSpace(child.ReadErrors())}, nil
+}
