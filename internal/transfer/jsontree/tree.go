@@ -175,6 +175,9 @@ func (c Change) Write(k Key, v any) (changed bool, err error) {
 		return false, c.tree.noteUnsynced(name, false)
 	}
 	err = c.tree.replaceFile(name, text)
+	if err != nil && c.tree.clearWay(name) {
+		err = c.tree.replaceFile(name, text)
+	}
 	return err == nil, err
 }
 
@@ -210,6 +213,9 @@ func (c Change) Remove(k Key) (removed bool, err error) {
 		return false, err
 	}
 	err = c.tree.root.Remove(name)
+	if err != nil && c.tree.clearWay(name) {
+		err = c.tree.root.Remove(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, c.tree.noteUnsynced(name, true)
 	}

@@ -162,8 +162,9 @@ func TestTreeIsConfined(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(dir, "storage/todo/a.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tree.Write(t.Context(), jsontree.Key{"message", "a", "b"}, counter{}); err == nil {
-		t.Error("a value was written outside")
+	// A folder takes the place of a link to one.
+	if _, err := tree.Write(t.Context(), jsontree.Key{"message", "a", "b"}, counter{}); err != nil {
+		t.Error(err)
 	}
 	if v, err := tree.Read(t.Context(), jsontree.Key{"todo", "a"}); err == nil {
 		t.Errorf("%s was read from outside", v)
