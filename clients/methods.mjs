@@ -101,7 +101,7 @@ export const methods = {
   "project.list": none,
   "project.current": none,
   "project.initGit": none,
-  "project.update": status(400, async (g) => ({ ...(await project(g)), name: "A name", icon: { color: "red" }, commands: { start: "true" } })),
+  "project.update": async (g) => ({ ...(await project(g)), name: "A name", icon: { color: "red" }, commands: { start: "true" } }),
   "project.directories": project,
   "pty.shells": none,
   "pty.list": none,

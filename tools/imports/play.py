@@ -129,7 +129,8 @@ class Trial:
         home = self.data.parent / "readers-home"
         (home / ".local/share").mkdir(parents=True)
         (home / ".local/share/opencode").symlink_to(self.mirror)
-        rows = [json.loads(self.run([readers / ".bin/bun", probe], {"HOME": str(h)})) for h in (self.world.home, home)]
+        rows = [sorted(json.loads(self.run([readers / ".bin/bun", probe], {"HOME": str(h)})), key=lambda r: r["timestamp"])
+                for h in (self.world.home, home)]  # it lists them as the file system does
         want(len(rows[0]), 3, "tokentop's number of answers in OpenCode's tree")
         want(rows[1], rows[0], "what tokentop says")
 
