@@ -127,7 +127,8 @@ func describeForeign(f *foreign.Session, parent session.ID) session.Session {
 	}
 	s.ID, s.ParentID, s.Agent, s.Model, s.Cost, s.Tokens = id, parent, f.Agent, f.Model, f.Cost, f.Tokens
 	s.Version, s.Todos = f.Version, f.Todos
-	s.Time = session.SessionTime{Created: f.Created, Updated: max(f.Updated, f.Created), Archived: f.Archived}
+	updated := cmp.Or(s.Time.Updated, f.Updated) // OpenCode's own is that of the prompt, or later
+	s.Time = session.SessionTime{Created: f.Created, Updated: max(updated, f.Created), Archived: f.Archived}
 	s.Title = ChooseTitle(f)
 	source := session.Import{}
 	if s.Import != nil {

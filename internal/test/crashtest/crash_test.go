@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,13 +83,15 @@ func faults(rng *rand.Rand) string {
 	return fmt.Sprintf("%s#%d=kill", points[rng.IntN(len(points))], 1+rng.IntN(6))
 }
 
+// sessions creates sessions with titles: an automatic title repeats the prompt, and a model that is told of the other
+// sessions that changed its files would act on it.
 func (w *world) sessions(n int) []session.ID {
 	w.t.Helper()
 	c := w.start("")
 	defer c.kill()
 	ids := make([]session.ID, n)
 	for i := range ids {
-		s, err := c.client.Create(context.Background(), api.CreateSession{})
+		s, err := c.client.Create(context.Background(), api.CreateSession{Title: "Session " + strconv.Itoa(i)})
 		if err != nil {
 			w.t.Fatal(err)
 		}

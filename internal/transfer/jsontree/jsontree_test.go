@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -128,6 +129,19 @@ func tree(files ...map[string]string) fstest.MapFS {
 		}
 	}
 	return out
+}
+
+// OpenCode touches a session when it is prompted, not when the answer ends.
+func TestTimeOfUpdateStays(t *testing.T) {
+	t.Parallel()
+	for updated, want := range map[int64]int64{1150: 1150, 2000: 2000, 0: 1300} {
+		files := base()
+		files["storage/session/p1/ses_1.json"] = strings.Replace(info, "2000", strconv.FormatInt(updated, 10), 1)
+		sessions, _ := read(t, tree(files))
+		if got := sessions[0].Original.Time.Updated; got != want {
+			t.Errorf("updated %d is read as %d, want %d", updated, got, want)
+		}
+	}
 }
 
 const whole = `session ses_1 "One"

@@ -186,7 +186,7 @@ func (b *Builder) Done() foreign.Session {
 	}
 	if o := s.Original; o != nil {
 		o.Cost, o.Tokens, o.Agent, o.Model = s.Cost, s.Tokens, cmp.Or(o.Agent, s.Agent), cmp.Or(o.Model, s.Model)
-		o.Time.Created, o.Time.Updated = s.Created, s.Updated
+		o.Time.Created, o.Time.Updated = s.Created, cmp.Or(o.Time.Updated, s.Updated)
 	}
 	return *s
 }
