@@ -44,19 +44,29 @@ func (r *Reader) findNumber(id session.ID) (int64, error) {
 	return 0, r.checkUnnumbered(id)
 }
 
-const lostNumber = `SELECT 1 FROM session WHERE id = ?1
-	AND EXISTS (SELECT 1 FROM numbered NOT INDEXED WHERE session_id = ?1)`
+const (
+	hasRow     = `SELECT 1 FROM session WHERE id = ?1`
+	lostNumber = `SELECT 1 FROM numbered NOT INDEXED WHERE session_id = ?1`
+)
 
 // checkUnnumbered returns a *store.Damage if only the index of numbers does not have the session: its page is damaged.
 // It scans the table only for a session that has a row, which has a number.
 func (r *Reader) checkUnnumbered(id session.ID) error {
-	c := r.prepare(lostNumber)
-	c.bindText(string(id))
-	lost := c.nextRow()
-	if err := c.endCall("find session", id); err != nil || !lost {
-		return err
+	return r.checkIndex(id, hasRow, lostNumber, "the index of numbers does not have it")
+}
+
+// checkIndex returns a *store.Damage if both statements find the session; the second one scans a table, and runs only
+// if the first one does. In one statement, SQLite evaluates a condition that depends on no row first.
+func (r *Reader) checkIndex(id session.ID, known, scan, detail string) error {
+	for _, sql := range []string{known, scan} {
+		c := r.prepare(sql)
+		c.bindText(string(id))
+		found := c.nextRow()
+		if err := c.endCall("find session", id); err != nil || !found {
+			return err
+		}
 	}
-	return &store.Damage{SessionID: id, Seq: -1, Detail: "the index of numbers does not have it"}
+	return &store.Damage{SessionID: id, Seq: -1, Detail: detail}
 }
 
 const sessionOfNumber = `SELECT session_id FROM numbered WHERE number = ?1`

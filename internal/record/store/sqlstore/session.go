@@ -33,19 +33,12 @@ func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err er
 	return found, found != nil, nil
 }
 
-const isListed = `SELECT 1 FROM numbered WHERE session_id = ?1
-	AND EXISTS (SELECT 1 FROM session INDEXED BY session_by_time WHERE +id = ?1)`
+const isListed = `SELECT 1 FROM session INDEXED BY session_by_time WHERE +id = ?1`
 
 // checkMissing returns a *store.Damage if the index of ids does not have a session that another index has: its page is
 // damaged. It scans the other index only for a session that has a number, so not for a new or deleted one.
 func (r *Reader) checkMissing(id session.ID) error {
-	c := r.prepare(isListed)
-	c.bindText(string(id))
-	listed := c.nextRow()
-	if err := c.endCall("find session", id); err != nil || !listed {
-		return err
-	}
-	return &store.Damage{SessionID: id, Seq: -1, Detail: "the index of ids does not have it"}
+	return r.checkIndex(id, numberOf, isListed, "the index of ids does not have it")
 }
 
 // readSession reads a row of sessionColumns and reports whether its checksum matches. The data is valid until the
