@@ -65,9 +65,11 @@ func (input *turnInput) showMessages(ctx context.Context) {
 // extensionSources returns what the extensions add to the system context, a source each. A text that cannot be known now
 // stays as the model has it.
 func (input *turnInput) extensionSources(ctx context.Context) (c systemcontext.Context) {
-	for _, t := range input.extensions.System(ctx, extension.System{
-		SessionID: input.session.ID, Agent: input.agent.ID,
-	}) {
+	v := extension.System{SessionID: input.session.ID, Agent: input.agent.ID}
+	if m, err := input.scope.ResolveModel(input.session.Model, input.agent); err == nil { // else the turn says why
+		v.Model = m.Ref
+	}
+	for _, t := range input.extensions.System(ctx, v) {
 		if t.Text == "" && t.Err == nil {
 			continue
 		}

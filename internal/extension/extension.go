@@ -174,6 +174,7 @@ type Proceed struct {
 type System struct {
 	SessionID session.ID
 	Agent     string
+	Model     session.ModelRef
 	Text      string
 }
 

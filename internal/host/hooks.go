@@ -18,12 +18,19 @@ func (l *locationCache) Chain(ctx context.Context, at session.Location) *extensi
 	return p.scope.Chain
 }
 
-// newChain returns the extensions of a location: the hooks of its configuration. It is nil without any.
+// newChain returns the extensions of a location: the hooks of its configuration, and then its plugins. It is nil without
+// any.
 func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 	hooks := hook.New(hook.Options{
 		Hooks: p.config.ListHooks(), Directory: p.project.Directory, Worktree: p.project.Worktree,
 		Environment: process.Environment{Deny: p.models.SecretVariables()}, Supervisor: process.SupervisorCommand(),
 		Logger: l.logger, ServerTool: p.servers.FindTool, Show: l.showNote,
 	})
-	return extension.NewChain(extension.Config{Extensions: hooks.Extensions(), Logger: l.logger})
+	extensions := hooks.Extensions()
+	if p.plugins.set != nil {
+		extensions = append(extensions, p.plugins.set.Extensions(p.plugins.State)...)
+	}
+	return extension.NewChain(extension.Config{
+		Extensions: extensions, Budget: p.config.Extensions.Timeout.Duration(), Logger: l.logger,
+	})
 }

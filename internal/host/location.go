@@ -63,6 +63,7 @@ type locationCache struct {
 	logins *mcpauth.Logins
 	// languages are the language servers.
 	languages *languages
+	plugins   *plugins // nil: none run
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 	// recordChanges counts the changes of records that may make another project of a location.
@@ -76,10 +77,12 @@ type locationCache struct {
 
 // locationSlot holds the setup of one directory.
 type locationSlot struct {
-	mu        sync.Mutex     // guards the rest; held while the setup is built
-	setup     *locationSetup // nil before the first build
-	changes   int64          // recordChanges before the build
-	checkedAt time.Time      // when git was asked for the project
+	mu    sync.Mutex     // guards the rest; held while the setup is built
+	setup *locationSetup // nil before the first build
+	// bare is the setup without plugins while these are loaded. Their own requests get it; all others wait.
+	bare      atomic.Pointer[locationSetup]
+	changes   int64     // recordChanges before the build
+	checkedAt time.Time // when git was asked for the project
 	usedAt    time.Time
 	users     int // turns and other work that use the scope; the slot is not evicted meanwhile
 }
@@ -100,6 +103,7 @@ type locationSetup struct {
 	languages    *lsp.Manager
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
+	plugins      pluginState
 }
 
 const (
@@ -111,6 +115,9 @@ const (
 
 // Scope implements scope.Scopes.
 func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.Scope, func(), error) {
+	if bare := l.findBare(ctx, at.Directory); bare != nil {
+		return bare.scope, func() {}, nil
+	}
 	s, err := l.acquireSlot(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
@@ -132,12 +139,24 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 
 // load returns the current setup of a directory.
 func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, error) {
+	if bare := l.findBare(ctx, dir); bare != nil {
+		return bare, nil
+	}
 	s, err := l.acquireSlot(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	return s.setup, nil
+}
+
+// findBare returns the setup that a request of a plugin gets while the plugins of the directory are loaded; nil for other
+// requests.
+func (l *locationCache) findBare(ctx context.Context, dir string) *locationSetup {
+	if ctx.Value(fromPlugin{}) == nil || dir == "" {
+		return nil
+	}
+	return l.findSlot(dir).bare.Load()
 }
 
 // acquireSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
@@ -158,7 +177,7 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 		return s, nil
 	}
 	changes := l.recordChanges.Load()
-	setup, err := l.build(ctx, dir)
+	setup, err := l.build(ctx, dir, &s.bare)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -232,10 +251,14 @@ func (l *locationCache) dropSlot(dir string) (wait func()) {
 	if l.mcp == nil {
 		return func() {}
 	}
-	servers, languages := l.mcp.CloseLocation(dir), l.languages.drop(dir)
+	servers, languages, plugins := l.mcp.CloseLocation(dir), l.languages.drop(dir), func() {}
+	if l.plugins != nil {
+		plugins = l.plugins.pool.CloseLocation(dir)
+	}
 	return func() {
 		servers()
 		languages()
+		plugins()
 	}
 }
 
@@ -268,7 +291,8 @@ func isBelow(directory, path string) bool {
 
 // isCurrent reports whether the setup of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.changes == l.recordChanges.Load() && s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
+	return s.changes == l.recordChanges.Load() && s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() &&
+		l.arePluginsFresh(s.setup) && l.isSameProject(ctx, s)
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
@@ -299,9 +323,9 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	return err == nil && now == before
 }
 
-// build reads the project and the configuration of a directory and sets up what it offers: models, tools, agents,
-// skills and the sources of the system context.
-func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
+// build reads the project and the configuration of a directory and sets up what it offers. Plugins change what the
+// configuration says: then it is set up without them first, in bare while they are loaded, and with them.
+func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Pointer[locationSetup]) (*locationSetup, error) {
 	if err := l.checkLocation(dir); err != nil {
 		return nil, err
 	}
@@ -310,11 +334,31 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := l.loadConfig(ctx, pr)
+	cfg, err := l.loadConfigWith(ctx, pr, nil)
 	if err != nil {
 		return nil, err
 	}
-	p := &locationSetup{config: cfg, project: pr}
+	p, err := l.newSetup(cfg, pr, pluginState{})
+	if err != nil {
+		return nil, err
+	}
+	bare.Store(p)
+	defer bare.Store(nil)
+	cfg, state, err := l.addPlugins(ctx, p)
+	if err == nil && cfg != nil {
+		p, err = l.newSetup(cfg, pr, state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.logWarnings(p)
+	return p, nil
+}
+
+// newSetup sets up what a directory offers with the plugins: models, tools, agents, skills and the sources of the system
+// context.
+func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded pluginState) (*locationSetup, error) {
+	p := &locationSetup{config: cfg, project: pr, plugins: loaded}
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
@@ -324,6 +368,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		allowed = append(allowed, r.Path)
 	}
 	// Models come before agents, which may name a model without its provider.
+	var err error
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}
@@ -334,7 +379,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		Environment: process.Environment{Deny: p.models.SecretVariables()},
 		Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
 	})
-	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
+	p.agents = agent.New(cfg, agent.Options{
+		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames()),
+	})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
 	p.languages, err = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
 	if err != nil {
@@ -358,7 +405,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
 		return l.projects.FindMovedSession(ctx, pr, s)
 	}
-	p.scope.Extensions = p.servers.Actions()
+	p.scope.Extensions = slices.Concat(p.servers.Actions(), loaded.toolNames())
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
 	p.scope.Chain = l.newChain(p)
@@ -368,7 +415,6 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 			p.scope.Files = &watchedWorktree{p.scope.Files, p.languages.NoteChanged}
 		}
 	}
-	l.logWarnings(p)
 	return p, nil
 }
 
@@ -377,6 +423,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 func (l *locationCache) logWarnings(p *locationSetup) {
 	for _, w := range slices.Concat(p.config.Warnings, p.agents.Warnings()) {
 		l.logger.Warn("a setting has no effect", "directory", p.project.Directory, "reason", w.String())
+	}
+	for id, err := range p.plugins.problems {
+		l.logger.Warn("a plugin is not there, or not all of it", "directory", p.project.Directory, "plugin", id, "reason", err)
 	}
 	for _, address := range p.config.Instructions {
 		if l.pages == nil || !strings.Contains(address, "://") {
@@ -390,9 +439,16 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 }
 
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
+	return l.loadConfigWith(ctx, pr, nil)
+}
+
+// loadConfigWith is loadConfig with what plugins make of the configuration.
+func (l *locationCache) loadConfigWith(
+	ctx context.Context, pr project.Project, changes *config.PluginChanges,
+) (*config.Config, error) {
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: pr.History(), Trust: l.trust,
-		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx),
+		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx), Plugins: changes,
 	})
 }
 
