@@ -144,3 +144,18 @@ func digestOptions(req *llm.Request) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
+
+// reviewText shows a text of the answer to the extensions. It returns what they put in its place, with the record of that.
+func (input *turnInput) reviewText(
+	ctx context.Context, m session.MessageID, p session.PartID, text string,
+) (string, *session.Replacement) {
+	v := extension.Text{SessionID: input.session.ID, MessageID: m, PartID: p, Text: text}
+	by, err := input.extensions.Text(ctx, &v)
+	if err != nil || len(by) == 0 {
+		return text, nil // nothing is guarded here
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(v.Text, "\uFFFD"), &session.Replacement{
+		By: by, Digest: hex.EncodeToString(sum[:]), Bytes: len(text),
+	}
+}

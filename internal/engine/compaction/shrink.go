@@ -115,9 +115,15 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 		Kept: choice.DescribeKept(q.History.CountTurns()), Before: q.Tokens, SummaryAs: start.SummaryAs,
 	}
 	end.After = q.estimateAfter(clean, choice, end)
-	end.Continue = (working || start.Proceed) && !q.Scope.Compaction.Stop && choice.EndsInTurn()
+	// Go on with the work, unless the configuration or an extension ends it here.
+	stops := q.Scope.Compaction.Stop
+	if !stops && (why.Request == nil || working || start.Proceed) {
+		end.StoppedBy = askToProceed(clean, q, why.Extensions)
+		stops = len(end.StoppedBy) > 0
+	}
+	end.Continue = (working || start.Proceed) && !stops && choice.EndsInTurn()
 	var stop *session.Interrupted
-	if why.Request == nil && q.Scope.Compaction.Stop {
+	if why.Request == nil && stops {
 		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
 	}
 	return end, k.recordCompaction(clean, q, end, stop)

@@ -38,6 +38,8 @@ func (s *Set) Extensions(state State) (out []extension.Extension) {
 		on(p, &e.Proceed, p.seeProceed, "experimental.compaction.autocontinue")
 		on(p, &e.System, p.seeSystem, "experimental.chat.system.transform")
 		on(p, &e.Messages, p.seeMessages, "experimental.chat.messages.transform")
+		on(p, &e.Command, p.seeCommand, "command.execute.before")
+		on(p, &e.Text, p.seeText, "experimental.text.complete")
 		out = append(out, e)
 	}
 	return out
@@ -310,6 +312,42 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 		return err
 	}
 	v.Text = strings.TrimSpace(strings.Join(out.System, "\n\n"))
+	return nil
+}
+
+// seeCommand is command.execute.before.
+func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
+	forms := p.set.location.Forms
+	shown := extension.Prompt{SessionID: v.SessionID, Prompt: v.Prompt}
+	message, parts, err := forms.Prompt(&shown)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Parts []jsontext.Value `json:"parts"`
+	}{slices.Clone(parts)}
+	in := object{"command": v.Name, "sessionID": v.SessionID, "arguments": v.Arguments}
+	if err := p.hook(ctx, "command.execute.before", in, &out); err != nil {
+		return err
+	}
+	if slices.EqualFunc(parts, out.Parts, isEqual) {
+		return nil
+	}
+	err = forms.ApplyPrompt(&shown, message, out.Parts)
+	v.Prompt = shown.Prompt
+	return err
+}
+
+// seeText is experimental.text.complete.
+func (p *plugin) seeText(ctx context.Context, v *extension.Text) error {
+	out := struct {
+		Text string `json:"text"`
+	}{v.Text}
+	in := object{"sessionID": v.SessionID, "messageID": v.MessageID, "partID": v.PartID}
+	if err := p.hook(ctx, "experimental.text.complete", in, &out); err != nil {
+		return err
+	}
+	v.Text = out.Text
 	return nil
 }
 
