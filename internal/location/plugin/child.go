@@ -105,10 +105,14 @@ func (s *Set) running() *child {
 		return nil
 	}
 	select {
-	case <-s.child.Done():
-		s.pool.options.Logger.Warn("the program of the plugins has ended", "directory", s.location.Directory,
-			"errors", s.child.ReadErrors())
+	case <-s.child.peer.done: // its pipe ends before it is known to have ended
+		ended := s.child
 		s.child = nil
+		go func() {
+			ended.CloseWithin(0)
+			s.pool.options.Logger.Warn("the program of the plugins has ended", "directory", s.location.Directory,
+				"errors", ended.ReadErrors())
+		}()
 	default:
 	}
 	return s.child

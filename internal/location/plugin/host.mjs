@@ -49,7 +49,7 @@ async function receive(line) {
   running.set(m.id, abort);
   try {
     if (!act) throw new Error("unknown method " + m.method);
-    send({ id: m.id, result: (await act(m.params, abort.signal)) ?? null });
+    send({ id: m.id, result: (await act(m.params, abort.signal, m.id)) ?? null });
   } catch (e) {
     send({ id: m.id, error: { code: -32000, message: describe(e), data: e?.stack ? String(e.stack) : undefined } });
   } finally {
@@ -413,7 +413,7 @@ const methods = {
     followEvents();
   },
 
-  async tool({ plugin, name, args, context, call: id }, signal) {
+  async tool({ plugin, name, args, context }, signal, id) {
     const one = find(plugin);
     const definition = one.tools[name];
     const parsed = one.parsers.get(definition)?.safeParse(args);

@@ -65,10 +65,11 @@ func on[T any](p *plugin, at *func(context.Context, *T) error, f func(context.Co
 // object is a JSON object that is built here.
 type object = map[string]any
 
-// hook calls a hook and reads what it made of the output into the same value.
-func (p *plugin) hook(ctx context.Context, name string, input, output any) error {
+// callHook calls a hook and returns what it made of the output. A member that it removed is zero.
+func callHook[T any](ctx context.Context, p *plugin, name string, input any, output T) (out T, err error) {
 	params := object{"plugin": p.ID, "name": name, "input": input, "output": output}
-	return p.set.call(ctx, "hook", params, output, nil)
+	err = p.set.call(ctx, "hook", params, &out, nil)
+	return out, err
 }
 
 // seePrompt is chat.message.
@@ -92,7 +93,8 @@ func (p *plugin) seePrompt(ctx context.Context, v *extension.Prompt) error {
 		Message jsontext.Value   `json:"message"`
 		Parts   []jsontext.Value `json:"parts"`
 	}{message, slices.Clone(parts)}
-	if err := p.hook(ctx, "chat.message", in, &out); err != nil {
+	out, err = callHook(ctx, p, "chat.message", in, out)
+	if err != nil {
 		return err
 	}
 	if isEqual(message, out.Message) && slices.EqualFunc(parts, out.Parts, isEqual) {
@@ -126,7 +128,8 @@ func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
 			MaxOutputTokens *int                      `json:"maxOutputTokens,omitzero"`
 			Options         map[string]jsontext.Value `json:"options"`
 		}{v.Temperature, v.TopP, v.TopK, v.MaxTokens, maps.Clone(v.Options)}
-		if err := p.hook(ctx, "chat.params", in, &out); err != nil {
+		out, err := callHook(ctx, p, "chat.params", in, out)
+		if err != nil {
 			return err
 		}
 		v.Temperature, v.TopP, v.TopK, v.MaxTokens = out.Temperature, out.TopP, out.TopK, out.MaxOutputTokens
@@ -138,7 +141,8 @@ func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
 		out := struct {
 			Headers map[string]string `json:"headers"`
 		}{maps.Clone(v.Headers)}
-		if err := p.hook(ctx, "chat.headers", in, &out); err != nil {
+		out, err := callHook(ctx, p, "chat.headers", in, out)
+		if err != nil {
 			return err
 		}
 		if len(out.Headers)+len(v.Headers) > 0 {
@@ -154,7 +158,8 @@ func (p *plugin) seeDefinition(ctx context.Context, v *extension.Definition) err
 		Description string         `json:"description"`
 		Parameters  jsontext.Value `json:"parameters"`
 	}{v.Description, v.Schema}
-	if err := p.hook(ctx, "tool.definition", object{"toolID": v.Tool}, &out); err != nil {
+	out, err := callHook(ctx, p, "tool.definition", object{"toolID": v.Tool}, out)
+	if err != nil {
 		return err
 	}
 	v.Description = out.Description
@@ -170,7 +175,8 @@ func (p *plugin) seeCall(ctx context.Context, v *extension.Call) error {
 		Args jsontext.Value `json:"args"`
 	}{v.Input}
 	in := object{"tool": v.Tool, "sessionID": v.SessionID, "callID": v.CallID}
-	if err := p.hook(ctx, "tool.execute.before", in, &out); err != nil {
+	out, err := callHook(ctx, p, "tool.execute.before", in, out)
+	if err != nil {
 		return err
 	}
 	if !isEqual(v.Input, out.Args) {
@@ -198,7 +204,8 @@ func (p *plugin) seeResult(ctx context.Context, v *extension.Result) error {
 		Metadata jsontext.Value `json:"metadata"`
 	}{v.Title, text, metadata}
 	in := object{"tool": v.Tool, "sessionID": v.SessionID, "callID": v.CallID, "args": v.Input}
-	if err := p.hook(ctx, "tool.execute.after", in, &out); err != nil {
+	out, err := callHook(ctx, p, "tool.execute.after", in, out)
+	if err != nil {
 		return err
 	}
 	// Replace what has changed: all texts by the new one, in the place of the first.
@@ -225,7 +232,8 @@ func (p *plugin) seePermission(ctx context.Context, v *extension.Permission) err
 	out := struct {
 		Status session.Effect `json:"status"`
 	}{before}
-	if err := p.hook(ctx, "permission.ask", p.set.location.Forms.Permission(v), &out); err != nil {
+	out, err := callHook(ctx, p, "permission.ask", p.set.location.Forms.Permission(v), out)
+	if err != nil {
 		return err
 	}
 	switch out.Status {
@@ -254,7 +262,8 @@ func (p *plugin) seeEnvironment(ctx context.Context, v *extension.Environment) e
 	if v.CallID != "" {
 		in["callID"] = v.CallID
 	}
-	if err := p.hook(ctx, "shell.env", in, &out); err != nil {
+	out, err := callHook(ctx, p, "shell.env", in, out)
+	if err != nil {
 		return err
 	}
 	if len(out.Env)+len(v.Variables) > 0 {
@@ -273,7 +282,8 @@ func (p *plugin) seeCompaction(ctx context.Context, v *extension.Compaction) err
 	if out.Context == nil {
 		out.Context = []string{}
 	}
-	if err := p.hook(ctx, "experimental.session.compacting", object{"sessionID": v.SessionID}, &out); err != nil {
+	out, err := callHook(ctx, p, "experimental.session.compacting", object{"sessionID": v.SessionID}, out)
+	if err != nil {
 		return err
 	}
 	if out.Prompt != "" {
@@ -291,11 +301,13 @@ func (p *plugin) seeProceed(ctx context.Context, v *extension.Proceed) error {
 		Enabled bool `json:"enabled"`
 	}{v.Enabled}
 	model, provider := p.set.location.Forms.Model(v.Model)
-	err := p.hook(ctx, "experimental.compaction.autocontinue", object{
+	out, err := callHook(ctx, p, "experimental.compaction.autocontinue", object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "overflow": v.Overflow,
 		"provider": object{"source": "config", "info": provider, "options": object{}},
-	}, &out)
-	v.Enabled = out.Enabled
+	}, out)
+	if err == nil {
+		v.Enabled = out.Enabled
+	}
 	return err
 }
 
@@ -308,7 +320,8 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 	if model, _ := p.set.location.Forms.Model(v.Model); model != nil {
 		in["model"] = model
 	}
-	if err := p.hook(ctx, "experimental.chat.system.transform", in, &out); err != nil {
+	out, err := callHook(ctx, p, "experimental.chat.system.transform", in, out)
+	if err != nil {
 		return err
 	}
 	v.Text = strings.TrimSpace(strings.Join(out.System, "\n\n"))
@@ -327,7 +340,8 @@ func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
 		Parts []jsontext.Value `json:"parts"`
 	}{slices.Clone(parts)}
 	in := object{"command": v.Name, "sessionID": v.SessionID, "arguments": v.Arguments}
-	if err := p.hook(ctx, "command.execute.before", in, &out); err != nil {
+	out, err = callHook(ctx, p, "command.execute.before", in, out)
+	if err != nil {
 		return err
 	}
 	if slices.EqualFunc(parts, out.Parts, isEqual) {
@@ -344,7 +358,8 @@ func (p *plugin) seeText(ctx context.Context, v *extension.Text) error {
 		Text string `json:"text"`
 	}{v.Text}
 	in := object{"sessionID": v.SessionID, "messageID": v.MessageID, "partID": v.PartID}
-	if err := p.hook(ctx, "experimental.text.complete", in, &out); err != nil {
+	out, err := callHook(ctx, p, "experimental.text.complete", in, out)
+	if err != nil {
 		return err
 	}
 	v.Text = out.Text
@@ -372,7 +387,8 @@ func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
 	out := struct {
 		Messages []jsontext.Value `json:"messages"`
 	}{slices.Clone(all)}
-	if err := p.hook(ctx, "experimental.chat.messages.transform", object{}, &out); err != nil {
+	out, err := callHook(ctx, p, "experimental.chat.messages.transform", object{}, out)
+	if err != nil {
 		return err
 	}
 	if slices.EqualFunc(all, out.Messages, isEqual) {
