@@ -30,6 +30,9 @@ func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 	if p.plugins.set != nil {
 		extensions = append(extensions, p.plugins.set.Extensions(p.plugins.State)...)
 	}
+	if len(p.plugins.problems) > 0 {
+		extensions = append(extensions, l.newPluginNote(p))
+	}
 	return extension.NewChain(extension.Config{
 		Extensions: extensions, Budget: p.config.Extensions.Timeout.Duration(), Logger: l.logger,
 	})

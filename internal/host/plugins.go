@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
@@ -194,6 +195,22 @@ func (s *pluginState) isWhole() bool {
 // configuration.
 func (s *pluginState) mayAllow(allow []string) bool {
 	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
+}
+
+// newPluginNote returns what tells those who follow a session of the plugins that are not there.
+func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
+	return extension.Extension{ID: "plugins", Event: func(_ context.Context, v *extension.Event) error {
+		if v.Type != extension.EventSessionStarted || v.ParentID != "" {
+			return nil
+		}
+		for _, id := range slices.Sorted(maps.Keys(p.plugins.problems)) {
+			l.showNote(v.SessionID, id, p.plugins.problems[id].Error())
+		}
+		if !p.plugins.isWhole() {
+			l.showNote(v.SessionID, "plugins", "not all plugins of the project run, so its permission rules allow nothing")
+		}
+		return nil
+	}}
 }
 
 // toolNames returns the names of the tools, which are the actions of their permissions.

@@ -143,6 +143,11 @@ func (j Judge) MayAllow(c *Claim, loaded bool) bool {
 		j.Store.contains(c, c.HashWithoutPlugins())
 }
 
+// RunsPlugins reports whether the plugins and tools of a trusted claim run: it is not trusted without them alone.
+func (j Judge) RunsPlugins(c *Claim) bool {
+	return strings.EqualFold(j.Override, c.Hash()) || j.Store.contains(c, c.Hash())
+}
+
 // Path returns the file whose change may change the decisions.
 func (j Judge) Path() string { return j.Store.Path() }
 

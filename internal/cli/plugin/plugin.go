@@ -62,7 +62,7 @@ func (g pluginCommands) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !c.Trusted && len(c.Unrun) > 0 {
+			if !c.Trusted && len(c.Claim.ListUnrun(false)) > 0 {
 				g.inv.Note("plugins and tools of this project wait for trust: cairn trust shows them")
 			}
 			return cli.List[listedPlugin]{

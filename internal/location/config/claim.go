@@ -43,6 +43,7 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 	if l.opts.Trust != nil && !c.IsEmpty() {
 		l.addStamp(l.opts.Trust.Path())
 		l.config.Trusted = l.opts.Trust.IsTrusted(c)
+		l.config.runsPlugins = l.config.Trusted && l.opts.Trust.RunsPlugins(c)
 		if l.config.Trusted && l.opts.Trust.MayAllow(c, loaded) {
 			l.config.Unrun = nil
 		}

@@ -74,6 +74,7 @@ type Config struct {
 	untrustedHooks []*document.Node // values of the key hooks of such files
 	pluginFiles    []Plugin         // of the folders
 	pure           bool             // no plugins
+	runsPlugins    bool             // those of the project run
 	references     []referenceValue
 	root           *document.Node
 	stamps         []stamp

@@ -49,7 +49,7 @@ func (c *Config) ListPlugins() (out []Plugin) {
 	}
 	if list := c.root.Get("plugin"); list != nil {
 		for _, item := range list.Items {
-			if one, ok := c.readPlugin(item); ok {
+			if one, ok := c.readPlugin(item); ok && (!one.Project || c.runsPlugins) {
 				out = slices.DeleteFunc(out, func(old Plugin) bool { return old.ID == one.ID })
 				out = append(out, one)
 			}
@@ -117,7 +117,7 @@ func (l *loader) findPluginFiles() {
 	for _, dir := range append(dirs, l.namedDirectory()) {
 		l.addPluginFolders(dir, false)
 	}
-	if !l.readsProject() || !l.config.Trusted {
+	if !l.readsProject() || !l.config.runsPlugins {
 		return
 	}
 	for _, dir := range listAncestors(l.opts.Directory, l.opts.Worktree) {
