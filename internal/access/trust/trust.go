@@ -90,10 +90,10 @@ func IsProgram(name string) bool {
 	return base[0] != '.' && !strings.EqualFold(path.Ext(base), ".md")
 }
 
-// IsScript reports whether the file of a folder of plugins or tools is one that cairn can run.
+// IsScript reports whether the file of a folder of plugins or tools is one that cairn runs, as
+// OpenCode does.
 func IsScript(name string) bool {
-	ends := []string{".ts", ".js", ".mjs", ".mts", ".cjs", ".cts"}
-	return path.Base(name)[0] != '.' && slices.Contains(ends, path.Ext(name))
+	return path.Base(name)[0] != '.' && (path.Ext(name) == ".ts" || path.Ext(name) == ".js")
 }
 
 // Add adds a file, or further reasons to one that was added before.

@@ -50,15 +50,15 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 	}
 	// Warn about the programs that are not run.
 	for _, name := range l.config.Unrun {
-		if strings.HasPrefix(filepath.Ext(name), ".json") || trust.IsScript(name) && l.config.Trusted {
-			continue // a plugin that is loaded, or has a warning of its own
+		if strings.HasPrefix(filepath.Ext(name), ".json") || trust.IsScript(name) && l.opts.Plugins != nil {
+			continue // a plugin that is loaded, waits for trust, or has a warning of its own
 		}
 		l.addWarning(document.Position{File: filepath.Join(c.Root, name)}, WarnUnrun, "", unrunReason)
 	}
 	return l.config.Trusted
 }
 
-const unrunReason = "is not run: plugins and tools are scripts of JavaScript or TypeScript, and hooks run if the key hooks names them"
+const unrunReason = "is not run: plugins and tools are scripts (.ts, .js), and hooks run if the key hooks names them"
 
 // warnUnrun reports the folders of the user's plugins, tools and hooks that hold programs.
 func (l *loader) warnUnrun() {

@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,30 +135,28 @@ func TestManyRequests(t *testing.T) {
 	set, state, _ := w.open(map[string]string{"tool.ts": `
 export default { description: "Ask", args: {}, async execute(args, context) {
 	const all = Array.from({ length: 200 }, () => context.ask({ permission: "p", patterns: [], always: [], metadata: {} })
-		.then(() => "", (e) => e.message));
+		.then(() => "", (e) => (context.metadata({ title: "refused" }), e.message)));
 	return (await Promise.all(all)).filter((text) => text.includes("too many")).length > 0 ? "bounded" : "unbounded";
 } }`})
+	// The questions wait until one was refused.
 	release := make(chan struct{})
-	asked := make(chan struct{}, 1000)
-	first := true
-	call := tool.Call{Input: jsontext.Value(`{}`), Ask: func(ctx context.Context, _ tool.Request) error {
-		if first {
-			first = false
+	refuse := sync.OnceFunc(func() { close(release) })
+	isFirst := true
+	call := tool.Call{
+		Input:    jsontext.Value(`{}`),
+		Progress: func(tool.Output) { refuse() },
+		Ask: func(ctx context.Context, _ tool.Request) error {
+			if isFirst { // for the tool itself
+				isFirst = false
+				return nil
+			}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
 			return nil
-		}
-		asked <- struct{}{}
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return nil
-	}}
-	go func() {
-		for range 64 {
-			<-asked
-		}
-		close(release)
-	}()
+		},
+	}
 	out, err := set.Tools(state)[0].Run(t.Context(), call)
 	if err != nil || out.Content[0].Text != "bounded" {
 		t.Errorf("%+v %v", out, err)
