@@ -30,8 +30,9 @@ var script []byte
 
 // Set is the plugins of a location. Safe for concurrent use.
 type Set struct {
-	pool     *Pool
-	location Location
+	pool      *Pool
+	location  Location
+	responses responses
 
 	connecting sync.Mutex // held while the program starts
 
@@ -159,7 +160,10 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	address := s.pool.options.ServerURL()
 	answers := &answers{set: s, peer: c.peer, address: address, streams: map[int64]context.CancelFunc{}}
 	c.handle, c.notify, c.print = answers.handle, answers.notify, answers.print
-	go c.read(context.Background(), p.Out) // ends with the program
+	go func() { // ends with the program
+		c.read(context.Background(), p.Out)
+		s.responses.endAll(errEnded)
+	}()
 	go s.watchMemory(c)
 	// Load the plugins.
 	var loaded struct {
@@ -266,6 +270,13 @@ func (s *Set) call(ctx context.Context, method string, params, out any, number f
 		return fmt.Errorf("%w%s", errEnded, lastLine(c.ReadErrors()))
 	}
 	return err
+}
+
+// tell sends a notification to the program if it runs.
+func (s *Set) tell(method string, params any) {
+	if c := s.running(); c != nil {
+		_ = c.tell(method, params) // it has ended
+	}
 }
 
 // findRuntime returns the command line that runs a script: Bun, or Node that reads TypeScript.

@@ -36,6 +36,8 @@ func (a *answers) handle(ctx context.Context, method string, params jsontext.Val
 		return a.fetch(ctx, params)
 	case "tool/ask":
 		return nil, a.set.ask(ctx, params)
+	case "auth/get":
+		return a.set.credential(params)
 	default:
 		return nil, fmt.Errorf("unknown method %q", method)
 	}
@@ -53,6 +55,8 @@ func (a *answers) notify(method string, params jsontext.Value) {
 		}
 	case "tool/metadata":
 		a.set.showProgress(params)
+	case "response/chunk", "response/end":
+		a.set.takeChunk(method, params)
 	}
 }
 

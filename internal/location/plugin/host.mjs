@@ -429,6 +429,51 @@ const methods = {
     return typeof result === "string" ? { output: result } : { ...result, output: String(result?.output ?? "") };
   },
 
+  // auth/authorize begins a login. What ends it is kept for auth/callback.
+  async "auth/authorize"({ provider, method, inputs }) {
+    const { hooks } = findAuth(provider);
+    const result = await hooks.auth.methods[method].authorize(inputs ?? {});
+    if (!result?.url) return { result };
+    callbacks.set(provider, result.callback);
+    return { url: String(result.url), instructions: String(result.instructions ?? ""), method: result.method };
+  },
+
+  async "auth/callback"({ provider, code }) {
+    const end = callbacks.get(provider);
+    if (!end) throw new Error("no login at " + provider + " was begun");
+    return end(code);
+  },
+
+  // auth/load asks for the options of a provider that is logged in, and keeps its fetch.
+  async "auth/load"({ provider, info }) {
+    const { hooks } = findAuth(provider);
+    const { fetch: send, ...options } = (await hooks.auth.loader(() => call("auth/get", { provider }), info)) ?? {};
+    if (typeof send === "function") fetches.set(provider, send);
+    return { options, hasFetch: typeof send === "function" };
+  },
+
+  // auth/fetch sends a request with the fetch of a plugin. The body of the answer follows in notifications.
+  async "auth/fetch"({ provider, stream, method, url, headers, body }, signal) {
+    const text = body ? Buffer.from(body, "base64").toString() : undefined;
+    const closing = new AbortController();
+    signal.addEventListener("abort", () => closing.abort(signal.reason));
+    const answer = await fetches.get(provider)(url, { method, headers, body: text, signal: closing.signal });
+    sending.set(stream, closing);
+    sendBody(stream, answer);
+    return { status: answer.status, headers: Object.fromEntries(answer.headers) };
+  },
+
+  "response/cancel"({ stream }) {
+    sending.get(stream)?.abort(new DOMException("The answer is not read any more.", "AbortError"));
+  },
+
+  // models asks a plugin for the models of its provider.
+  async models({ provider, info, auth }) {
+    for (const one of plugins) {
+      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return hook.models(info, { auth });
+    }
+  },
+
   cancel({ id }) {
     running.get(id)?.abort(new DOMException("The call was stopped.", "AbortError"));
   },
@@ -451,6 +496,30 @@ const methods = {
   },
 };
 
+// ---- Logins.
+
+const callbacks = new Map(); // what ends a login, by provider
+const fetches = new Map(); // by provider
+const sending = new Map(); // AbortController of an answer that is sent on, by stream
+
+function findAuth(provider) {
+  for (const one of plugins) for (const hooks of one.hooks) if (hooks.auth?.provider === provider) return { one, hooks };
+  throw new Error("no plugin logs in at " + provider);
+}
+
+async function sendBody(stream, answer) {
+  const end = { stream };
+  try {
+    for await (const chunk of answer.body ?? []) {
+      notify("response/chunk", { stream, data: Buffer.from(chunk).toString("base64") });
+    }
+  } catch (e) {
+    end.error = describe(e);
+  }
+  sending.delete(stream);
+  notify("response/end", end);
+}
+
 async function offerOf(one) {
   const names = new Set(one.hooks.flatMap((hooks) => Object.keys(hooks).filter((name) => typeof hooks[name] === "function")));
   const tools = [];
@@ -461,7 +530,12 @@ async function offerOf(one) {
       one.error ??= `tool ${name}: ` + describe(e);
     }
   }
-  return { id: one.id, error: one.error, hooks: [...names], tools };
+  const auths = one.hooks.filter((hooks) => hooks.auth?.provider).map(({ auth }) => ({
+    provider: auth.provider, hasLoader: typeof auth.loader === "function",
+    methods: (auth.methods ?? []).map(({ type, label }) => ({ type, label: String(label ?? type) })),
+  }));
+  const models = one.hooks.filter((hooks) => hooks.provider?.models).map((hooks) => hooks.provider.id);
+  return { id: one.id, error: one.error, hooks: [...names], tools, auths, models };
 }
 
 // followEvents gives events to plugins, those of one plugin one after the other, until the program ends.

@@ -95,7 +95,9 @@ type Location struct {
 	Plugins     []Spec
 	Environment process.Environment
 	Forms       Forms
-	MayAllow    func(id string) bool // whether the user lets the plugin allow what a person would be asked
+	// Credential returns what is stored for a provider, in OpenCode's form.
+	Credential func(provider string) (jsontext.Value, error)
+	MayAllow   func(id string) bool // whether the user lets the plugin allow what a person would be asked
 }
 
 // Spec is a plugin that can be loaded.
@@ -175,6 +177,8 @@ type Offer struct {
 		Description string         `json:"description"`
 		Schema      jsontext.Value `json:"schema"`
 	} `json:"tools"`
+	Auths  []Auth   `json:"auths,omitzero"`
+	Models []string `json:"models,omitzero"` // providers for which it has models
 }
 
 // hasHook reports whether the plugin has the hook.

@@ -117,6 +117,8 @@ type world struct {
 	pool *plugin.Pool
 	logs *bytes.Buffer
 	api  roundTripper
+	// credential returns what is stored for a provider.
+	credential func(string) (jsontext.Value, error)
 
 	mu       sync.Mutex // guards the rest
 	requests []string   // to the API
@@ -191,7 +193,7 @@ func (w *world) open(texts map[string]string) (*plugin.Set, plugin.State, jsonte
 	set := w.pool.Open(plugin.Location{
 		Directory: w.dir, Worktree: w.dir, Project: jsontext.Value(`{"id":"global"}`),
 		Config: jsontext.Value(`{"model":"a/b"}`), Plugins: specs, Forms: forms{},
-		MayAllow: func(id string) bool { return id == "plugin/allows" },
+		MayAllow: func(id string) bool { return id == "plugin/allows" }, Credential: w.credential,
 	})
 	state, config := set.Await(w.Context())
 	return set, state, config
