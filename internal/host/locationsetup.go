@@ -56,7 +56,7 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 	}
 	// Models come before agents, which may name a model without its provider.
 	var err error
-	if p.models, err = l.models.Build(cfg); err != nil {
+	if p.models, err = l.models.BuildWith(cfg, loaded.transports); err != nil {
 		return nil, err
 	}
 	cfg.ResolveBareModels(p.models.FindBare)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
@@ -33,6 +35,17 @@ type plugins struct {
 	api   pluginAPI
 	ids   *session.IDs
 	allow []string // ids of those that may allow what a person would be asked
+
+	logins sync.Map // ids of the providers at which a plugin of a location logs in
+}
+
+// logsInAt reports whether a plugin that was loaded logs in at the provider. A nil value has none.
+func (p *plugins) logsInAt(provider string) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p.logins.Load(provider)
+	return ok
 }
 
 // newPluginStore returns the packages of plugins in the data directory.
@@ -42,6 +55,7 @@ func newPluginStore(dirs config.Directories) *plugin.Store {
 
 func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
 	p := &plugins{store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow}
+	p.api.logsInAt = p.logsInAt
 	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
 	p.pool = plugin.NewPool(plugin.Options{
 		Supervisor: process.SupervisorCommand(), Logger: w.logger, Cache: filepath.Join(w.dirs.Cache, "plugins"),
@@ -62,6 +76,8 @@ type pluginAPI struct {
 	role    caller.Role
 	handler atomic.Pointer[http.Handler] // nil until the server is ready
 	url     atomic.Pointer[string]
+	// logsInAt reports whether a plugin logs in at a provider: it may store the tokens that it renews.
+	logsInAt func(provider string) bool
 }
 
 // serve gives plugins the operations of the server, which listens at the URL, "" without TCP.
@@ -84,9 +100,13 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	if h == nil {
 		return nil, errors.New("the server is not ready")
 	}
+	role := a.role
+	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut && a.logsInAt(id) {
+		role = caller.Admin
+	}
 	ctx := context.WithValue(r.Context(), fromPlugin{}, true)
 	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(ctx, caller.Caller{
-		Kind: caller.KindExtension, Role: a.role,
+		Kind: caller.KindExtension, Role: role,
 	})))
 }
 
@@ -106,24 +126,33 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*conf
 	}
 	specs, problems := l.plugins.store.Resolve(listed)
 	shown := opencode.ConfigOf(p.config.ListMembers(), p.config.Rules(), true)
+	forms := l.plugins.newForms(p.models, p.project.Directory)
 	set := l.plugins.pool.Open(plugin.Location{
 		Directory: p.project.Directory, Worktree: cmp.Or(p.project.Worktree, "/"), Project: projectForm(p.project),
 		Config: encodeForm(shown), Plugins: specs, Environment: process.Environment{Deny: p.models.SecretVariables()},
-		Forms:    l.plugins.newForms(p.models, p.project.Directory),
-		MayAllow: func(id string) bool { return slices.Contains(l.plugins.allow, id) },
+		Forms:      forms,
+		Credential: func(provider string) (jsontext.Value, error) { return credentialForm(l.models.Auth, provider) },
+		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
 	})
 	state, made := set.Await(ctx)
 	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp()}
 	out.collect()
+	for id := range out.Logins() {
+		l.plugins.logins.Store(id, true)
+	}
 	// Read the configuration again with what they made of it.
-	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	changed := map[string]jsontext.Value{}
 	var sent map[string]jsontext.Value
 	if json.Unmarshal(made, &sent) == nil {
-		changed := opencode.ConfigChanges(shown, sent)
+		changed = opencode.ConfigChanges(shown, sent)
 		keepChangedRules(shown, changed)
-		if len(changed) > 0 {
-			changes.Text = encodeForm(changed)
-		}
+	}
+	if providers := out.loadAuth(ctx, l.models.Auth, forms); len(providers) > 0 {
+		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
+	}
+	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	if len(changed) > 0 {
+		changes.Text = encodeForm(changed)
 	}
 	cfg, err := l.loadConfigWith(ctx, p.project, changes)
 	if _, isPlugins := errors.AsType[*document.Error](err); isPlugins && changes.Text != nil {
@@ -149,6 +178,18 @@ func keepChangedRules(shown, changed map[string]jsontext.Value) {
 	}
 }
 
+// mergeForms merges an object over another one, by member.
+func mergeForms(low, high jsontext.Value) jsontext.Value {
+	var before, after map[string]jsontext.Value
+	if json.Unmarshal(low, &before) != nil || json.Unmarshal(high, &after) != nil {
+		return high
+	}
+	for name, value := range after {
+		before[name] = mergeForms(before[name], value)
+	}
+	return encodeForm(before)
+}
+
 // newForms returns what converts values for the plugins of a directory.
 func (p *plugins) newForms(set *models.Set, directory string) *pluginForms {
 	return &pluginForms{models: set, ids: p.ids, directory: directory}
@@ -170,6 +211,8 @@ type pluginState struct {
 	listed   []config.Plugin
 	problems map[string]error // why a plugin, or a part of it, is not there, by its id
 	stamp    string           // of the store
+	// transports are those of providers whose requests plugins send, by id.
+	transports map[string]http.RoundTripper
 }
 
 // collect adds the failures of plugins to the problems.
