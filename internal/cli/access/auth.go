@@ -42,7 +42,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			"  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		ValidArgsFunction: cli.FirstOnly(completeProvider),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			args, err := loginArgs(args, provider, method)
+			args, err := loginArgs(args, provider)
 			if err != nil {
 				return err
 			}
@@ -64,6 +64,15 @@ func (g authCommands) authLogin() *cobra.Command {
 			known, err := g.knownProvider(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				if done, err := g.loginWithPlugin(ctx, args[0], method); done || err != nil {
+					return err
+				}
+			}
+			if method != "" && !strings.Contains(strings.ToLower(method), "key") {
+				return cli.UsageErrorf("no plugin here logs in at %.40q; without one --method can only be an API key, and "+
+					"--browser logs in with a browser where that is offered", args[0])
 			}
 			if browser {
 				return g.loginWithBrowser(ctx, args[0])
@@ -101,22 +110,18 @@ func (g authCommands) authLogin() *cobra.Command {
 	cmd.Flags().
 		BoolVar(&browser, "browser", false, "log in with a browser instead of a key (openrouter, github-copilot)")
 	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
-	cmd.Flags().StringVarP(&method, "method", "m", "", "")
-	cli.HideFlags(cmd.Flags(), "provider", "method")
+	cmd.Flags().StringVarP(&method, "method", "m", "", "log in with this `METHOD` of a plugin: its number or a part of its label")
+	cli.HideFlags(cmd.Flags(), "provider")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust the organisation's configuration without asking")
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag, and how to log in there.
-func loginArgs(args []string, provider, method string) ([]string, error) {
+// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag.
+func loginArgs(args []string, provider string) ([]string, error) {
 	if provider != "" {
 		args = append([]string{provider}, args...)
 	}
 	switch {
-	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
-		return nil, cli.UsageErrorf(
-			"--method can only be an API key here; --browser logs in with a browser where that is offered",
-		)
 	case len(args) > 1 && args[1] != "-":
 		return nil, cli.NewExitError(
 			cli.ExitUsage,
