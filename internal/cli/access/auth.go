@@ -77,33 +77,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			if browser {
 				return g.loginWithBrowser(ctx, args[0])
 			}
-			store, err := g.inv.OpenKeys()
-			if err != nil {
-				return err
-			}
-			key, err := g.readKey(ctx, args)
-			if err != nil {
-				return err
-			}
-			if err := g.inv.RecordSettings(ctx, "store the key of "+args[0]); err != nil {
-				return err
-			}
-			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
-				return classifyStoreError(err)
-			}
-			g.inv.ReportChange(
-				loginChange(store, args[0]),
-				fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
-			)
-			g.notePassed(store, args[0])
-			if !known {
-				g.inv.Err.Printf(
-					"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
-						"or describe it under provider.%[1]s in the configuration\n",
-					terminal.FirstLine(args[0], 40),
-				)
-			}
-			return nil
+			return g.storeKey(ctx, args, known)
 		}),
 	}
 	cmd.Flags().BoolVar(&file, "file", false, "store the key in a file even if a keyring is available")
@@ -114,6 +88,37 @@ func (g authCommands) authLogin() *cobra.Command {
 	cli.HideFlags(cmd.Flags(), "provider")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust the organisation's configuration without asking")
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// storeKey reads the key of a provider and stores it. Known reports whether cairn knows the provider.
+func (g authCommands) storeKey(ctx context.Context, args []string, known bool) error {
+	store, err := g.inv.OpenKeys()
+	if err != nil {
+		return err
+	}
+	key, err := g.readKey(ctx, args)
+	if err != nil {
+		return err
+	}
+	if err := g.inv.RecordSettings(ctx, "store the key of "+args[0]); err != nil {
+		return err
+	}
+	if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
+		return classifyStoreError(err)
+	}
+	g.inv.ReportChange(
+		loginChange(store, args[0]),
+		fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
+	)
+	g.notePassed(store, args[0])
+	if !known {
+		g.inv.Err.Printf(
+			"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
+				"or describe it under provider.%[1]s in the configuration\n",
+			terminal.FirstLine(args[0], 40),
+		)
+	}
+	return nil
 }
 
 // loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag.
