@@ -337,6 +337,14 @@ func (g pluginCommands) printInfo(i pluginInfo) {
 		}
 		out.Printf("  hook %s: %s\n", terminal.FirstLine(name, 100), served)
 	}
+	for _, a := range i.Offer.Auths {
+		for _, m := range a.Methods {
+			out.Printf("  login at %s: %s\n", terminal.FirstLine(a.Provider, 60), terminal.FirstLine(m.Label, 100))
+		}
+	}
+	for _, id := range i.Offer.Models {
+		out.Printf("  models of %s\n", terminal.FirstLine(id, 60))
+	}
 	for _, t := range i.Offer.Tools {
 		out.Printf("  tool %s: %s\n", t.Name, terminal.FirstLine(t.Description, 120))
 	}
