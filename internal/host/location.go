@@ -307,7 +307,7 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := l.loadConfigWith(ctx, pr, nil)
+	cfg, err := l.loadConfig(ctx, pr, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -348,12 +348,8 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 	}
 }
 
-func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
-	return l.loadConfigWith(ctx, pr, nil)
-}
-
-// loadConfigWith is loadConfig with what plugins make of the configuration.
-func (l *locationCache) loadConfigWith(
+// loadConfig reads the configuration of a project, with what plugins make of it; nil before they are loaded.
+func (l *locationCache) loadConfig(
 	ctx context.Context, pr project.Project, changes *config.PluginChanges,
 ) (*config.Config, error) {
 	return config.Load(ctx, config.Options{

@@ -154,11 +154,11 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*conf
 	if len(changed) > 0 {
 		changes.Text = encodeForm(changed)
 	}
-	cfg, err := l.loadConfigWith(ctx, p.project, changes)
+	cfg, err := l.loadConfig(ctx, p.project, changes)
 	if _, isPlugins := errors.AsType[*document.Error](err); isPlugins && changes.Text != nil {
 		out.problems["config"] = err
 		changes.Text = nil
-		cfg, err = l.loadConfigWith(ctx, p.project, changes)
+		cfg, err = l.loadConfig(ctx, p.project, changes)
 	}
 	return cfg, out, err
 }

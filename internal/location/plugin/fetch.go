@@ -141,6 +141,7 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 	}
 	go func() {
 		defer a.cancel(q.Stream)
+		defer func() { _ = answer.Body.Close() }()
 		a.sendBody(q.Stream, answer.Body)
 	}()
 	return head, nil
@@ -150,8 +151,7 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 const maxChunk = 32 << 10
 
 // sendBody sends the body of an answer in pieces, as they come.
-func (a *answers) sendBody(stream int64, body io.ReadCloser) {
-	defer func() { _ = body.Close() }()
+func (a *answers) sendBody(stream int64, body io.Reader) {
 	buffer := make([]byte, maxChunk)
 	for {
 		n, err := body.Read(buffer)
