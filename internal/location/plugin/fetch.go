@@ -130,7 +130,7 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 		case <-ctx.Done():
 		}
 	}()
-	answer, err := a.set.pool.options.API.RoundTrip(r)
+	answer, err := a.set.pool.options.API.RoundTrip(r) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		a.cancel(q.Stream)
 		return nil, err

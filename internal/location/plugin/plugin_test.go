@@ -112,7 +112,7 @@ func user(id session.MessageID, text string, seq int64) *session.User {
 
 // world is a location with plugins.
 type world struct {
-	*testing.T
+	testing.TB
 	dir  string
 	pool *plugin.Pool
 	logs *bytes.Buffer
@@ -140,7 +140,7 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	if _, err := exec.LookPath("bun"); err != nil {
 		t.Skip("bun is not on PATH: npm install -g bun")
@@ -149,9 +149,9 @@ func newWorld(t *testing.T) *world {
 }
 
 // newWorldWith is newWorld with any runtime.
-func newWorldWith(t *testing.T) *world {
+func newWorldWith(t testing.TB) *world {
 	t.Helper()
-	w := &world{T: t, dir: t.TempDir(), logs: &bytes.Buffer{}}
+	w := &world{TB: t, dir: t.TempDir(), logs: &bytes.Buffer{}}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
