@@ -187,6 +187,10 @@ func (s *Session) completeImport(e *Imported) {
 		}
 		return
 	}
+	s.Title = cmp.Or(e.Title, s.Title)
+	if at := e.Source; at != nil {
+		s.Agent, s.Model, s.Cost, s.Tokens, s.Todos = at.Agent, at.Model, at.Cost, at.Tokens, at.Todos
+	}
 	if s.Import != nil {
 		whole := *s.Import
 		whole.Whole = true

@@ -24,9 +24,10 @@ type Outcome string
 // The outcomes.
 const (
 	Imported Outcome = "imported"
-	Grown    Outcome = "grown"     // the messages that came since the last import were added
+	Grown    Outcome = "grown"     // what came or changed since the last import was added
+	Renamed  Outcome = "renamed"   // only the title has changed
 	Same     Outcome = "unchanged" // it was imported before
-	// Copied: the source has changed in what was imported, or the session was used here, so that a second one was made.
+	// Copied: the session was used here, or its source has lost messages, so that a second one was made.
 	Copied Outcome = "copied"
 	// Deleted: the session was deleted here after an earlier import, and stays deleted.
 	Deleted Outcome = "deleted"
@@ -42,8 +43,8 @@ type ForeignImport struct {
 	DryRun bool       // find the outcome, and write nothing
 }
 
-// Import imports a session. The same session again changes nothing; one that has grown in its program grows here, or if
-// it was used here, becomes another session.
+// Import imports a session. The same session again changes nothing; one that has changed in its program changes here, or
+// if it was used here, becomes another session.
 func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id session.ID, did Outcome, err error) {
 	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent), messages: s.Messages}
 	if err := in.hashMessages(); err != nil {
@@ -86,17 +87,22 @@ func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
 	case earlier == nil:
 		return "", nil
 	case earlier.Hash == in.session.Import.Hash && earlier.Whole:
-		return Same, nil
+		if before.Title == in.session.Title {
+			return Same, nil
+		}
+		return in.send(ctx, Renamed, earlier.Hash)
 	case earlier.Hash == in.session.Import.Hash: // it was cut off
 		return in.send(ctx, Imported, "")
-	case in.begins(earlier):
-		did, err = in.send(ctx, Grown, earlier.Hash)
+	default:
+		did = Grown
+		if !earlier.Whole {
+			did = Imported
+		}
+		did, err = in.send(ctx, did, earlier.Hash)
 		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 			return "", nil // it was used here
 		}
 		return did, err
-	default:
-		return "", nil
 	}
 }
 
@@ -106,8 +112,7 @@ type foreignImport struct {
 	ForeignImport
 	session  session.Session
 	messages []session.Message
-	hashes   [][sha256.Size]byte // of the messages up to each
-	renames  []renaming          // of the copy, one after another
+	renames  []renaming // of the copy, one after another
 }
 
 // ForeignID returns the id that the session gets here, unless another one has it.
@@ -156,17 +161,15 @@ func ChooseTitle(f *foreign.Session) string {
 	return cmp.Or(title, "Imported session")
 }
 
-// hashMessages sets the hashes by which a later import recognises the messages.
+// hashMessages sets the hash by which a later import recognises the messages.
 func (in *foreignImport) hashMessages() error {
 	sum := sha256.New()
-	in.hashes = make([][sha256.Size]byte, len(in.messages))
-	for i, m := range in.messages {
+	for _, m := range in.messages {
 		text, err := in.encode(m)
 		if err != nil {
 			return err
 		}
 		_, _ = sum.Write(append(text, '\n')) // a hash cannot fail
-		sum.Sum(in.hashes[i][:0])
 	}
 	in.session.Import.Hash = hex.EncodeToString(sum.Sum(nil))
 	return nil
@@ -181,21 +184,50 @@ func (in *foreignImport) encode(m session.Message) (jsontext.Value, error) {
 	return text, err
 }
 
-// begins reports whether an earlier import has the first messages of this one, and only these.
-func (in *foreignImport) begins(earlier *session.Import) bool {
-	n := earlier.Messages
-	return earlier.Whole && n > 0 && n < len(in.hashes) && hex.EncodeToString(in.hashes[n-1][:]) == earlier.Hash
+// listDigests returns the ids of the messages and the digests of how they are stored. Of too many it returns none: such
+// a session is not compared, and can only get messages behind those that it has.
+func (in *foreignImport) listDigests() (ids []session.MessageID, digests []string, err error) {
+	if len(in.messages) > maxNamed {
+		return nil, nil, nil
+	}
+	for _, m := range in.messages {
+		text, err := in.encode(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		renamed, err := session.DecodeMessage(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		stored, err := session.EncodeMessage(renamed)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids, digests = append(ids, renamed.Meta().ID), append(digests, session.DigestMessage(stored))
+	}
+	return ids, digests, nil
 }
 
-// send sends what is not here yet, and returns the outcome: the given one, or Same if another import of the session
-// completed it meanwhile. extends is the hash of the import that this one extends, "" for a new session.
-func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (Outcome, error) {
+// send sends what is not here yet, and returns the outcome: the given one, or Same if there was nothing to change, or
+// another import of the session completed it meanwhile. extends is the hash of the import that this one extends, "" for
+// a new session.
+func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (_ Outcome, err error) {
 	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
-	got, err := in.API.Import(ctx, request)
-	if err != nil || in.DryRun {
-		return did, err
+	if extends != "" && did != Renamed {
+		if request.IDs, request.Digests, err = in.listDigests(); err != nil {
+			return did, err
+		}
 	}
-	request.After = got.Messages
+	got, err := in.API.Import(ctx, request)
+	switch {
+	case err != nil:
+		return did, err
+	case in.DryRun && did == Renamed && !got.Completed:
+		return Same, nil
+	case in.DryRun:
+		return did, nil
+	}
+	request.IDs, request.Digests, request.After = nil, nil, got.Messages
 	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
 		text, err := in.encode(m)

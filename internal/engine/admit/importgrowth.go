@@ -1,0 +1,223 @@
+package admit
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// How an imported session follows its source. What a program writes while it works changes until the turn ends: calls get
+// their results, and answers their other parts. So a session that was not used here becomes what the source says by now:
+// the messages up to the first one that differs stay, the others are removed, and those of the source follow.
+
+// settings are the kinds of events that are no use of an imported session: they say how it is shown and what it may do,
+// not what was said in it.
+var settings = []session.Kind{
+	session.KindRenamed, session.KindSummarized, session.KindArchived, session.KindPermissionSet, session.KindBudgetSet,
+	session.KindMetadataSet, session.KindMoved,
+}
+
+// usesOfImports returns the kinds of events that are a use of an imported session. MessageRemoved can be either.
+func usesOfImports() []session.Kind {
+	others := append([]session.Kind{
+		session.KindCreated, session.KindMessageImported, session.KindMessageRemoved, session.KindImported,
+	}, settings...)
+	return slices.DeleteFunc(session.ListKinds(), func(k session.Kind) bool { return slices.Contains(others, k) })
+}
+
+// maxSettings bounds the events of an imported session beside its messages and uses. A session with more counts as used.
+const maxSettings = 100_000
+
+// countImported returns how many of the imported session's messages are stored, and whether the session was used since:
+// whether it has other events than those of its imports and settings.
+func countImported(rd store.Reader, s *session.Session) (stored int, used bool, err error) {
+	head, err := rd.Head(s.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	uses, err := rd.Events(s.ID, 0, 1, usesOfImports()...)
+	if err != nil || len(uses) > 0 {
+		return s.Import.Messages, true, err
+	}
+	// All events but these append a message.
+	kinds := append([]session.Kind{session.KindImported, session.KindMessageRemoved}, settings...)
+	others, err := rd.Events(s.ID, 0, maxSettings, kinds...)
+	if err != nil || len(others) == maxSettings {
+		return s.Import.Messages, true, err
+	}
+	stored = int(head) - len(others)
+	for _, row := range others {
+		if row.Kind != session.KindMessageRemoved {
+			continue
+		}
+		data, err := session.DecodeData(row.Kind, row.Version, row.Data)
+		if err != nil {
+			return 0, false, err
+		}
+		if d, ok := data.(*session.MessageRemoved); !ok || !d.ByImport {
+			return s.Import.Messages, true, nil
+		}
+		stored--
+	}
+	return stored, false, nil
+}
+
+// countStored returns how many of the request's messages are stored, from the first one on.
+func countStored(rd store.Reader, r ImportRequest, s *session.Session) (int, error) {
+	if len(r.Digests) > 0 && s.Import != nil && s.Import.Hash == r.Extends {
+		same, _, err := compareStored(rd, r)
+		return same, err
+	}
+	if !s.Import.Whole && r.Extends == "" { // one event for each message follows the first
+		head, err := rd.Head(s.ID)
+		return int(min(head, int64(s.Import.Messages))), err
+	}
+	stored, _, err := countImported(rd, s)
+	return stored, err
+}
+
+// draftGrowth returns the events that make a session what its source is by now, as far as the piece has it.
+func draftGrowth(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
+	stored, used, err := countImported(rd, s)
+	if err != nil {
+		return nil, err
+	}
+	if used {
+		return nil, session.Conflict("session", string(s.ID), "was used since its import, so that the import cannot go on in it")
+	}
+	var drafts []eventlog.Draft
+	switch {
+	case len(r.Digests) > 0: // find out where the messages differ
+		same, lost, err := compareStored(rd, r)
+		if err != nil {
+			return nil, err
+		}
+		if lost {
+			return nil, session.Conflict("session", string(s.ID), "has messages that its source has lost")
+		}
+		stored = same
+	case r.After < stored: // a piece that was sent before, or the first one that differs
+		if stored, drafts, err = draftRemovals(rd, r, stored); err != nil {
+			return nil, err
+		}
+	}
+	drafts, isLast, err := draftMissing(rd, r, stored, drafts)
+	if err != nil || !isLast {
+		return drafts, err
+	}
+	end, err := endGrowth(rd, r, s)
+	return append(drafts, eventlog.NewDrafts(end)...), err
+}
+
+// compareStored returns how many messages are stored as the request's digests have them, from the first one on. lost
+// reports whether stored messages are missing in the request although it has no new one: then the source lost something,
+// by damage or on purpose, and has not gone on since.
+func compareStored(rd store.Reader, r ImportRequest) (same int, lost bool, err error) {
+	var rest []session.MessageID // stored, from the first difference on
+	err = rd.RawMessages(r.Session.ID, store.MessageQuery{After: -1}, func(m *store.RawMessage) error {
+		if len(rest) == 0 && same < len(r.Digests) && r.Digests[same] == session.DigestMessage(m.Data) {
+			same++
+			return nil
+		}
+		rest = append(rest, m.ID)
+		return nil
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	isStored, found := make(map[session.MessageID]bool, len(rest)), 0
+	for _, id := range rest {
+		isStored[id] = true
+	}
+	for _, id := range r.IDs[same:] {
+		if isStored[id] {
+			found++
+		}
+	}
+	hasNew := found < len(r.IDs)-same
+	return same, found < len(rest) && !hasNew, nil
+}
+
+// draftRemovals returns the events that remove the stored messages from the first one on that differs from the piece's,
+// and how many stay.
+func draftRemovals(rd store.Reader, r ImportRequest, stored int) (kept int, drafts []eventlog.Draft, err error) {
+	at := 0
+	err = rd.RawMessages(r.Session.ID, store.MessageQuery{After: -1}, func(row *store.RawMessage) error {
+		n := at - r.After
+		at++
+		if len(drafts) == 0 { // nothing differs before this one
+			if n < 0 || n >= len(r.Messages) {
+				return nil
+			}
+			isSame, err := isStoredForm(r.Messages[n], row.Data)
+			if err != nil || isSame {
+				return err
+			}
+			stored = at - 1
+		}
+		m, err := row.Message()
+		if err != nil {
+			return err
+		}
+		d := newRemoval(m)
+		d.Timestamp, d.ByImport = r.Session.Time.Updated, true
+		drafts = append(drafts, eventlog.Draft{Data: d})
+		return nil
+	})
+	return stored, drafts, err
+}
+
+// isStoredForm reports whether a message of a request is stored as these bytes.
+func isStoredForm(raw, stored []byte) (bool, error) {
+	m, err := session.DecodeMessage(raw)
+	if err != nil {
+		return false, err
+	}
+	encoded, err := session.EncodeMessage(m)
+	return string(encoded) == string(stored), err
+}
+
+// endGrowth returns the end of an import that changed the session. What a person set here stays: the title and the archive
+// time.
+func endGrowth(rd store.Reader, r ImportRequest, s *session.Session) (*session.Imported, error) {
+	from := r.Session
+	end := &session.Imported{
+		Fact: session.Fact{Timestamp: from.Time.Updated}, Archived: from.Time.Archived, Updated: from.Time.Updated,
+		Hash: from.Import.Hash, Messages: from.Import.Messages, Title: from.Title,
+		Source: &session.SourceState{
+			Agent: from.Agent, Model: from.Model, Cost: from.Cost, Tokens: from.Tokens, Todos: from.Todos,
+		},
+	}
+	archived, err := rd.Events(s.ID, 0, 1, session.KindArchived)
+	if err != nil {
+		return nil, err
+	}
+	if len(archived) > 0 {
+		end.Archived = s.Time.Archived
+	}
+	renamed, err := isRenamed(rd, s.ID)
+	if renamed || end.Title == s.Title {
+		end.Title = ""
+	}
+	return end, err
+}
+
+// draftTitle returns the event that gives the session the title of its source, nothing if it has it or was named here.
+func draftTitle(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
+	renamed, err := isRenamed(rd, s.ID)
+	if err != nil || renamed || r.Session.Title == s.Title {
+		return nil, err
+	}
+	return eventlog.NewDrafts(&session.Imported{
+		Fact: session.Fact{Timestamp: r.Session.Time.Updated}, Archived: s.Time.Archived, Updated: s.Time.Updated,
+		Title: r.Session.Title,
+	}), nil
+}
+
+// isRenamed reports whether the imported session got a title here.
+func isRenamed(rd store.Reader, id session.ID) (bool, error) {
+	named, err := rd.Events(id, 0, 1, session.KindRenamed)
+	return len(named) > 0, err
+}
