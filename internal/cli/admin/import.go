@@ -94,13 +94,18 @@ func (g transferCommands) importFile(ctx context.Context, name string) error {
 		return cli.UsageErrorf("%v", err)
 	}
 	defer f.Close()
-	if isLog, err := transfer.IsLog(f); err != nil || isLog {
+	text, closeText, err := transfer.OpenText(f)
+	if err != nil {
+		return cli.UsageErrorf("%v", err)
+	}
+	defer closeText()
+	if isLog, err := transfer.IsLog(text); err != nil || isLog {
 		if err != nil {
 			return cli.UsageErrorf("%v", err)
 		}
-		return g.importLog(ctx, name, f)
+		return g.importLog(ctx, name, text)
 	}
-	return g.importFrom(ctx, name, f)
+	return g.importFrom(ctx, name, text)
 }
 
 // importLog imports the sessions of an exported log.
