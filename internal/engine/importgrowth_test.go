@@ -19,8 +19,9 @@ import (
 // sourceState is what a source says of the session ses_a: words such as "1" or "1b", which is another state of the same
 // message.
 type sourceState struct {
-	title string
-	words string
+	title  string
+	words  string
+	revert session.MessageID // the first message that is taken back; "" without one
 }
 
 // messages returns the messages of the words.
@@ -44,6 +45,9 @@ func importState(t *testing.T, w *world, s, before sourceState, most int) (*admi
 	ids, digests, messages := s.messages(t)
 	r := importOf(s.words, len(messages))
 	r.Session.Title = s.title
+	if s.revert != "" {
+		r.Session.Revert = &session.Revert{MessageID: s.revert, Exclusive: true}
+	}
 	r.Extends = before.words
 	if before.words != s.words {
 		r.IDs, r.Digests = ids, digests
@@ -83,6 +87,9 @@ func showImport(t *testing.T, w *world) string {
 			out += " " + u.Text
 			return err
 		})
+		if s.Revert != nil {
+			out += " but " + string(s.Revert.MessageID)
+		}
 		return out, err
 	})
 	if err != nil {
@@ -104,29 +111,31 @@ func TestImportFollowsItsSource(t *testing.T) {
 		return w.engine.Commands.ChangeSession(t.Context(), "ses_a", admit.SessionChange{Archived: &archived})
 	}
 	remove := func(w *world) error { return w.engine.Commands.RemoveMessage(t.Context(), "ses_a", "msg_1") }
-	first := sourceState{"There", "1 2 3"}
+	first := sourceState{title: "There", words: "1 2 3"}
 	for name, c := range map[string]struct {
 		next sourceState
 		use  func(*world) error
 		want string
 	}{
-		"more":                     {sourceState{"There", "1 2 3 4 5"}, nil, "There: 1 2 3 4 5"},
-		"another end":              {sourceState{"There", "1 2 3b"}, nil, "There: 1 2 3b"},
-		"another end and more":     {sourceState{"There", "1 2b 3 4"}, nil, "There: 1 2b 3 4"},
-		"another beginning":        {sourceState{"There", "1b 2 3"}, nil, "There: 1b 2 3"},
-		"one in between":           {sourceState{"There", "1 4 2 3"}, nil, "There: 1 4 2 3"},
-		"the person went back":     {sourceState{"There", "1 5"}, nil, "There: 1 5"},
-		"lost the end":             {sourceState{"There", "1 2"}, nil, refused},
-		"lost one in between":      {sourceState{"There", "1 3b"}, nil, refused},
-		"a new title":              {sourceState{"New", "1 2 3"}, nil, "New: 1 2 3"},
-		"a new title and more":     {sourceState{"New", "1 2 3 4"}, nil, "New: 1 2 3 4"},
-		"renamed here":             {sourceState{"There", "1 2 3 4"}, rename, "Mine: 1 2 3 4"},
-		"renamed here and there":   {sourceState{"New", "1 2 3"}, rename, "Mine: 1 2 3"},
-		"archived here":            {sourceState{"New", "1 2b 3"}, archive, "archived New: 1 2b 3"},
-		"archived, a new title":    {sourceState{"New", "1 2 3"}, archive, "archived New: 1 2 3"},
-		"used here":                {sourceState{"There", "1 2 3 4"}, remove, refused},
-		"used here, another end":   {sourceState{"There", "1 2 3b"}, remove, refused},
-		"used here, a new title":   {sourceState{"New", "1 2 3"}, remove, "New: 2 3"},
+		"more":                     {sourceState{title: "There", words: "1 2 3 4 5"}, nil, "There: 1 2 3 4 5"},
+		"another end":              {sourceState{title: "There", words: "1 2 3b"}, nil, "There: 1 2 3b"},
+		"another end and more":     {sourceState{title: "There", words: "1 2b 3 4"}, nil, "There: 1 2b 3 4"},
+		"another beginning":        {sourceState{title: "There", words: "1b 2 3"}, nil, "There: 1b 2 3"},
+		"one in between":           {sourceState{title: "There", words: "1 4 2 3"}, nil, "There: 1 4 2 3"},
+		"the person went back":     {sourceState{title: "There", words: "1 5"}, nil, "There: 1 5"},
+		"lost the end":             {sourceState{title: "There", words: "1 2"}, nil, refused},
+		"lost one in between":      {sourceState{title: "There", words: "1 3b"}, nil, refused},
+		"a new title":              {sourceState{title: "New", words: "1 2 3"}, nil, "New: 1 2 3"},
+		"a new title and more":     {sourceState{title: "New", words: "1 2 3 4"}, nil, "New: 1 2 3 4"},
+		"renamed here":             {sourceState{title: "There", words: "1 2 3 4"}, rename, "Mine: 1 2 3 4"},
+		"renamed here and there":   {sourceState{title: "New", words: "1 2 3"}, rename, "Mine: 1 2 3"},
+		"archived here":            {sourceState{title: "New", words: "1 2b 3"}, archive, "archived New: 1 2b 3"},
+		"archived, a new title":    {sourceState{title: "New", words: "1 2 3"}, archive, "archived New: 1 2 3"},
+		"used here":                {sourceState{title: "There", words: "1 2 3 4"}, remove, refused},
+		"used here, another end":   {sourceState{title: "There", words: "1 2 3b"}, remove, refused},
+		"used here, a new title":   {sourceState{title: "New", words: "1 2 3"}, remove, "New: 2 3"},
+		"taken back":               {sourceState{"There", "1 2 3", "msg_2"}, nil, "There: 1 2 3 but msg_2"},
+		"used here, taken back":    {sourceState{"There", "1 2 3", "msg_2"}, remove, "There: 2 3"},
 		"the same, with all equal": {first, nil, "There: 1 2 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +166,7 @@ func TestImportFollowsItsSource(t *testing.T) {
 			if p, err := importState(t, w, c.next, c.next, -1); err != nil || p.Completed || len(allEvents(t, w.store)) != written {
 				t.Errorf("the same again: %+v, %v, %d events more", p, err, len(allEvents(t, w.store))-written)
 			}
-			next := sourceState{c.next.title, c.next.words + "c 9"}
+			next := sourceState{c.next.title, c.next.words + "c 9", ""}
 			if _, err := importState(t, w, next, c.next, -1); (err != nil) != strings.HasPrefix(name, "used") {
 				t.Errorf("after it: %v", err)
 			}
@@ -166,9 +175,35 @@ func TestImportFollowsItsSource(t *testing.T) {
 	}
 }
 
+// A revert that was staged at the source ends here as it does there.
+func TestImportFollowsReverts(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	before := sourceState{}
+	for _, c := range []struct {
+		state sourceState
+		want  string
+	}{
+		{sourceState{"There", "1 2 3", "msg_2"}, "There: 1 2 3 but msg_2"},
+		{sourceState{"There", "1 2 3", "msg_3"}, "There: 1 2 3 but msg_3"},
+		{sourceState{"There", "1 2 3", ""}, "There: 1 2 3"},
+		{sourceState{"There", "1 2 3", "msg_2"}, "There: 1 2 3 but msg_2"},
+		{sourceState{"There", "1 4", ""}, "There: 1 4"},
+	} {
+		if _, err := importState(t, w, c.state, before, -1); err != nil {
+			t.Fatal(err)
+		}
+		if got := showImport(t, w); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		before = c.state
+	}
+	prove(t, w)
+}
+
 // An import that was cut off anywhere is completed by the next one, also if the source has changed once more.
 func TestImportFollowsAfterACut(t *testing.T) {
-	states := []sourceState{{"A", "1 2 3 4"}, {"B", "1 2b 3 4 5"}, {"C", "1 2b 3c 4 5 6"}}
+	states := []sourceState{{"A", "1 2 3 4", ""}, {"B", "1 2b 3 4 5", ""}, {"C", "1 2b 3c 4 5 6", ""}}
 	for _, cuts := range [][2]int{{0, 0}, {1, 0}, {1, 1}, {2, 1}, {3, 2}, {4, 1}, {4, 3}, {4, 4}} {
 		t.Run(fmt.Sprint(cuts), func(t *testing.T) {
 			w := newWorld(t, script.Script{})

@@ -257,3 +257,47 @@ func importAtOnce(t *testing.T, c *client.Connection, dir, path string) map[tran
 	group.Wait()
 	return counts
 }
+
+// TestCopyOfReverted: what is taken back in a session that comes in as a copy is a message of the copy.
+func TestCopyOfReverted(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	dir := t.TempDir()
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	c.API.Directory = dir
+	const at = 1_700_000_000_000
+	rows := foreignTables + insertForeign("a", "", dir, at)
+	read := func(rows string) foreign.Session {
+		t.Helper()
+		sessions := readSource(t, foreign.OpenCode, foreigntest.MakeDatabase(t, rows))
+		if len(sessions) != 1 {
+			t.Fatalf("%d sessions", len(sessions))
+		}
+		return sessions[0]
+	}
+	s := read(rows)
+	if did := importState(t, c, &s, false); did != transfer.Imported {
+		t.Fatal(did)
+	}
+	talk(t, c, "ses_a")
+	s = read(rows + insertPrompt("2", "a", at+5))
+	s.Original.Revert = &session.Revert{MessageID: s.Messages[1].Meta().ID, Exclusive: true}
+	id, did, err := transfer.ForeignImport{API: c.API}.Import(t.Context(), &s)
+	if err != nil || did != transfer.Copied {
+		t.Fatal(did, err)
+	}
+	made, err := c.API.Session(t.Context(), id)
+	if err != nil || made.Revert == nil {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	for m, err := range c.API.NewestMessages(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Meta().ID == made.Revert.MessageID {
+			return
+		}
+	}
+	t.Errorf("the copy has no message %s", made.Revert.MessageID)
+}

@@ -404,6 +404,7 @@ type (
 		Cost   USD       `json:"cost"`
 		Tokens Tokens    `json:"tokens"`
 		Todos  []Todo    `json:"todos,omitzero"`
+		Revert *Revert   `json:"revert,omitzero"` // without files
 	}
 	// LogImport says where a session lives whose events came from an exported log. Its context epoch ends: the next
 	// turn writes a system context of this machine. Detached removes the parent, which did not come with it.

@@ -25,7 +25,7 @@ type Outcome string
 const (
 	Imported Outcome = "imported"
 	Grown    Outcome = "grown"     // what came or changed since the last import was added
-	Renamed  Outcome = "renamed"   // only the title has changed
+	Updated  Outcome = "updated"   // the messages are the same; the title has changed, or what is taken back
 	Same     Outcome = "unchanged" // it was imported before
 	// Copied: the session was used here, or its source has lost messages, so that a second one was made.
 	Copied Outcome = "copied"
@@ -87,10 +87,10 @@ func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
 	case earlier == nil:
 		return "", nil
 	case earlier.Hash == in.session.Import.Hash && earlier.Whole:
-		if before.Title == in.session.Title {
+		if before.Title == in.session.Title && before.Revert.IsSamePoint(in.session.Revert) {
 			return Same, nil
 		}
-		return in.send(ctx, Renamed, earlier.Hash)
+		return in.send(ctx, Updated, earlier.Hash)
 	case earlier.Hash == in.session.Import.Hash: // it was cut off
 		return in.send(ctx, Imported, "")
 	default:
@@ -213,7 +213,7 @@ func (in *foreignImport) listDigests() (ids []session.MessageID, digests []strin
 // a new session.
 func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (_ Outcome, err error) {
 	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
-	if extends != "" && did != Renamed {
+	if extends != "" && did != Updated {
 		if request.IDs, request.Digests, err = in.listDigests(); err != nil {
 			return did, err
 		}
@@ -222,7 +222,7 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 	switch {
 	case err != nil:
 		return did, err
-	case in.DryRun && did == Renamed && !got.Completed:
+	case in.DryRun && did == Updated && !got.Completed:
 		return Same, nil
 	case in.DryRun:
 		return did, nil
@@ -248,4 +248,12 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 func (in *foreignImport) rename(salt string) {
 	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
 	in.renames = append(in.renames, newRenaming(salt, in.messages, in.renames))
+	if r := in.session.Revert; r != nil {
+		renamed := *r
+		renamed.MessageID = session.MessageID(foreign.Rename(string(r.MessageID), salt))
+		if r.PartID != "" {
+			renamed.PartID = session.PartID(foreign.Rename(string(r.PartID), salt))
+		}
+		in.session.Revert = &renamed
+	}
 }

@@ -171,7 +171,7 @@ func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlo
 		return nil, session.Conflict("session", string(s.ID),
 			"exists and is not the imported one; it can be imported in another home (CAIRN_HOME)")
 	case s.Import.Whole && r.Extends != "": // the messages are the same
-		return draftTitle(rd, r, s)
+		return draftState(rd, r, s)
 	case s.Import.Whole:
 		return nil, nil
 	}
@@ -278,14 +278,7 @@ func buildImported(s session.Session, scope *scope.Scope) session.Session {
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, NameSlug(string(s.ID))), Version: s.Version,
 		Metadata: s.Metadata, Todos: s.Todos, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),
-	}
-	if r := s.Revert; r != nil {
-		out.Revert = &session.Revert{
-			MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
-		}
-		if r.Diff != "" {
-			out.Revert.Unknown = []string{"the files were taken back where the session was exported, and are not changed here"}
-		}
+		Revert: buildRevert(s.Revert),
 	}
 	incomplete := *s.Import
 	incomplete.Whole = false
@@ -294,6 +287,20 @@ func buildImported(s session.Session, scope *scope.Scope) session.Session {
 		if rule.Effect != session.Allow {
 			out.Permission = append(out.Permission, rule)
 		}
+	}
+	return out
+}
+
+// buildRevert returns what is imported of a staged revert: what hides messages.
+func buildRevert(r *session.Revert) *session.Revert {
+	if r == nil {
+		return nil
+	}
+	out := &session.Revert{
+		MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
+	}
+	if r.Diff != "" {
+		out.Unknown = []string{"the files were taken back where the session was exported, and are not changed here"}
 	}
 	return out
 }

@@ -185,10 +185,7 @@ func endGrowth(rd store.Reader, r ImportRequest, s *session.Session) (*session.I
 	from := r.Session
 	end := &session.Imported{
 		Fact: session.Fact{Timestamp: from.Time.Updated}, Archived: from.Time.Archived, Updated: from.Time.Updated,
-		Hash: from.Import.Hash, Messages: from.Import.Messages, Title: from.Title,
-		Source: &session.SourceState{
-			Agent: from.Agent, Model: from.Model, Cost: from.Cost, Tokens: from.Tokens, Todos: from.Todos,
-		},
+		Hash: from.Import.Hash, Messages: from.Import.Messages, Source: newSourceState(&from),
 	}
 	archived, err := rd.Events(s.ID, 0, 1, session.KindArchived)
 	if err != nil {
@@ -197,27 +194,46 @@ func endGrowth(rd store.Reader, r ImportRequest, s *session.Session) (*session.I
 	if len(archived) > 0 {
 		end.Archived = s.Time.Archived
 	}
-	renamed, err := isRenamed(rd, s.ID)
-	if renamed || end.Title == s.Title {
-		end.Title = ""
-	}
+	end.Title, err = chooseSourceTitle(rd, r, s)
 	return end, err
 }
 
-// draftTitle returns the event that gives the session the title of its source, nothing if it has it or was named here.
-func draftTitle(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
-	renamed, err := isRenamed(rd, s.ID)
-	if err != nil || renamed || r.Session.Title == s.Title {
-		return nil, err
+func newSourceState(s *session.Session) *session.SourceState {
+	return &session.SourceState{
+		Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens, Todos: s.Todos, Revert: buildRevert(s.Revert),
 	}
-	return eventlog.NewDrafts(&session.Imported{
-		Fact: session.Fact{Timestamp: r.Session.Time.Updated}, Archived: s.Time.Archived, Updated: s.Time.Updated,
-		Title: r.Session.Title,
-	}), nil
 }
 
-// isRenamed reports whether the imported session got a title here.
-func isRenamed(rd store.Reader, id session.ID) (bool, error) {
-	named, err := rd.Events(id, 0, 1, session.KindRenamed)
-	return len(named) > 0, err
+// chooseSourceTitle returns the title of the source, "" if the session has it or was named here.
+func chooseSourceTitle(rd store.Reader, r ImportRequest, s *session.Session) (string, error) {
+	named, err := rd.Events(s.ID, 0, 1, session.KindRenamed)
+	if err != nil || len(named) > 0 || r.Session.Title == s.Title {
+		return "", err
+	}
+	return r.Session.Title, nil
+}
+
+// draftState returns the event that gives a session what its source says of it beside its messages, which are the same:
+// the title, and, unless the session was used here, a staged revert. It returns nothing if the session has these.
+func draftState(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
+	end := &session.Imported{
+		Fact: session.Fact{Timestamp: r.Session.Time.Updated}, Archived: s.Time.Archived, Updated: s.Time.Updated,
+	}
+	var err error
+	if end.Title, err = chooseSourceTitle(rd, r, s); err != nil {
+		return nil, err
+	}
+	if !r.Session.Revert.IsSamePoint(s.Revert) {
+		_, used, err := countImported(rd, s)
+		if err != nil {
+			return nil, err
+		}
+		if !used {
+			end.Source = newSourceState(&r.Session)
+		}
+	}
+	if end.Title == "" && end.Source == nil {
+		return nil, nil
+	}
+	return eventlog.NewDrafts(end), nil
 }
