@@ -25,7 +25,7 @@ type sourceState struct {
 }
 
 // messages returns the messages of the words.
-func (s sourceState) messages(t *testing.T) (ids []session.MessageID, digests []string, stored []jsontext.Value) {
+func (s sourceState) messages(t *testing.T) (outline []session.Outline, stored []jsontext.Value) {
 	t.Helper()
 	for _, word := range strings.Fields(s.words) {
 		id := session.MessageID("msg_" + word[:1])
@@ -34,15 +34,15 @@ func (s sourceState) messages(t *testing.T) (ids []session.MessageID, digests []
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, digests, stored = append(ids, id), append(digests, session.DigestMessage(raw)), append(stored, raw)
+		outline, stored = append(outline, session.NewOutline(m, raw)), append(stored, raw)
 	}
-	return ids, digests, stored
+	return outline, stored
 }
 
 // importState imports the state over the one before, in pieces of a message each. most bounds the pieces.
 func importState(t *testing.T, w *world, s, before sourceState, most int) (*admit.ImportProgress, error) {
 	t.Helper()
-	ids, digests, messages := s.messages(t)
+	outline, messages := s.messages(t)
 	r := importOf(s.words, len(messages))
 	r.Session.Title = s.title
 	if s.revert != "" {
@@ -50,13 +50,13 @@ func importState(t *testing.T, w *world, s, before sourceState, most int) (*admi
 	}
 	r.Extends = before.words
 	if before.words != s.words {
-		r.IDs, r.Digests = ids, digests
+		r.Outline = outline
 	}
 	got, err := w.engine.Commands.ImportSession(t.Context(), r)
 	if err != nil {
 		return nil, err
 	}
-	r.IDs, r.Digests = nil, nil
+	r.Outline = nil
 	for i, m := range messages[min(got.Messages, len(messages)):] {
 		if i == most {
 			break

@@ -139,6 +139,56 @@ func TestImportWhileAtWork(t *testing.T) {
 	}
 }
 
+// TestImportOfCutSources: a source that has lost its end takes nothing from a session that was imported whole.
+func TestImportOfCutSources(t *testing.T) {
+	for program, file := range map[string]string{
+		foreign.Claude: "file-edit.2.1.7.jsonl", foreign.Codex: "rollout-2026-11-28.cli-0.171.0.jsonl",
+		foreign.Gemini: "session-2026-11-28.cli-0.61.0.jsonl",
+	} {
+		t.Run(program, func(t *testing.T) {
+			home, v := newHome(t)
+			close(v.released)
+			c := open(t, optionsOf(home))
+			defer closeIt(t, c)
+			states := readLines(t, program, file)
+			whole := &states[len(states)-1][0]
+			if did := importState(t, c, whole, false); did != transfer.Imported {
+				t.Fatal(did)
+			}
+			want := listItems(t, c, transfer.ForeignID(whole))
+			for n, sessions := range states {
+				if len(sessions) == 0 {
+					continue
+				}
+				did := importState(t, c, &sessions[0], false)
+				if diff := cmp.Diff(want, listItems(t, c, transfer.ForeignID(whole))); diff != "" {
+					t.Fatalf("%d of %d states, %s: %s", n, len(states), did, diff)
+				}
+			}
+		})
+	}
+}
+
+// listItems lists the items of the session's messages, and whether calls have their results.
+func listItems(t *testing.T, c *client.Connection, id session.ID) (out []string) {
+	t.Helper()
+	for m, err := range c.API.NewestMessages(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(m.Meta().ID))
+		if a, ok := m.(*session.Assistant); ok {
+			for _, item := range a.Content {
+				out = append(out, string(item.ItemID()))
+			}
+			for _, call := range a.Tools() {
+				out = append(out, string(call.State.Status))
+			}
+		}
+	}
+	return out
+}
+
 // importStates imports the sessions of a source as they were at several times, one after another, and returns what is
 // stored then.
 func importStates(t *testing.T, states [][]foreign.Session) map[session.ID]string {

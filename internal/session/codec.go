@@ -1,8 +1,6 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 
@@ -64,12 +62,6 @@ func EncodeMessage(m Message) (jsontext.Value, error) {
 		return nil, fmt.Errorf("encode message %s: %w", m.Meta().ID, err)
 	}
 	return b, nil
-}
-
-// DigestMessage returns the digest of a message's stored form, by which two states of a message are told apart.
-func DigestMessage(stored jsontext.Value) string {
-	sum := sha256.Sum256(stored)
-	return hex.EncodeToString(sum[:16])
 }
 
 // DecodeData reads a stored payload. Old versions are converted to the current one. An unknown kind or version becomes

@@ -184,28 +184,28 @@ func (in *foreignImport) encode(m session.Message) (jsontext.Value, error) {
 	return text, err
 }
 
-// listDigests returns the ids of the messages and the digests of how they are stored. Of too many it returns none: such
-// a session is not compared, and can only get messages behind those that it has.
-func (in *foreignImport) listDigests() (ids []session.MessageID, digests []string, err error) {
+// outlineMessages returns the outlines of the messages. Of too many it returns none: such a session is not compared, and
+// can only get messages behind those that it has.
+func (in *foreignImport) outlineMessages() (out []session.Outline, err error) {
 	if len(in.messages) > maxNamed {
-		return nil, nil, nil
+		return nil, nil
 	}
 	for _, m := range in.messages {
 		text, err := in.encode(m)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		renamed, err := session.DecodeMessage(text)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		stored, err := session.EncodeMessage(renamed)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		ids, digests = append(ids, renamed.Meta().ID), append(digests, session.DigestMessage(stored))
+		out = append(out, session.NewOutline(renamed, stored))
 	}
-	return ids, digests, nil
+	return out, nil
 }
 
 // send sends what is not here yet, and returns the outcome: the given one, or Same if there was nothing to change, or
@@ -214,7 +214,7 @@ func (in *foreignImport) listDigests() (ids []session.MessageID, digests []strin
 func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (_ Outcome, err error) {
 	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
 	if extends != "" && did != Updated {
-		if request.IDs, request.Digests, err = in.listDigests(); err != nil {
+		if request.Outline, err = in.outlineMessages(); err != nil {
 			return did, err
 		}
 	}
@@ -227,7 +227,7 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 	case in.DryRun:
 		return did, nil
 	}
-	request.IDs, request.Digests, request.After = nil, nil, got.Messages
+	request.Outline, request.After = nil, got.Messages
 	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
 		text, err := in.encode(m)

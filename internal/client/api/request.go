@@ -35,7 +35,7 @@ type ImportRequest struct {
 	Session  session.Session     `json:"session"`          // its location is that of the request
 	Extends  string              `json:"extends,omitzero"` // hash of the earlier import that this one continues
 	IDs      []session.MessageID `json:"ids,omitzero"`     // with the first piece, of all its messages
-	Digests  []string            `json:"digests,omitzero"` // with IDs and Extends: DigestMessage of each of them
+	Outline  []session.Outline   `json:"outline,omitzero"` // with Extends, of all messages
 	After    int                 `json:"after,omitzero"`
 	Messages []jsontext.Value    `json:"messages,omitzero"`
 	DryRun   bool                `json:"dryRun,omitzero"` // check the piece, and write nothing

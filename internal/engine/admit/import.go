@@ -19,8 +19,8 @@ type ImportRequest struct {
 	// Extends is the hash of an earlier import of the session, which this one continues: its messages are the first ones
 	// of this import, or have changed at their source.
 	Extends  string
-	IDs      []session.MessageID // with the first piece: of all messages; none may be in use by another session
-	Digests  []string            // with IDs and Extends: session.DigestMessage of each, to find those that have changed
+	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
+	Outline  []session.Outline   // with Extends: of all messages, to find those that have changed
 	After    int                 // how many of the messages come before this piece
 	Messages []jsontext.Value
 	DryRun   bool // find out whether the piece would be refused, and write nothing
@@ -118,9 +118,9 @@ func checkImport(r *ImportRequest) error {
 	case r.After < 0 || r.After+len(r.Messages) > s.Import.Messages:
 		return session.Errorf(session.CodeInvalid,
 			"the import contains more messages than the announced %d", s.Import.Messages).At("after")
-	case len(r.Digests) > 0 && (len(r.Digests) != len(r.IDs) || len(r.IDs) != s.Import.Messages):
-		return session.Errorf(session.CodeInvalid, "%d ids and %d digests are given of %d messages",
-			len(r.IDs), len(r.Digests), s.Import.Messages).At("digests")
+	case len(r.Outline) > 0 && len(r.Outline) != s.Import.Messages:
+		return session.Errorf(session.CodeInvalid, "the outline has %d messages of %d", len(r.Outline), s.Import.Messages).
+			At("outline")
 	}
 	title, err := parseTitle(s.Title)
 	if err != nil {

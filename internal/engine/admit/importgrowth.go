@@ -66,7 +66,7 @@ func countImported(rd store.Reader, s *session.Session) (stored int, used bool, 
 
 // countStored returns how many of the request's messages are stored, from the first one on.
 func countStored(rd store.Reader, r ImportRequest, s *session.Session) (int, error) {
-	if len(r.Digests) > 0 && s.Import != nil && s.Import.Hash == r.Extends {
+	if len(r.Outline) > 0 && s.Import != nil && s.Import.Hash == r.Extends {
 		same, _, err := compareStored(rd, r)
 		return same, err
 	}
@@ -89,7 +89,7 @@ func draftGrowth(rd store.Reader, r ImportRequest, s *session.Session) ([]eventl
 	}
 	var drafts []eventlog.Draft
 	switch {
-	case len(r.Digests) > 0: // find out where the messages differ
+	case len(r.Outline) > 0: // find out where the messages differ
 		same, lost, err := compareStored(rd, r)
 		if err != nil {
 			return nil, err
@@ -111,33 +111,37 @@ func draftGrowth(rd store.Reader, r ImportRequest, s *session.Session) ([]eventl
 	return append(drafts, eventlog.NewDrafts(end)...), err
 }
 
-// compareStored returns how many messages are stored as the request's digests have them, from the first one on. lost
-// reports whether stored messages are missing in the request although it has no new one: then the source lost something,
-// by damage or on purpose, and has not gone on since.
+// compareStored returns how many messages are stored as the request's outline has them, from the first one on. lost
+// reports whether stored messages, or items of them, are missing in the request although it has no new message: then the
+// source lost something, by damage or on purpose, and has not gone on since.
 func compareStored(rd store.Reader, r ImportRequest) (same int, lost bool, err error) {
-	var rest []session.MessageID // stored, from the first difference on
-	err = rd.RawMessages(r.Session.ID, store.MessageQuery{After: -1}, func(m *store.RawMessage) error {
-		if len(rest) == 0 && same < len(r.Digests) && r.Digests[same] == session.DigestMessage(m.Data) {
+	isStored, items := map[session.MessageID]bool{}, 0 // from the first difference on
+	err = rd.RawMessages(r.Session.ID, store.MessageQuery{After: -1}, func(row *store.RawMessage) error {
+		m, err := row.Message()
+		if err != nil {
+			return err
+		}
+		o := session.NewOutline(m, row.Data)
+		if len(isStored) == 0 && same < len(r.Outline) && r.Outline[same] == o {
 			same++
 			return nil
 		}
-		rest = append(rest, m.ID)
+		isStored[o.ID] = true
+		items += o.Items
 		return nil
 	})
 	if err != nil {
 		return 0, false, err
 	}
-	isStored, found := make(map[session.MessageID]bool, len(rest)), 0
-	for _, id := range rest {
-		isStored[id] = true
-	}
-	for _, id := range r.IDs[same:] {
-		if isStored[id] {
+	found := 0
+	for _, o := range r.Outline[same:] {
+		if isStored[o.ID] {
 			found++
+			items -= o.Items
 		}
 	}
-	hasNew := found < len(r.IDs)-same
-	return same, found < len(rest) && !hasNew, nil
+	hasNew := found < len(r.Outline)-same
+	return same, !hasNew && (found < len(isStored) || items > 0), nil
 }
 
 // draftRemovals returns the events that remove the stored messages from the first one on that differs from the piece's,
