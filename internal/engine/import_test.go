@@ -254,11 +254,10 @@ func TestImportGrows(t *testing.T) {
 	got, err = send("h3", "h2", 5, 4, 4) // the same again
 	must(5, got, err)
 	// A session that was used here is left as it is.
-	title := "Mine"
-	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", admit.SessionChange{Title: &title}); err != nil {
+	if err := w.engine.Commands.RemoveMessage(t.Context(), "ses_a", "msg_0"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := send("h4", "h3", 6, 5, 5); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-		t.Errorf("after a change: %v", err)
+		t.Errorf("after an edit: %v", err)
 	}
 }

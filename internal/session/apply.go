@@ -187,6 +187,11 @@ func (s *Session) completeImport(e *Imported) {
 		}
 		return
 	}
+	s.Title = cmp.Or(e.Title, s.Title)
+	if at := e.Source; at != nil {
+		s.Agent, s.Model, s.Cost, s.Tokens = at.Agent, at.Model, at.Cost, at.Tokens
+		s.Todos, s.Revert = at.Todos, at.Revert
+	}
 	if s.Import != nil {
 		whole := *s.Import
 		whole.Whole = true

@@ -10,11 +10,12 @@ import (
 // events. Only ended turns and promoted prompts can be edited.
 type (
 	// MessageRemoved removes a message from the history. For a shell command, AnswerID is the second id that V1 shows
-	// it under.
+	// it under. ByImport is set if the source of an imported session has other messages by now, which follow.
 	MessageRemoved struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
 		AnswerID  MessageID `json:"answerID,omitzero"`
+		ByImport  bool      `json:"byImport,omitzero"`
 	}
 	// MessageEdited replaces the content of a promoted prompt. PartID is the part that is changed or removed.
 	MessageEdited struct {

@@ -392,7 +392,19 @@ type (
 		Hash     string `json:"hash,omitzero"` // of all imported messages; "" leaves that of the session
 		Messages int    `json:"messages,omitzero"`
 
+		Title  string       `json:"title,omitzero"`  // at the source by now; "" leaves the session's
+		Source *SourceState `json:"source,omitzero"` // nil leaves what the session has
+
 		Log *LogImport `json:"log,omitzero"` // nil unless the events before this one came from an exported log
+	}
+	// SourceState is what the source of an imported session says of it beside its messages, when they have changed.
+	SourceState struct {
+		Agent  string    `json:"agent,omitzero"`
+		Model  *ModelRef `json:"model,omitzero"`
+		Cost   USD       `json:"cost"`
+		Tokens Tokens    `json:"tokens"`
+		Todos  []Todo    `json:"todos,omitzero"`
+		Revert *Revert   `json:"revert,omitzero"` // without files
 	}
 	// LogImport says where a session lives whose events came from an exported log. Its context epoch ends: the next
 	// turn writes a system context of this machine. Detached removes the parent, which did not come with it.

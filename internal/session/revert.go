@@ -27,6 +27,14 @@ type Revert struct {
 	RequestID MessageID `json:"requestID,omitzero"`
 }
 
+// IsSamePoint reports whether both reverts go back to the same point; nil is no revert.
+func (r *Revert) IsSamePoint(other *Revert) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.MessageID == other.MessageID && r.PartID == other.PartID && r.Exclusive == other.Exclusive
+}
+
 // CountTaken returns how many of the messages, newest first, the revert takes back: those after its message, and that one
 // if all or a part of it goes. found reports whether its message is among them; without it all are taken back. It does
 // not look at FilesOnly.

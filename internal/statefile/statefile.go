@@ -86,7 +86,7 @@ func WithLock(ctx context.Context, path string, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	target, err := resolveLink(path)
+	target, err := ResolveLink(path)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func ReplaceUnsynced(path string, data []byte, mode fs.FileMode) error {
 }
 
 func replace(path string, data []byte, mode fs.FileMode, sync bool) error {
-	target, err := resolveLink(path)
+	target, err := ResolveLink(path)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func replace(path string, data []byte, mode fs.FileMode, sync bool) error {
 
 // Clean removes temporary files that processes left because they died in Replace. The caller holds the lock.
 func Clean(path string) {
-	target, err := resolveLink(path)
+	target, err := ResolveLink(path)
 	if err != nil {
 		return
 	}
@@ -163,8 +163,8 @@ const tempFileAge = time.Minute
 // maxLinks bounds a chain of links.
 const maxLinks = 16
 
-// resolveLink returns the file that links lead to, which need not exist.
-func resolveLink(path string) (string, error) {
+// ResolveLink returns the file that links lead to, which need not exist.
+func ResolveLink(path string) (string, error) {
 	at := path
 	for range maxLinks {
 		to, err := os.Readlink(at)

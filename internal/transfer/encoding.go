@@ -11,9 +11,9 @@ import (
 	"unicode/utf16"
 )
 
-// openText returns the document as UTF-8 without a byte order mark. PowerShell writes UTF-16 with one, and editors add
-// one: a document of UTF-16 is converted to a temporary file, which closeText removes.
-func openText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err error) {
+// OpenText returns the document, from its beginning, as UTF-8 without a byte order mark. PowerShell writes UTF-16 with
+// one, and editors add one: a document of UTF-16 is converted to a temporary file, which closeText removes.
+func OpenText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err error) {
 	head := make([]byte, 3)
 	n, err := io.ReadFull(from, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -29,7 +29,8 @@ func openText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err err
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
 		order = binary.BigEndian
 	default:
-		return from, func() {}, nil
+		_, err := from.Seek(0, io.SeekStart)
+		return from, func() {}, err
 	}
 	// UTF-16 is converted to a file, since the document is read twice.
 	f, err := os.CreateTemp("", "cairn-import-*")
@@ -39,6 +40,9 @@ func openText(from io.ReadSeeker) (text io.ReadSeeker, closeText func(), err err
 	closeText = func() { _, _ = f.Close(), os.Remove(f.Name()) }
 	if _, err = from.Seek(2, io.SeekStart); err == nil {
 		err = convertUTF16(f, from, order)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		closeText()

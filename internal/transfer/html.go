@@ -108,6 +108,13 @@ func formatMinute(ms int64) string { return time.UnixMilli(ms).UTC().Format("200
 func (p *htmlPage) writeMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
+		if heading, report, ok := describe.ReadTaskReport(m); ok {
+			fmt.Fprintf(&p.out, "<section class=\"answer\"><p class=\"meta\">%s · %s</p>\n",
+				p.text(heading), formatMinute(m.Time.Created))
+			p.writeMarkdown(report)
+			p.out.WriteString("</section>\n")
+			break
+		}
 		fmt.Fprintf(&p.out, "<section class=\"prompt\"><p class=\"meta\">%s</p>%s", formatMinute(m.Time.Created), p.text(m.DisplayText()))
 		for _, f := range m.Files {
 			fmt.Fprintf(&p.out, "\n<em>%s</em>", p.text(describe.FileLabel(f)))
@@ -137,7 +144,7 @@ func (p *htmlPage) writeAnswer(m *session.Assistant) {
 			}
 		case *session.Tool:
 			what := describe.DescribeCall(c.Name, c.State.Input) + describeOutcome(c)
-			p.writeCall(what, joinContent(c.State.Content), c.State.Error != nil)
+			p.writeCall(what, describe.FormatTaskOutput(joinContent(c.State.Content)), c.State.Error != nil)
 			p.writeDiff(c.State.Structured)
 		}
 	}

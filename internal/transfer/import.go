@@ -30,7 +30,7 @@ const (
 // again changes nothing, and goes on where it was cut off. What is wrong with it is a *Malformed, and then nothing was
 // written.
 func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker) (*ImportResult, error) {
-	from, closeText, err := openText(from)
+	from, closeText, err := OpenText(from)
 	if err != nil {
 		return nil, err
 	}

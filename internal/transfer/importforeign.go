@@ -24,9 +24,10 @@ type Outcome string
 // The outcomes.
 const (
 	Imported Outcome = "imported"
-	Grown    Outcome = "grown"     // the messages that came since the last import were added
+	Grown    Outcome = "grown"     // what came or changed since the last import was added
+	Updated  Outcome = "updated"   // the messages are the same; the title has changed, or what is taken back
 	Same     Outcome = "unchanged" // it was imported before
-	// Copied: the source has changed in what was imported, or the session was used here, so that a second one was made.
+	// Copied: the session was used here, or its source has lost messages, so that a second one was made.
 	Copied Outcome = "copied"
 	// Deleted: the session was deleted here after an earlier import, and stays deleted.
 	Deleted Outcome = "deleted"
@@ -42,8 +43,8 @@ type ForeignImport struct {
 	DryRun bool       // find the outcome, and write nothing
 }
 
-// Import imports a session. The same session again changes nothing; one that has grown in its program grows here, or if
-// it was used here, becomes another session.
+// Import imports a session. The same session again changes nothing; one that has changed in its program changes here, or
+// if it was used here, becomes another session.
 func (f ForeignImport) Import(ctx context.Context, s *foreign.Session) (id session.ID, did Outcome, err error) {
 	in := foreignImport{ForeignImport: f, session: describeForeign(s, f.Parent), messages: s.Messages}
 	if err := in.hashMessages(); err != nil {
@@ -86,17 +87,22 @@ func (in *foreignImport) merge(ctx context.Context) (did Outcome, err error) {
 	case earlier == nil:
 		return "", nil
 	case earlier.Hash == in.session.Import.Hash && earlier.Whole:
-		return Same, nil
+		if before.Title == in.session.Title && before.Revert.IsSamePoint(in.session.Revert) {
+			return Same, nil
+		}
+		return in.send(ctx, Updated, earlier.Hash)
 	case earlier.Hash == in.session.Import.Hash: // it was cut off
 		return in.send(ctx, Imported, "")
-	case in.begins(earlier):
-		did, err = in.send(ctx, Grown, earlier.Hash)
+	default:
+		did = Grown
+		if !earlier.Whole {
+			did = Imported
+		}
+		did, err = in.send(ctx, did, earlier.Hash)
 		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 			return "", nil // it was used here
 		}
 		return did, err
-	default:
-		return "", nil
 	}
 }
 
@@ -106,8 +112,7 @@ type foreignImport struct {
 	ForeignImport
 	session  session.Session
 	messages []session.Message
-	hashes   [][sha256.Size]byte // of the messages up to each
-	renames  []renaming          // of the copy, one after another
+	renames  []renaming // of the copy, one after another
 }
 
 // ForeignID returns the id that the session gets here, unless another one has it.
@@ -157,17 +162,15 @@ func ChooseTitle(f *foreign.Session) string {
 	return cmp.Or(title, "Imported session")
 }
 
-// hashMessages sets the hashes by which a later import recognises the messages.
+// hashMessages sets the hash by which a later import recognises the messages.
 func (in *foreignImport) hashMessages() error {
 	sum := sha256.New()
-	in.hashes = make([][sha256.Size]byte, len(in.messages))
-	for i, m := range in.messages {
+	for _, m := range in.messages {
 		text, err := in.encode(m)
 		if err != nil {
 			return err
 		}
 		_, _ = sum.Write(append(text, '\n')) // a hash cannot fail
-		sum.Sum(in.hashes[i][:0])
 	}
 	in.session.Import.Hash = hex.EncodeToString(sum.Sum(nil))
 	return nil
@@ -182,21 +185,50 @@ func (in *foreignImport) encode(m session.Message) (jsontext.Value, error) {
 	return text, err
 }
 
-// begins reports whether an earlier import has the first messages of this one, and only these.
-func (in *foreignImport) begins(earlier *session.Import) bool {
-	n := earlier.Messages
-	return earlier.Whole && n > 0 && n < len(in.hashes) && hex.EncodeToString(in.hashes[n-1][:]) == earlier.Hash
+// outlineMessages returns the outlines of the messages. Of too many it returns none: such a session is not compared, and
+// can only get messages behind those that it has.
+func (in *foreignImport) outlineMessages() (out []session.Outline, err error) {
+	if len(in.messages) > maxNamed {
+		return nil, nil
+	}
+	for _, m := range in.messages {
+		text, err := in.encode(m)
+		if err != nil {
+			return nil, err
+		}
+		renamed, err := session.DecodeMessage(text)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := session.EncodeMessage(renamed)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, session.NewOutline(renamed, stored))
+	}
+	return out, nil
 }
 
-// send sends what is not here yet, and returns the outcome: the given one, or Same if another import of the session
-// completed it meanwhile. extends is the hash of the import that this one extends, "" for a new session.
-func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (Outcome, error) {
+// send sends what is not here yet, and returns the outcome: the given one, or Same if there was nothing to change, or
+// another import of the session completed it meanwhile. extends is the hash of the import that this one extends, "" for
+// a new session.
+func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) (_ Outcome, err error) {
 	request := api.ImportRequest{Session: in.session, Extends: extends, DryRun: in.DryRun}
-	got, err := in.API.Import(ctx, request)
-	if err != nil || in.DryRun {
-		return did, err
+	if extends != "" && did != Updated {
+		if request.Outline, err = in.outlineMessages(); err != nil {
+			return did, err
+		}
 	}
-	request.After = got.Messages
+	got, err := in.API.Import(ctx, request)
+	switch {
+	case err != nil:
+		return did, err
+	case in.DryRun && did == Updated && !got.Completed:
+		return Same, nil
+	case in.DryRun:
+		return did, nil
+	}
+	request.Outline, request.After = nil, got.Messages
 	batch := importBatch{api: in.API, ImportRequest: request, completed: got.Completed}
 	for _, m := range in.messages[min(got.Messages, len(in.messages)):] {
 		text, err := in.encode(m)
@@ -217,4 +249,12 @@ func (in *foreignImport) send(ctx context.Context, did Outcome, extends string) 
 func (in *foreignImport) rename(salt string) {
 	in.session.ID = session.ID(foreign.Rename(string(in.session.ID), salt))
 	in.renames = append(in.renames, newRenaming(salt, in.messages, in.renames))
+	if r := in.session.Revert; r != nil {
+		renamed := *r
+		renamed.MessageID = session.MessageID(foreign.Rename(string(r.MessageID), salt))
+		if r.PartID != "" {
+			renamed.PartID = session.PartID(foreign.Rename(string(r.PartID), salt))
+		}
+		in.session.Revert = &renamed
+	}
 }

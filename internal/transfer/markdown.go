@@ -67,6 +67,10 @@ func formatMarkdown(m session.Message) string {
 	var b strings.Builder
 	switch m := m.(type) {
 	case *session.User:
+		if heading, report, ok := describe.ReadTaskReport(m); ok {
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", heading, report)
+			break
+		}
 		fmt.Fprintf(&b, "\n## Prompt\n\n%s\n", m.DisplayText())
 		for _, f := range m.Files {
 			fmt.Fprintf(&b, "\n*%s*\n", describe.FileLabel(f))

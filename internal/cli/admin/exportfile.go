@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
@@ -55,8 +56,11 @@ func writeBuffered(to io.Writer, write func(io.Writer) (int, error)) (left int, 
 }
 
 // writeFile writes to a new file beside the path, which it becomes when everything is on disk. Only its user can read
-// it.
+// it. Of a link it is the file that the link names.
 func writeFile(path string, write func(io.Writer) (int, error)) (left int, err error) {
+	if path, err = statefile.ResolveLink(path); err != nil {
+		return 0, cli.UsageErrorf("cannot write: %v", err)
+	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return 0, cli.UsageErrorf("%s is not a regular file; to write to it, leave out -o and redirect the output", path)
 	}

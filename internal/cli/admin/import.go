@@ -35,7 +35,8 @@ func (g transferCommands) importCommand() *cobra.Command {
 			"/share/…, import the session that is published there.\n\n" +
 			"With --from, import the sessions of another program from where it keeps them, or from the given files and\n" +
 			"directories: " + strings.Join(sources.Programs(), ", ") + ". Nothing there is changed. Each session comes into its own directory.\n" +
-			"The same import again adds what is new; a session that was used here meanwhile is imported as another one.\n" +
+			"The same import again brings in what is new or has changed; a session that was used here meanwhile is\n" +
+			"imported as another one.\n" +
 			"Rows that cannot be read are left out and named.",
 		Example: "  cairn import session.json\n  cairn import session.jsonl\n  cairn import https://" + transfer.ShareHost + "/share/AbC123\n" +
 			"  cairn import --from claude --since 30d --dry-run",
@@ -93,13 +94,18 @@ func (g transferCommands) importFile(ctx context.Context, name string) error {
 		return cli.UsageErrorf("%v", err)
 	}
 	defer f.Close()
-	if isLog, err := transfer.IsLog(f); err != nil || isLog {
+	text, closeText, err := transfer.OpenText(f)
+	if err != nil {
+		return cli.UsageErrorf("%v", err)
+	}
+	defer closeText()
+	if isLog, err := transfer.IsLog(text); err != nil || isLog {
 		if err != nil {
 			return cli.UsageErrorf("%v", err)
 		}
-		return g.importLog(ctx, name, f)
+		return g.importLog(ctx, name, text)
 	}
-	return g.importFrom(ctx, name, f)
+	return g.importFrom(ctx, name, text)
 }
 
 // importLog imports the sessions of an exported log.

@@ -40,6 +40,7 @@ type importReport struct {
 	Outcomes map[transfer.Outcome]int `json:"outcomes"`
 	Imported []importedSession        `json:"imported"` // but those that are unchanged or deleted
 	Problems []importProblem          `json:"problems"`
+	Notes    []importProblem          `json:"notes,omitzero"` // sessions that came in otherwise than they are at the source
 }
 
 // importedSession is a session of the report.
@@ -110,7 +111,14 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	if len(files) == 0 && named {
 		return cli.UsageErrorf("nothing of %s was found in %s", o.from, strings.Join(paths, ", "))
 	}
-	files = slices.DeleteFunc(files, func(f sources.File) bool { return !f.IsStore && f.Modified.Before(o.since) })
+	var old []sources.File // that are not read
+	files = slices.DeleteFunc(files, func(f sources.File) bool {
+		isOld := !f.IsStore && f.Modified.Before(o.since)
+		if isOld {
+			old = append(old, f)
+		}
+		return isOld
+	})
 	r := &importReport{
 		Program: o.from, DryRun: o.dryRun, Files: len(files), Outcomes: map[transfer.Outcome]int{},
 		Imported: []importedSession{}, Problems: []importProblem{},
@@ -118,13 +126,24 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
 		defer limitMemory()()
-		in := foreignRun{foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, done: map[string]bool{}, isFirst: true}
+		in := foreignRun{
+			foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, imported: map[string]bool{},
+			done: map[string]bool{}, isFirst: true,
+		}
 		if err := g.importFiles(ctx, &in, files); err != nil {
 			return err
 		}
 		// Sessions that others started come after those.
 		in.isFirst = false
-		return g.importFiles(ctx, &in, in.later)
+		if len(in.later) > 0 {
+			in.readOldFiles(ctx, old)
+			old = nil
+		}
+		if err := g.importFiles(ctx, &in, in.later); err != nil {
+			return err
+		}
+		in.noteLeftOut(ctx, old)
+		return nil
 	})
 	if n := r.Outcomes[failed]; err == nil && n > 0 {
 		err = errors.New(terminal.FormatPlural(n, "session") + " could not be imported; the same command tries again")
@@ -164,9 +183,11 @@ type foreignRun struct {
 	report *importReport
 	ids    map[string]session.ID // of the sessions here, by the program's id; "" for one that was read and is not here
 
-	done    map[string]bool // what was reported, by file and id
-	isFirst bool            // sessions with a parent that has not been read yet wait
-	later   []sources.File  // that have such sessions
+	imported map[string]bool // the program's ids of those that came in, or were here unchanged
+	old      []oldSession    // that --since leaves out
+	done     map[string]bool // what was reported, by file and id
+	isFirst  bool            // sessions with a parent that has not been read yet wait
+	later    []sources.File  // that have such sessions
 }
 
 // errWaits ends the reading of a file whose sessions wait for others.
@@ -176,7 +197,7 @@ var errWaits = errors.New("it waits for sessions of other files")
 func (in *foreignRun) importFile(ctx context.Context, f sources.File) {
 	rows, err := sources.Read(ctx, f, func(s foreign.Session) error {
 		if !in.since.IsZero() && s.Updated < in.since.UnixMilli() {
-			in.ids[s.ID] = transfer.ForeignID(&s) // it may have been imported earlier, as the parent of others
+			in.skipOld(f, &s)
 			return context.Cause(ctx)
 		}
 		if _, isKnown := in.ids[s.ParentID]; in.isFirst && s.ParentID != "" && !isKnown {
@@ -223,6 +244,8 @@ func (in *foreignRun) reportSession(ctx context.Context, f sources.File, s *fore
 		row.Outcome = failed
 		in.report.Problems = append(in.report.Problems, importProblem{File: f.Path, Session: s.ID, Reason: err.Error()})
 	}
+	in.imported[s.ID] = row.ID != "" && err == nil && row.Outcome != transfer.Deleted
+	in.noteParent(ctx, f, s, row.Outcome)
 	in.report.Outcomes[row.Outcome]++
 	if row.Outcome != transfer.Same && row.Outcome != transfer.Deleted {
 		in.report.Imported = append(in.report.Imported, row)
@@ -248,7 +271,7 @@ func (in *foreignRun) importSession(ctx context.Context, s *foreign.Session) (ro
 	return row, err
 }
 
-// maxShown bounds the problems that are printed; --json has all.
+// maxShown bounds the problems and the notes that are printed; --json has all.
 const maxShown = 20
 
 // printReport prints what an import did.
@@ -257,14 +280,8 @@ func (g transferCommands) printReport(r *importReport) {
 		g.inv.Out.Printf("%-9s %s  %s  %s, %s\n", s.Outcome, cmp.Or(string(s.ID), s.SourceID), terminal.FirstLine(s.Title, 100),
 			terminal.FormatPlural(s.Messages, "message"), terminal.FirstLine(s.Directory, 200))
 	}
-	for i, p := range r.Problems {
-		if i == maxShown {
-			g.inv.Err.Printf("! %s more; --json lists them\n", terminal.FormatPlural(len(r.Problems)-i, "problem"))
-			break
-		}
-		where := strings.Join(slices.DeleteFunc([]string{p.Session, p.Row, p.Field}, func(s string) bool { return s == "" }), " ")
-		g.inv.Note(strings.TrimSpace(p.File+" "+where) + ": " + p.Reason)
-	}
+	g.printProblems(r.Problems, "problem")
+	g.printProblems(r.Notes, "note")
 	var parts []string
 	for _, o := range slices.Sorted(maps.Keys(r.Outcomes)) {
 		parts = append(parts, fmt.Sprintf("%d %s", r.Outcomes[o], o))
@@ -280,6 +297,18 @@ func (g transferCommands) printReport(r *importReport) {
 		terminal.FormatPlural(r.Sessions, "session"), r.Program, cmp.Or(strings.Join(parts, ", "), "nothing to import"))
 	if r.Outcomes[skipped] > 0 {
 		g.inv.Err.Printf("The directories of skipped sessions do not exist; --into DIR imports these sessions into DIR.\n")
+	}
+}
+
+// printProblems prints the first ones of a list, and how many more there are.
+func (g transferCommands) printProblems(list []importProblem, noun string) {
+	for i, p := range list {
+		if i == maxShown {
+			g.inv.Err.Printf("! %s more; --json lists them\n", terminal.FormatPlural(len(list)-i, noun))
+			break
+		}
+		where := strings.Join(slices.DeleteFunc([]string{p.Session, p.Row, p.Field}, func(s string) bool { return s == "" }), " ")
+		g.inv.Note(strings.TrimSpace(p.File+" "+where) + ": " + p.Reason)
 	}
 }
 

@@ -33,8 +33,9 @@ type CreateSession struct {
 // again; one without messages asks how many of them are here.
 type ImportRequest struct {
 	Session  session.Session     `json:"session"`          // its location is that of the request
-	Extends  string              `json:"extends,omitzero"` // hash of the earlier import whose messages come first
+	Extends  string              `json:"extends,omitzero"` // hash of the earlier import that this one continues
 	IDs      []session.MessageID `json:"ids,omitzero"`     // with the first piece, of all its messages
+	Outline  []session.Outline   `json:"outline,omitzero"` // with Extends, of all messages
 	After    int                 `json:"after,omitzero"`
 	Messages []jsontext.Value    `json:"messages,omitzero"`
 	DryRun   bool                `json:"dryRun,omitzero"` // check the piece, and write nothing

@@ -41,6 +41,23 @@ func FormatTaskReport(u *session.User) (line, report string, ok bool) {
 	return formatReport(u.Text, u.Parts)
 }
 
+// ReadTaskReport is FormatTaskReport with a heading in place of the line: who reports.
+func ReadTaskReport(u *session.User) (heading, report string, ok bool) {
+	line, report, ok := FormatTaskReport(u)
+	if heading, _, _ = strings.Cut(line, ": "); ok {
+		heading = strings.ToUpper(heading[:1]) + heading[1:]
+	}
+	return heading, report, ok
+}
+
+// FormatTaskOutput returns the report in the output of a call of task, other outputs as they are.
+func FormatTaskOutput(output string) string {
+	if m := taskReport.FindStringSubmatch(output); m != nil {
+		return strings.TrimSpace(m[3])
+	}
+	return output
+}
+
 func formatReport(text string, parts []session.PromptPart) (line, report string, ok bool) {
 	if len(parts) != 1 || !strings.Contains(string(parts[0].Extra), `"synthetic":true`) {
 		return "", "", false

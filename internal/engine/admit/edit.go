@@ -18,15 +18,20 @@ func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.M
 		if found == nil {
 			return &session.InputWithdrawn{MessageID: m}, nil
 		}
-		d := &session.MessageRemoved{MessageID: m}
-		switch found := found.(type) {
-		case *session.Shell:
-			d.AnswerID = found.AnswerID
-		case *session.Compaction:
-			d.AnswerID = found.RequestID
-		}
-		return d, nil
+		return newRemoval(found), nil
 	})
+}
+
+// newRemoval returns the event that removes the message.
+func newRemoval(m session.Message) *session.MessageRemoved {
+	d := &session.MessageRemoved{MessageID: m.Meta().ID}
+	switch m := m.(type) {
+	case *session.Shell:
+		d.AnswerID = m.AnswerID
+	case *session.Compaction:
+		d.AnswerID = m.RequestID
+	}
+	return d
 }
 
 // EditPrompt replaces the content of a prompt, promoted or pending. Part is the piece of the prompt that changes or

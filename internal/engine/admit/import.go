@@ -16,9 +16,11 @@ import (
 // can be sent again.
 type ImportRequest struct {
 	Session session.Session // with Import, and the Location of the new session
-	// Extends is the hash of an earlier import of the session, whose messages are the first ones of this import.
+	// Extends is the hash of an earlier import of the session, which this one continues: its messages are the first ones
+	// of this import, or have changed at their source.
 	Extends  string
 	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
+	Outline  []session.Outline   // with Extends: of all messages, to find those that have changed
 	After    int                 // how many of the messages come before this piece
 	Messages []jsontext.Value
 	DryRun   bool // find out whether the piece would be refused, and write nothing
@@ -70,7 +72,7 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 		if out.Session, err = store.FindSession(rd, r.Session.ID); err != nil {
 			return err
 		}
-		out.Messages, _, err = countImported(rd, out.Session)
+		out.Messages, err = countStored(rd, r, out.Session)
 		return err
 	})
 	return &out, err
@@ -80,13 +82,15 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 func (c *Commands) tryPiece(ctx context.Context, r ImportRequest, scope *scope.Scope) (*ImportProgress, error) {
 	out := &ImportProgress{Session: &r.Session}
 	err := c.journal.Store.View(ctx, func(rd store.Reader) error {
-		if _, err := draftPiece(rd, r, scope); err != nil {
+		drafts, err := draftPiece(rd, r, scope)
+		if err != nil {
 			return err
 		}
+		out.Completed = endsImport(drafts)
 		s, ok, err := rd.Session(r.Session.ID)
 		if err == nil && ok {
 			out.Session = s
-			out.Messages, _, err = countImported(rd, s)
+			out.Messages, err = countStored(rd, r, s)
 		}
 		return err
 	})
@@ -102,26 +106,6 @@ func endsImport(drafts []eventlog.Draft) bool {
 	return ok
 }
 
-// countImported returns how many of the imported session's messages are stored. untouched is false if the session has
-// other events than those of its imports.
-func countImported(r store.Reader, s *session.Session) (stored int, untouched bool, err error) {
-	head, err := r.Head(s.ID)
-	if err != nil || !s.Import.Whole { // one event for each message follows the first
-		return int(min(head, int64(s.Import.Messages))), head <= int64(s.Import.Messages), err
-	}
-	// Each completed import ends with an event of its own; a later one goes on behind it.
-	ends, err := r.Events(s.ID, 0, maxImports, session.KindImported)
-	if err != nil || len(ends) == 0 {
-		return s.Import.Messages, false, err
-	}
-	last := ends[len(ends)-1].Seq
-	more, err := r.Events(s.ID, last, int(head-last), session.KindMessageImported)
-	return s.Import.Messages + len(more), last == int64(s.Import.Messages+len(ends)) && len(more) == int(head-last), err
-}
-
-// maxImports bounds the imports that make one session grow.
-const maxImports = 1000
-
 func checkImport(r *ImportRequest) error {
 	s := &r.Session
 	if err := session.CheckID("session.id", session.PrefixSession, string(s.ID)); err != nil {
@@ -134,6 +118,9 @@ func checkImport(r *ImportRequest) error {
 	case r.After < 0 || r.After+len(r.Messages) > s.Import.Messages:
 		return session.Errorf(session.CodeInvalid,
 			"the import contains more messages than the announced %d", s.Import.Messages).At("after")
+	case len(r.Outline) > 0 && len(r.Outline) != s.Import.Messages:
+		return session.Errorf(session.CodeInvalid, "the outline has %d messages of %d", len(r.Outline), s.Import.Messages).
+			At("outline")
 	}
 	title, err := parseTitle(s.Title)
 	if err != nil {
@@ -176,15 +163,16 @@ func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlo
 		}
 		return draftMessages(rd, r, 0, drafts)
 	}
-	// Add to a complete import, or refuse another session with this id.
-	if s.Import != nil && s.Import.Whole && r.Extends != "" && s.Import.Hash == r.Extends {
+	// Continue an earlier import, or refuse another session with this id.
+	switch {
+	case s.Import != nil && r.Extends != "" && s.Import.Hash == r.Extends && r.Extends != r.Session.Import.Hash:
 		return draftGrowth(rd, r, s)
-	}
-	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
+	case s.Import == nil || s.Import.Hash != r.Session.Import.Hash:
 		return nil, session.Conflict("session", string(s.ID),
 			"exists and is not the imported one; it can be imported in another home (CAIRN_HOME)")
-	}
-	if s.Import.Whole {
+	case s.Import.Whole && r.Extends != "": // the messages are the same
+		return draftState(rd, r, s)
+	case s.Import.Whole:
 		return nil, nil
 	}
 	// Go on behind the messages that are stored, unless others came.
@@ -197,18 +185,6 @@ func draftPiece(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]eventlo
 			"was used before its import was complete; delete it and import it again")
 	}
 	return draftMessages(rd, r, int(head), nil)
-}
-
-// draftGrowth returns the events for the messages that an import adds to the one that it extends.
-func draftGrowth(rd store.Reader, r ImportRequest, s *session.Session) ([]eventlog.Draft, error) {
-	stored, untouched, err := countImported(rd, s)
-	if err != nil {
-		return nil, err
-	}
-	if !untouched {
-		return nil, session.Conflict("session", string(s.ID), "was used since its import, so that the import cannot go on in it")
-	}
-	return draftMessages(rd, r, stored, nil)
 }
 
 // draftImported returns the event that creates the session.
@@ -238,31 +214,49 @@ func draftImported(rd store.Reader, r ImportRequest, scope *scope.Scope) ([]even
 // draftMessages appends the events for the messages that follow the first stored ones and, with the last message, the
 // end of the import.
 func draftMessages(rd store.Reader, r ImportRequest, stored int, drafts []eventlog.Draft) ([]eventlog.Draft, error) {
+	drafts, isLast, err := draftMissing(rd, r, stored, drafts)
+	if err != nil || !isLast {
+		return drafts, err
+	}
+	t := r.Session.Time
+	return append(drafts, eventlog.NewDrafts(&session.Imported{
+		Fact: session.Fact{Timestamp: t.Updated}, Archived: t.Archived, Updated: t.Updated,
+		Hash: r.Session.Import.Hash, Messages: r.Session.Import.Messages,
+	})...), nil
+}
+
+// draftMissing appends the events for the messages that follow the first stored ones. It reports whether the last
+// message of the import is among them or stored.
+func draftMissing(
+	rd store.Reader, r ImportRequest, stored int, drafts []eventlog.Draft,
+) (out []eventlog.Draft, isLast bool, err error) {
 	if r.After > stored {
-		return nil, session.Conflict("session", string(r.Session.ID),
+		return nil, false, session.Conflict("session", string(r.Session.ID),
 			"lacks the messages before these; import it again from the beginning")
+	}
+	// A message that the drafts remove may come again.
+	isRemoved := map[session.MessageID]bool{}
+	for _, d := range drafts {
+		if e, ok := d.Data.(*session.MessageRemoved); ok {
+			isRemoved[e.MessageID] = true
+		}
 	}
 	missing := r.Messages[min(stored-r.After, len(r.Messages)):]
 	for _, raw := range missing {
 		m, err := session.DecodeMessage(raw)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if err := checkUnused(rd, m.Meta().ID); err != nil {
-			return nil, err
+		if id := m.Meta().ID; !isRemoved[id] {
+			if err := checkUnused(rd, id); err != nil {
+				return nil, false, err
+			}
 		}
 		drafts = append(drafts, eventlog.Draft{Data: &session.MessageImported{
 			Fact: session.Fact{Timestamp: m.Meta().Time.Created}, Message: raw,
 		}})
 	}
-	if stored+len(missing) == r.Session.Import.Messages {
-		t := r.Session.Time
-		drafts = append(drafts, eventlog.NewDrafts(&session.Imported{
-			Fact: session.Fact{Timestamp: t.Updated}, Archived: t.Archived, Updated: t.Updated,
-			Hash: r.Session.Import.Hash, Messages: r.Session.Import.Messages,
-		})...)
-	}
-	return drafts, nil
+	return drafts, stored+len(missing) == r.Session.Import.Messages, nil
 }
 
 func checkUnused(rd store.Reader, m session.MessageID) error {
@@ -283,15 +277,8 @@ func buildImported(s session.Session, scope *scope.Scope) session.Session {
 		Title: s.Title, TitledBy: "user", Summary: s.Summary,
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, NameSlug(string(s.ID))), Version: s.Version,
-		Metadata: s.Metadata, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),
-	}
-	if r := s.Revert; r != nil {
-		out.Revert = &session.Revert{
-			MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
-		}
-		if r.Diff != "" {
-			out.Revert.Unknown = []string{"the files were taken back where the session was exported, and are not changed here"}
-		}
+		Metadata: s.Metadata, Todos: s.Todos, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),
+		Revert: buildRevert(s.Revert),
 	}
 	incomplete := *s.Import
 	incomplete.Whole = false
@@ -300,6 +287,20 @@ func buildImported(s session.Session, scope *scope.Scope) session.Session {
 		if rule.Effect != session.Allow {
 			out.Permission = append(out.Permission, rule)
 		}
+	}
+	return out
+}
+
+// buildRevert returns what is imported of a staged revert: what hides messages.
+func buildRevert(r *session.Revert) *session.Revert {
+	if r == nil {
+		return nil
+	}
+	out := &session.Revert{
+		MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
+	}
+	if r.Diff != "" {
+		out.Unknown = []string{"the files were taken back where the session was exported, and are not changed here"}
 	}
 	return out
 }

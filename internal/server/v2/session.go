@@ -90,7 +90,8 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 	b := in.Body
 	b.Session.Location = in.Location.Location
 	imported, err := h.Commands.ImportSession(ctx, admit.ImportRequest{
-		Session: b.Session, Extends: b.Extends, IDs: b.IDs, After: b.After, Messages: b.Messages, DryRun: b.DryRun,
+		Session: b.Session, Extends: b.Extends, IDs: b.IDs, Outline: b.Outline, After: b.After, Messages: b.Messages,
+		DryRun: b.DryRun,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

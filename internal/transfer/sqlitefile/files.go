@@ -16,15 +16,17 @@ type files struct {
 	path     string // absolute, without symbolic links
 	size     int64
 	modified time.Time
-	usesLog  bool // it is in WAL mode
-	hasLog   bool // there is a log, which may hold what the database lacks
-	hasIndex bool // there is a -shm file: a program has the database open, or did not end in order
+	usesLog  bool  // it is in WAL mode
+	hasLog   bool  // there is a log, which may hold what the database lacks
+	hasIndex bool  // there is a -shm file: a program has the database open, or did not end in order
+	journal  int64 // size of a file with what a transaction replaces, which has not ended or was cut off; 0 without one
 }
 
-// The suffixes of the files beside a database in WAL mode.
+// The suffixes of the files beside a database: in WAL mode, and else while it is written.
 const (
-	logSuffix   = "-wal"
-	indexSuffix = "-shm"
+	logSuffix     = "-wal"
+	indexSuffix   = "-shm"
+	journalSuffix = "-journal"
 )
 
 // inspect reads the header of the database.
@@ -51,6 +53,7 @@ func inspect(path string) (files, error) {
 	f.usesLog = header[18] == 2 || header[19] == 2
 	f.hasLog = sizeOf(path+logSuffix) > 0
 	f.hasIndex = sizeOf(path+indexSuffix) > 0
+	f.journal = sizeOf(path + journalSuffix)
 	// The length counts only if the last writer was one that keeps it, and nothing waits in a log.
 	number := func(at int) int64 { return int64(binary.BigEndian.Uint32(header[at:])) }
 	pageSize := int64(binary.BigEndian.Uint16(header[16:]))
@@ -58,7 +61,7 @@ func inspect(path string) (files, error) {
 		pageSize = 64 << 10
 	}
 	want := number(28) * pageSize
-	if !f.hasLog && !f.hasIndex && number(24) == number(92) && want > f.size {
+	if !f.hasLog && !f.hasIndex && f.journal == 0 && number(24) == number(92) && want > f.size {
 		return files{}, fmt.Errorf("%w: it has %d bytes of %d", ErrTruncated, f.size, want)
 	}
 	return f, nil
@@ -112,17 +115,18 @@ func (f files) options() []string {
 // haveChanged reports whether the database was written since it was inspected.
 func (f files) haveChanged() bool {
 	info, err := os.Stat(f.path)
-	return err != nil || info.Size() != f.size || !info.ModTime().Equal(f.modified) || sizeOf(f.path+logSuffix) > 0
+	return err != nil || info.Size() != f.size || !info.ModTime().Equal(f.modified) ||
+		sizeOf(f.path+logSuffix) > 0 != f.hasLog || sizeOf(f.path+journalSuffix) != f.journal
 }
 
-// copyToScratch copies the database and its log into a new folder.
-func (f files) copyToScratch() (path, dir string, err error) {
+// copyToScratch copies the database and the file beside it into a new folder.
+func (f files) copyToScratch(suffix string) (path, dir string, err error) {
 	if dir, err = os.MkdirTemp("", "cairn-import-*"); err != nil {
 		return "", "", err
 	}
 	path = filepath.Join(dir, "copy.db")
 	if err = copyFile(path, f.path); err == nil {
-		err = copyFile(path+logSuffix, f.path+logSuffix)
+		err = copyFile(path+suffix, f.path+suffix)
 	}
 	return path, dir, err
 }

@@ -32,6 +32,8 @@ var (
 	ErrTruncated = errors.New("the database is truncated")
 	ErrNotSQLite = errors.New("it is not an SQLite database")
 	ErrChanged   = errors.New("another program has changed the database while it was read; try again")
+	// ErrUnfinished: the transaction is to be rolled back, which changes the database.
+	ErrUnfinished = errors.New("a program ended in a transaction of the database; start that program once, and try again")
 )
 
 // DB is an open database. It is used by one goroutine at a time.
@@ -56,25 +58,38 @@ func Open(ctx context.Context, path string) (*DB, error) {
 
 // open opens the database in the first way that works, and begins the snapshot.
 func (d *DB) open(ctx context.Context) error {
-	path, options := d.files.path, d.files.options()
 	if d.files.needsCopy() {
-		var err error
-		if path, d.scratch, err = d.files.copyToScratch(); err != nil {
-			return err
-		}
-		options = []string{"mode=ro"}
+		return d.openCopy(ctx, logSuffix, zs.OpenReadOnly)
 	}
 	var err error
-	for _, o := range options {
-		if err = d.connect(ctx, fileuri.Format(path)+"?"+o); err == nil {
+	for _, o := range d.files.options() {
+		if err = d.connect(ctx, fileuri.Format(d.files.path)+"?"+o, zs.OpenReadOnly); err == nil {
 			return nil
 		}
+	}
+	if errors.Is(err, ErrUnfinished) { // the transaction is rolled back in a copy
+		if copyErr := d.openCopy(ctx, journalSuffix, zs.OpenReadWrite); copyErr != nil {
+			return fmt.Errorf("%w (%v)", err, copyErr)
+		}
+		return nil
 	}
 	return err
 }
 
-func (d *DB) connect(ctx context.Context, uri string) error {
-	c, err := zs.OpenConn(uri, zs.OpenReadOnly|zs.OpenURI)
+// openCopy opens a copy of the database and of the file beside it.
+func (d *DB) openCopy(ctx context.Context, suffix string, access zs.OpenFlags) error {
+	path, dir, err := d.files.copyToScratch(suffix)
+	if d.scratch = dir; err != nil {
+		return err
+	}
+	if d.files.haveChanged() {
+		return ErrChanged
+	}
+	return d.connect(ctx, fileuri.Format(path), access)
+}
+
+func (d *DB) connect(ctx context.Context, uri string, access zs.OpenFlags) error {
+	c, err := zs.OpenConn(uri, access|zs.OpenURI)
 	if err != nil {
 		return explain(err)
 	}
@@ -199,7 +214,11 @@ func (r Row) Object() foreign.Object {
 
 // explain returns an error of SQLite as one of this package's, if there is one.
 func explain(err error) error {
-	switch code := zs.ErrCode(err); code.ToPrimary() {
+	code := zs.ErrCode(err)
+	if code == zs.ResultReadOnlyRollback {
+		return ErrUnfinished
+	}
+	switch code.ToPrimary() {
 	case zs.ResultBusy, zs.ResultLocked:
 		return ErrLocked
 	case zs.ResultNotADB:

@@ -108,6 +108,16 @@ func TestReadChangesNoFile(t *testing.T) {
 			copyFile(t, path, other)
 			copyFile(t, path+"-wal", other+"-wal")
 		},
+		"killed in a transaction": func(t *testing.T, path string) {
+			other := filepath.Join(t.TempDir(), "other.db")
+			c := open(t, other, append([]string{"PRAGMA cache_size=1"}, filled...)...)
+			// More than fits into the cache: it is written before the transaction ends.
+			execute(t, c, "BEGIN", "UPDATE a SET x = '3'", `INSERT INTO a WITH RECURSIVE n(i) AS
+				(SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 500) SELECT hex(zeroblob(500)) FROM n`)
+			for _, suffix := range []string{"", "-journal"} {
+				copyFile(t, path+suffix, other+suffix)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
