@@ -130,21 +130,35 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 		case <-ctx.Done():
 		}
 	}()
-	answer, err := a.set.pool.options.API.RoundTrip(r) //nolint:bodyclose // the goroutine below closes it
+	begun := make(chan begunAnswer, 1)
+	go func() {
+		defer a.cancel(q.Stream)
+		a.answerAPI(r, q.Stream, begun)
+	}()
+	b := <-begun
+	return b.head, b.err
+}
+
+// begunAnswer is the beginning of an answer, or why there is none.
+type begunAnswer struct {
+	head apiHead
+	err  error
+}
+
+// answerAPI sends a request to the API, gives the beginning of its answer to begun, and then sends the body.
+func (a *answers) answerAPI(r *http.Request, stream int64, begun chan<- begunAnswer) {
+	answer, err := a.set.pool.options.API.RoundTrip(r)
 	if err != nil {
-		a.cancel(q.Stream)
-		return nil, err
+		begun <- begunAnswer{err: err}
+		return
 	}
+	defer func() { _ = answer.Body.Close() }()
 	head := apiHead{Status: answer.StatusCode, Headers: map[string]string{}}
 	for name := range answer.Header {
 		head.Headers[name] = answer.Header.Get(name)
 	}
-	go func() {
-		defer a.cancel(q.Stream)
-		defer func() { _ = answer.Body.Close() }()
-		a.sendBody(q.Stream, answer.Body)
-	}()
-	return head, nil
+	begun <- begunAnswer{head: head}
+	a.sendBody(stream, answer.Body)
 }
 
 // maxChunk bounds a piece of a body in bytes.
