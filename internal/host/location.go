@@ -89,6 +89,7 @@ type locationSlot struct {
 type locationSetup struct {
 	config  *config.Config
 	project project.Project
+	earlier []string // directories whose sessions go on in this one, since the project was moved
 	agents  *agent.Set
 	scope   *scope.Scope
 	skills  *skill.Cache
@@ -128,6 +129,15 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 		s.users--
 		s.usedAt = time.Now()
 	}), nil
+}
+
+// FindMoved implements scope.Scopes.
+func (l *locationCache) FindMoved(ctx context.Context, s *session.Session, here *scope.Scope) (string, error) {
+	var record session.RecordID
+	if here != nil {
+		record = here.RecordID
+	}
+	return l.projects.FindMoved(ctx, s, record)
 }
 
 // load returns the current setup of a directory.
@@ -310,11 +320,15 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if err != nil {
 		return nil, err
 	}
+	earlier, err := l.projects.ListEarlier(ctx, pr)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := l.loadConfig(ctx, pr)
 	if err != nil {
 		return nil, err
 	}
-	p := &locationSetup{config: cfg, project: pr}
+	p := &locationSetup{config: cfg, project: pr, earlier: earlier}
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
@@ -355,9 +369,6 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
-	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
-		return l.projects.FindMovedSession(ctx, pr, s)
-	}
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
@@ -505,6 +516,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	}
 	info := api.LocationInfo{
 		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
+		Earlier: p.earlier,
 	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why

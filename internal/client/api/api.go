@@ -66,6 +66,8 @@ type LocationInfo struct {
 	RecordID session.RecordID `json:"recordID,omitzero"`
 	// Unlinked: .git names a repository that does not know this working tree, as in a worktree that was moved without git.
 	Unlinked bool `json:"unlinked,omitzero"`
+	// Earlier are directories whose sessions go on in this one, since the project was moved here.
+	Earlier []string `json:"earlier,omitzero"`
 }
 
 // ProjectRef returns what a request can name the location's project by: its record, or what OpenCode calls it without one.

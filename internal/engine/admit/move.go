@@ -15,7 +15,7 @@ import (
 // MoveRequest asks for a session to go on in another directory.
 type MoveRequest struct {
 	SessionID session.ID
-	Directory string // absolute
+	Directory string // absolute; "" is where the session's project was moved to, if it was
 	// Changes takes the uncommitted changes of the session's working tree along.
 	Changes bool
 	// OtherProject allows a directory of another project.
@@ -56,16 +56,24 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 
 // checkMove returns the destination of a move, or why it is impossible. isThere reports that the session is there already.
 func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scope, isThere bool, err error) {
-	// Find the session and the destination.
+	// Find the session, where it works now, and the destination.
 	s, err := c.journal.ReadSession(ctx, r.SessionID)
 	if err != nil {
 		return nil, false, err
 	}
-	to, release, err := c.locations.Scope(ctx, session.Location{Directory: r.Directory})
-	if err != nil {
-		return nil, false, err
+	to, projectMoved, release, openErr := scope.OpenForWork(ctx, c.locations, s)
+	if openErr == nil {
+		release() // what is read of a scope below never changes
 	}
-	release() // what is read of it below never changes
+	if r.Directory == "" && (openErr != nil || !projectMoved) {
+		return to, true, openErr
+	}
+	if r.Directory != "" {
+		if to, release, err = c.locations.Scope(ctx, session.Location{Directory: r.Directory}); err != nil {
+			return nil, false, err
+		}
+		release()
+	}
 	// Refuse what cannot move, or not there.
 	conflict := func(format string, args ...any) *session.Error {
 		return session.Errorf(session.CodeConflict, format, args...)
@@ -75,7 +83,7 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
 	case s.Location.Directory == to.Location.Directory:
 		return to, true, nil
-	case s.Revert != nil && c.isOpen(ctx, s.Location): // what a gone directory had may be at the destination
+	case s.Revert != nil && openErr == nil && !projectMoved: // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
 	case !r.OtherProject && !isOfProject(s, to):
 		return nil, false, conflict("%s belongs to another project than the session",
@@ -101,15 +109,6 @@ func isOfProject(s *session.Session, to *scope.Scope) bool {
 		return s.ProjectID.IsSame(to.ProjectID)
 	}
 	return s.RecordID == to.RecordID
-}
-
-// isOpen reports whether a location can be worked in.
-func (c *Commands) isOpen(ctx context.Context, l session.Location) bool {
-	_, release, err := c.locations.Scope(ctx, l)
-	if err == nil {
-		release()
-	}
-	return err == nil
 }
 
 // listSubagents returns the sessions below a session that work in its directory.
@@ -156,24 +155,45 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 			return err
 		}
 	}
-	moved := func() *session.Moved {
-		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID}
-	}
-	// The session goes last: until then the same move can be made again for the subagents that are left.
-	for _, one := range append(tree, s) {
-		if err := c.journal.AppendFacts(ctx, one.ID, moved()); err != nil {
-			if copied != nil {
-				err = errors.Join(err, copied.TakeBack(ctx))
-			}
-			return err
-		}
-	}
-	if copied == nil {
-		return nil
+	err = c.recordMove(ctx, append(tree, s), to)
+	switch {
+	case copied == nil:
+		return err
+	case err != nil:
+		return errors.Join(err, copied.TakeBack(ctx))
 	}
 	if err := copied.Remove(ctx); err != nil {
 		return session.Errorf(session.CodeConflict, "the session has moved, but its changes are still in %s too: %v",
 			s.Location.Directory, err).Because(err)
+	}
+	return nil
+}
+
+// FollowProject records that a session works in the directory of to, to which its project was moved (scope.OpenForWork),
+// and its subagents with it. No turn of the session runs. A subagent at work follows at its own next turn.
+func (c *Commands) FollowProject(ctx context.Context, id session.ID, to *scope.Scope) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	tree, err := c.listSubagents(ctx, s)
+	if err != nil {
+		return err
+	}
+	tree = slices.DeleteFunc(tree, func(child *session.Session) bool { return !c.scheduler.IsIdle(child.ID) })
+	return c.recordMove(ctx, append(tree, s), to)
+}
+
+// recordMove records that sessions are in the directory of to. The last one is the session whose move it is: until it
+// has moved, the same move can be made again for those that are left.
+func (c *Commands) recordMove(ctx context.Context, all []*session.Session, to *scope.Scope) error {
+	for _, one := range all {
+		moved := &session.Moved{
+			Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID,
+		}
+		if err := c.journal.AppendFacts(ctx, one.ID, moved); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -109,6 +109,10 @@ type scopes struct{ *world }
 // Chain implements scope.Scopes.
 func (scopes) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
+func (scopes) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
+
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
 		Location: l, ProjectID: "global", RecordID: recordOf(l), Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
