@@ -3,11 +3,15 @@ package admit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -28,7 +32,7 @@ const moveWait = time.Minute
 // MoveSession moves a session, with its subagents, to another directory (MV-1 to MV-3). It waits until no turn of it runs;
 // work that is left goes on at the destination, whose system context is new. With an error the session stays where it
 // was, but for changes that cannot be removed from the source after it moved: the error says so. A move to the session's
-// own directory does nothing.
+// own directory does nothing, but completes one with changes that was cut off.
 func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -39,12 +43,18 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 		}
 	}
 	// Check what needs no wait, so that a wrong request fails at once.
-	if _, isThere, err := c.checkMove(ctx, r); err != nil || isThere {
+	to, isThere, err := c.checkMove(ctx, r)
+	switch {
+	case err != nil:
 		return err
+	case isThere && r.Changes:
+		return c.completeChanges(ctx, r.SessionID, to)
+	case isThere:
+		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	err := c.scheduler.RunAtBoundary(wait, r.SessionID, func(context.Context) error {
+	err = c.scheduler.RunAtBoundary(wait, r.SessionID, func(context.Context) error {
 		return c.moveNow(context.WithoutCancel(ctx), r) // with the rights of the caller
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -83,6 +93,8 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
 	case s.Location.Directory == to.Location.Directory:
 		return to, true, nil
+	case slices.Contains(strings.Split(filepath.ToSlash(to.Location.Directory), "/"), ".git"):
+		return nil, false, conflict("%s is in the files of a git repository, in which no session works", to.Location.Directory)
 	case s.Revert != nil && openErr == nil && !projectMoved: // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
 	case !r.OtherProject && !isOfProject(s, to):
@@ -167,6 +179,35 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 			s.Location.Directory, err).Because(err)
 	}
 	return nil
+}
+
+// completeChanges removes from the place where a session was before the changes that it has where it is now: the process
+// that moved it ended before it did. Changes of the earlier place that are not here are a conflict, and stay.
+func (c *Commands) completeChanges(ctx context.Context, id session.ID, here *scope.Scope) error {
+	earlier, record, err := undo.FindEarlierPlace(ctx, c.journal.Store, id)
+	if err != nil || earlier == "" || earlier == here.Location.Directory || c.checkouts == nil {
+		return err
+	}
+	// Another project may be there by now.
+	there, release, err := c.locations.Scope(ctx, session.Location{Directory: earlier})
+	if err != nil {
+		return nil //nolint:nilerr // the earlier place is gone, and its changes with it
+	}
+	release()
+	if record != "" && there.RecordID != record {
+		return nil
+	}
+	left, err := c.checkouts.CompleteCopy(ctx, earlier, here.Location.Directory)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	const most = 10
+	names := strings.Join(left[:min(len(left), most)], ", ")
+	if more := len(left) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return session.Errorf(session.CodeConflict, "the session is in %s already; these changes are still in %s, and not here: %s",
+		here.Location.Directory, earlier, names)
 }
 
 // FollowProject records that a session works in the directory of to, to which its project was moved (scope.OpenForWork),
