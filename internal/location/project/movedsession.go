@@ -88,6 +88,23 @@ func (f *Finder) findRenamed(ctx context.Context, p *store.Project) (*store.Proj
 	return p, nil
 }
 
+// maxRenamed bounds the missing directories that FollowRenamed looks for.
+const maxRenamed = 50
+
+// FollowRenamed brings the records up to date whose directories were only renamed: what is beside the old place is theirs.
+func (f *Finder) FollowRenamed(ctx context.Context) error {
+	all, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
+		return r.Projects(store.ProjectQuery{})
+	})
+	missing := slices.DeleteFunc(all, func(p store.Project) bool { return isDirectory(p.Path) })
+	for _, p := range missing[max(0, len(missing)-maxRenamed):] { // the newest ones
+		if err == nil {
+			_, err = f.findRenamed(ctx, &p)
+		}
+	}
+	return err
+}
+
 // ListEarlier returns the directories whose sessions go on in the directory of the project p, since p was moved
 // (FindMoved): those of which the sessions are not the project's own any more.
 func (f *Finder) ListEarlier(ctx context.Context, p Project) ([]string, error) {

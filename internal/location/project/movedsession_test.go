@@ -40,8 +40,14 @@ func TestFindMoved(t *testing.T) {
 		t.Fatal("the repository has another record after it was moved")
 	}
 	check("gone", sub, "", filepath.Join(away, "sub"))
+	// The list of projects finds it as well.
+	rename(t, away, repo+".listed")
+	if err := f.FollowRenamed(t.Context()); err != nil || f.records(t)[0].Path != repo+".listed" {
+		t.Errorf("the record is of %s, %v", f.records(t)[0].Path, err)
+	}
+	rename(t, repo+".listed", away)
 	earlier, err := f.ListEarlier(t.Context(), find(t, f, filepath.Join(away, "sub")))
-	if err != nil || !slices.Equal(earlier, []string{sub}) {
+	if err != nil || !slices.Equal(earlier, []string{sub, filepath.Join(repo+".listed", "sub")}) {
 		t.Errorf("earlier directories: %q, %v", earlier, err)
 	}
 
