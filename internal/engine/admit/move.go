@@ -43,7 +43,7 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 		}
 	}
 	// Check what needs no wait, so that a wrong request fails at once.
-	to, isThere, err := c.checkMove(ctx, r)
+	to, isThere, err := c.checkMove(ctx, r, false)
 	switch {
 	case err != nil:
 		return err
@@ -64,8 +64,9 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	return err
 }
 
-// checkMove returns the destination of a move, or why it is impossible. isThere reports that the session is there already.
-func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scope, isThere bool, err error) {
+// checkMove returns the destination of a move, or why it is impossible: now, while no turn of the session runs, or after the
+// turn that runs. isThere reports that the session is there already.
+func (c *Commands) checkMove(ctx context.Context, r MoveRequest, now bool) (to *scope.Scope, isThere bool, err error) {
 	// Find the session, where it works now, and the destination.
 	s, err := c.journal.ReadSession(ctx, r.SessionID)
 	if err != nil {
@@ -104,10 +105,10 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 	if err := to.CheckSelection(s.Agent, nil); err != nil { // the model is looked up at the next turn
 		return nil, false, err
 	}
-	// Its subagents move with it, so none may work.
+	// Its subagents move with it, so none may work. Those for which its turn waits end with that.
 	tree, err := c.listSubagents(ctx, s)
 	for _, child := range tree {
-		if err == nil && !c.scheduler.IsIdle(child.ID) {
+		if err == nil && !c.scheduler.IsIdle(child.ID) && (now || s.RunsInBackground(child.ID)) {
 			err = conflict("its subagent %s works in the background; wait for it or cancel it (cairn jobs)", child.ID)
 		}
 	}
@@ -147,7 +148,7 @@ func (c *Commands) listSubagents(ctx context.Context, s *session.Session) (found
 // moveNow moves a session of which no turn runs.
 func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 	// The session, the destination and the subagents may have changed during the wait.
-	to, isThere, err := c.checkMove(ctx, r)
+	to, isThere, err := c.checkMove(ctx, r, true)
 	if err != nil || isThere {
 		return err
 	}
