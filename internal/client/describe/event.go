@@ -21,7 +21,7 @@ func DescribeEvent(d session.EventData) string {
 	case *session.CompactionUndone:
 		return CompactionUndone
 	case *session.ContextEntrySet:
-		return DescribeSharedFiles([]session.ContextEntry{d.ContextEntry})
+		return describeAddedFiles(d.ContextEntry)
 	default:
 		return ""
 	}
