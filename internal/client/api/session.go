@@ -144,6 +144,9 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
+	if err == nil && at.Unlinked && at.Repository == "" { // its sessions are of the repository, which was moved
+		return q, nil
+	}
 	if err == nil && (at.RecordID != "" || at.Repository != "") {
 		q.Directory, q.Project, q.Within = "", at.ProjectRef(), at.Repository
 	}
