@@ -110,6 +110,15 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 	}), nil
 }
 
+// FindMoved implements scope.Scopes.
+func (l *locationCache) FindMoved(ctx context.Context, s *session.Session, here *scope.Scope) (string, error) {
+	var record session.RecordID
+	if here != nil {
+		record = here.RecordID
+	}
+	return l.projects.FindMoved(ctx, s, record)
+}
+
 // load returns the current setup of a directory.
 func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, error) {
 	if bare := l.findBare(ctx, dir); bare != nil {
@@ -307,6 +316,10 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 	if err != nil {
 		return nil, err
 	}
+	earlier, err := l.projects.ListEarlier(ctx, pr)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := l.loadConfig(ctx, pr, nil)
 	if err != nil {
 		return nil, err
@@ -315,6 +328,7 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 	if err != nil {
 		return nil, err
 	}
+	p.earlier = earlier
 	bare.Store(p)
 	defer bare.Store(nil)
 	cfg, state, err := l.addPlugins(ctx, p)
@@ -324,6 +338,7 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 	if err != nil {
 		return nil, err
 	}
+	p.earlier = earlier
 	l.logWarnings(p)
 	return p, nil
 }
@@ -378,6 +393,7 @@ func (l *locationCache) Location(ctx context.Context, at session.Location) (api.
 	}
 	info := api.LocationInfo{
 		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
+		Earlier: p.earlier,
 	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why

@@ -28,6 +28,7 @@ import (
 type locationSetup struct {
 	config  *config.Config
 	project project.Project
+	earlier []string // directories whose sessions go on in this one, since the project was moved
 	agents  *agent.Set
 	scope   *scope.Scope
 	skills  *skill.Cache
@@ -89,9 +90,6 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
-	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
-		return l.projects.FindMovedSession(ctx, pr, s)
-	}
 	p.scope.Extensions = slices.Concat(p.servers.Actions(), loaded.toolNames())
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox

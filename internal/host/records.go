@@ -138,6 +138,11 @@ func (r projectRecords) ForgetRecord(ctx context.Context, id session.RecordID) e
 	return err
 }
 
+// FollowRenamed implements v2.Projects.
+func (r projectRecords) FollowRenamed(ctx context.Context) error {
+	return r.locations.projects.FollowRenamed(ctx)
+}
+
 // mayHaveChanged reports whether a change of the store with this error may have been made. A refused one, such as of an
 // unknown record, was not; after an error of the store it is not known.
 func mayHaveChanged(err error) bool {

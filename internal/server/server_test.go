@@ -143,6 +143,10 @@ func (nowhere) ForgetLocation(session.Location) {}
 // Chain implements scope.Scopes.
 func (nowhere) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
+func (nowhere) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
+
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
 		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
