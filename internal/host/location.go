@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/location/notify"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -54,6 +55,8 @@ type locationCache struct {
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
+	measures   *measures           // nil without telemetry
+	sender     *notify.Sender      // of messages to people
 	// showNote shows a text to people who follow a session.
 	showNote func(id session.ID, source, text string)
 
@@ -361,7 +364,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope.Extensions = p.servers.Actions()
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
-	p.scope.Chain = l.newChain(p)
+	p.scope.Chain, p.scope.Models = l.newChain(p), l.measures.wrapModels(p.models)
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
 		if cfg.LSP != nil {

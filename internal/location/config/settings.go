@@ -51,6 +51,8 @@ type Settings struct {
 	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
 	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
 	Hooks             Hooks               `json:"hooks" doc:"commands that run when something happens, in the shape of Claude Code's settings; all layers add to them"`
+	Notify            map[string]Notify   `json:"notify" doc:"commands and webhooks by name that are told of asks and of the end of work"`
+	Telemetry         Telemetry           `json:"telemetry" scope:"user" doc:"traces and metrics of OpenTelemetry, and metrics for Prometheus"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
 	Storage           Storage             `json:"storage" scope:"user" doc:"what is stored beside the sessions"`
 	Foreign
