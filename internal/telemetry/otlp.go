@@ -140,8 +140,8 @@ func (s *Span) encode() spanData {
 	if s.parent != [8]byte{} {
 		d.ParentID = hex.EncodeToString(s.parent[:])
 	}
-	if s.failure != nil {
-		d.Status = &spanStatus{cleanText(*s.failure), statusError}
+	if s.failure != "" {
+		d.Status = &spanStatus{cleanText(s.failure), statusError}
 	}
 	return d
 }

@@ -160,7 +160,7 @@ type Span struct {
 	mu         sync.Mutex // guards the rest
 	end        time.Time  // zero until it has ended
 	attributes []Attribute
-	failure    *string // why it failed; nil if it did not
+	failure    string // the kind of its failure; "" without one
 }
 
 // Start begins a span below the parent, or a trace of its own if the parent is zero. A parent that is not sampled has no
@@ -208,7 +208,7 @@ func (s *Span) Fail(kind string) {
 	s.Set(Attribute{"error.type", kind})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failure = &kind
+	s.failure = kind
 }
 
 // End ends the span. Only the first call counts.
