@@ -57,14 +57,12 @@ type Sender struct {
 	options Options
 	client  *http.Client
 	dropped atomic.Int64
-	ctx     context.Context // of all that is sent
-	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex // guards the rest
-	queue   []delivery
-	working bool // a goroutine empties the queue
-	closed  bool
+	mu     sync.Mutex // guards the rest
+	queue  []delivery
+	cancel context.CancelFunc // of the goroutine that empties the queue; nil without one
+	closed bool
 }
 
 // delivery is a message for a target.
@@ -79,9 +77,7 @@ type delivery struct {
 // NewSender returns a sender that has no goroutine yet.
 func NewSender(o Options) *Sender {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers have secrets
-	s := &Sender{options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	return s
+	return &Sender{options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}}
 }
 
 // Extensions returns an extension for each of the targets of a location.
@@ -137,25 +133,30 @@ func (s *Sender) add(d delivery) {
 		return
 	}
 	s.queue = append(s.queue, d)
-	if !s.working {
-		s.working = true
-		s.running.Go(s.work)
+	if s.cancel != nil {
+		return
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.running.Go(func() {
+		defer cancel()
+		s.work(ctx)
+	})
 }
 
 // work sends messages until none waits.
-func (s *Sender) work() {
+func (s *Sender) work(ctx context.Context) {
 	for {
 		s.mu.Lock()
 		if len(s.queue) == 0 {
-			s.working = false
+			s.cancel = nil
 			s.mu.Unlock()
 			return
 		}
 		next := s.queue[0]
 		s.queue = s.queue[1:]
 		s.mu.Unlock()
-		if err := s.send(next); err != nil {
+		if err := s.send(ctx, next); err != nil {
 			s.options.Logger.Warn("a message could not be sent", "target", next.name, "event", next.message.Event,
 				"session", next.message.SessionID, "error", err)
 		}
@@ -163,8 +164,8 @@ func (s *Sender) work() {
 }
 
 // send completes the message and sends it.
-func (s *Sender) send(d delivery) error {
-	info, err := s.options.Find(s.ctx, d.message.SessionID)
+func (s *Sender) send(ctx context.Context, d delivery) error {
+	info, err := s.options.Find(ctx, d.message.SessionID)
 	if err != nil {
 		return err
 	}
@@ -175,9 +176,9 @@ func (s *Sender) send(d delivery) error {
 		return err
 	}
 	if d.target.Webhook != "" {
-		return s.post(d, body)
+		return s.post(ctx, d, body)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, d.timeout())
+	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	argv := slices.Clone(d.target.Command)
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
@@ -213,10 +214,11 @@ func (s *Sender) Close(ctx context.Context) {
 			s.options.Logger.Warn("messages are dropped at the end of the process", "messages", n)
 		}
 		s.queue = nil
-		s.cancel()
+		if s.cancel != nil {
+			s.cancel()
+		}
 	})
 	s.running.Wait()
 	stop()
-	s.cancel()
 	s.client.CloseIdleConnections()
 }

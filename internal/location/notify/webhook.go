@@ -30,16 +30,16 @@ func (e exitError) Error() string {
 }
 
 // post sends the message to a webhook, and again if that may succeed.
-func (s *Sender) post(d delivery, body []byte) error {
+func (s *Sender) post(ctx context.Context, d delivery, body []byte) error {
 	for attempt, pause := 1, firstPause; ; attempt, pause = attempt+1, 2*pause {
-		again, after, err := s.tryPost(d, body)
+		again, after, err := s.tryPost(ctx, d, body)
 		if err == nil || !again || attempt == maxAttempts {
 			return err
 		}
 		wait := time.NewTimer(max(pause, min(after, maxPause)))
 		select {
 		case <-wait.C:
-		case <-s.ctx.Done():
+		case <-ctx.Done():
 			wait.Stop()
 			return err
 		}
@@ -47,8 +47,10 @@ func (s *Sender) post(d delivery, body []byte) error {
 }
 
 // tryPost makes one attempt. again reports that another one may succeed; after is how long the server asks to wait.
-func (s *Sender) tryPost(d delivery, body []byte) (again bool, after time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, d.timeout())
+func (s *Sender) tryPost(
+	ctx context.Context, d delivery, body []byte,
+) (again bool, after time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.target.Webhook, bytes.NewReader(body))
 	if err != nil {

@@ -224,8 +224,33 @@ func (c *Collector) takeResource(r resource) (err error) {
 	return err
 }
 
-func (c *Collector) takeMetrics(body []byte) error {
-	type point struct {
+// The messages of metrics.
+type (
+	metricsData struct {
+		ResourceMetrics []struct {
+			Resource     resource `json:"resource"`
+			ScopeMetrics []struct {
+				Scope struct {
+					Name string `json:"name"`
+				} `json:"scope"`
+				Metrics []metric `json:"metrics"`
+			} `json:"scopeMetrics"`
+		} `json:"resourceMetrics"`
+	}
+	metric struct {
+		Name        string  `json:"name"`
+		Description string  `json:"description"`
+		Unit        string  `json:"unit"`
+		Sum         *points `json:"sum"`
+		Gauge       *points `json:"gauge"`
+		Histogram   *points `json:"histogram"`
+	}
+	points struct {
+		Points      []point `json:"dataPoints"`
+		Temporality int     `json:"aggregationTemporality"`
+		IsMonotonic bool    `json:"isMonotonic"`
+	}
+	point struct {
 		Attributes []keyValue `json:"attributes"`
 		Start      string     `json:"startTimeUnixNano"`
 		Time       string     `json:"timeUnixNano"`
@@ -235,29 +260,10 @@ func (c *Collector) takeMetrics(body []byte) error {
 		Buckets    []string   `json:"bucketCounts"`
 		Bounds     []float64  `json:"explicitBounds"`
 	}
-	type points struct {
-		Points      []point `json:"dataPoints"`
-		Temporality int     `json:"aggregationTemporality"`
-		IsMonotonic bool    `json:"isMonotonic"`
-	}
-	var in struct {
-		ResourceMetrics []struct {
-			Resource     resource `json:"resource"`
-			ScopeMetrics []struct {
-				Scope struct {
-					Name string `json:"name"`
-				} `json:"scope"`
-				Metrics []struct {
-					Name        string  `json:"name"`
-					Description string  `json:"description"`
-					Unit        string  `json:"unit"`
-					Sum         *points `json:"sum"`
-					Gauge       *points `json:"gauge"`
-					Histogram   *points `json:"histogram"`
-				} `json:"metrics"`
-			} `json:"scopeMetrics"`
-		} `json:"resourceMetrics"`
-	}
+)
+
+func (c *Collector) takeMetrics(body []byte) error {
+	var in metricsData
 	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
 		return err
 	}
@@ -270,54 +276,69 @@ func (c *Collector) takeMetrics(body []byte) error {
 		}
 		for _, list := range from.ScopeMetrics {
 			for _, m := range list.Metrics {
-				kind, data := "gauge", m.Gauge
-				switch {
-				case m.Sum != nil:
-					kind, data = "sum", m.Sum
-				case m.Histogram != nil:
-					kind, data = "histogram", m.Histogram
+				read, err := m.read()
+				if err != nil {
+					return fmt.Errorf("the metric %s: %w", m.Name, err)
 				}
-				if data == nil || kind != "gauge" && data.Temporality != 2 || data.IsMonotonic != (kind == "sum") {
-					return fmt.Errorf("the metric %+v", m)
-				}
-				out := Metric{kind, m.Unit, map[string]float64{}, map[string]uint64{}}
-				for _, p := range data.Points {
-					attributes, err := readAttributes(p.Attributes)
-					if err != nil {
-						return err
-					}
-					if _, err := strconv.ParseUint(p.Time, 10, 64); err != nil {
-						return err
-					}
-					var parts []string
-					for key, value := range attributes {
-						parts = append(parts, fmt.Sprintf("%s=%v", key, value))
-					}
-					slices.Sort(parts)
-					at := strings.Join(parts, ",")
-					out.Values[at] = p.Value
-					if kind != "histogram" {
-						continue
-					}
-					total, count := uint64(0), uint64(0)
-					for _, text := range p.Buckets {
-						n, err := strconv.ParseUint(text, 10, 64)
-						if err != nil {
-							return err
-						}
-						total += n
-					}
-					if count, err = strconv.ParseUint(p.Count, 10, 64); err != nil || count != total ||
-						len(p.Buckets) != len(p.Bounds)+1 {
-						return fmt.Errorf("the histogram %s: %+v", m.Name, p)
-					}
-					out.Values[at], out.Counts[at] = p.Sum, count
-				}
-				c.metrics[m.Name] = out
+				c.metrics[m.Name] = read
 			}
 		}
 	}
 	return nil
+}
+
+func (m metric) read() (Metric, error) {
+	out := Metric{"gauge", m.Unit, map[string]float64{}, map[string]uint64{}}
+	data := m.Gauge
+	switch {
+	case m.Sum != nil:
+		out.Kind, data = "sum", m.Sum
+	case m.Histogram != nil:
+		out.Kind, data = "histogram", m.Histogram
+	}
+	if data == nil || out.Kind != "gauge" && data.Temporality != 2 || data.IsMonotonic != (out.Kind == "sum") {
+		return out, fmt.Errorf("it is %+v", m)
+	}
+	for _, p := range data.Points {
+		attributes, err := readAttributes(p.Attributes)
+		if err != nil {
+			return out, err
+		}
+		if _, err := strconv.ParseUint(p.Time, 10, 64); err != nil {
+			return out, err
+		}
+		var parts []string
+		for key, value := range attributes {
+			parts = append(parts, fmt.Sprintf("%s=%v", key, value))
+		}
+		slices.Sort(parts)
+		at := strings.Join(parts, ",")
+		out.Values[at] = p.Value
+		if out.Kind == "histogram" {
+			out.Values[at] = p.Sum
+			if out.Counts[at], err = p.count(); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// count returns the count of a point of a histogram, which its buckets must agree with.
+func (p point) count() (uint64, error) {
+	total := uint64(0)
+	for _, text := range p.Buckets {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	n, err := strconv.ParseUint(p.Count, 10, 64)
+	if err == nil && (n != total || len(p.Buckets) != len(p.Bounds)+1) {
+		err = fmt.Errorf("the point is %+v", p)
+	}
+	return n, err
 }
 
 // checkID refuses what is no id of so many bytes in lower-case hex, and an id of zeros.
