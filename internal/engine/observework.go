@@ -46,7 +46,7 @@ func (d *drain) observeWork(ctx context.Context, now *boundary, input *turnInput
 func (d *drain) endWork(ctx context.Context, next session.Delivery, err error) {
 	work := d.work
 	d.work = nil
-	if work == nil {
+	if work == nil || len(work.observed) == 0 && !d.extensions.HasEvent() {
 		return
 	}
 	// Find out how it ended.

@@ -308,3 +308,83 @@ func TestNotify(t *testing.T) {
 		t.Errorf("%d messages: %s", n, told)
 	}
 }
+
+// TestDocumentedTelemetry: the examples of docs/telemetry.md work: the configuration has no warning, the command and the
+// webhook get messages, the collector gets spans, and the metrics are those of the table.
+func TestDocumentedTelemetry(t *testing.T) {
+	page, err := os.ReadFile("../../docs/telemetry.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Take the members of both examples, with the addresses of this test.
+	var members strings.Builder
+	blocks := strings.Split(string(page), "```json\n")
+	if len(blocks) != 3 {
+		t.Fatalf("the page has %d examples", len(blocks)-1)
+	}
+	collector := &otlptest.Collector{}
+	receiver := httptest.NewServer(collector)
+	defer receiver.Close()
+	said := make(chan string, 10) // more than the test says
+	team := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		said <- r.Header.Get("Authorization") + " " + string(body)
+	}))
+	defer team.Close()
+	for _, block := range blocks[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		members.WriteString(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}") + ",")
+	}
+	people := t.TempDir()
+	t.Setenv("HOME", people) // of the command
+	v := &tracedVendor{}
+	o := newTracedHome(t, v, strings.NewReplacer(
+		"http://localhost:4318", receiver.URL, "https://hooks.example.com", team.URL, "TEAM_TOKEN", "HOST_SECRET",
+		"COLLECTOR_KEY", "HOST_SECRET",
+	).Replace(members.String()))
+	loaded, err := Host{}.Config(t.Context(), o)
+	if err != nil || len(loaded.Warnings) > 0 {
+		t.Fatalf("%v %v", loaded.Warnings, err)
+	}
+	// Have work end, and fail.
+	c := open(t, o)
+	work(t, c)
+	v.mu.Lock()
+	v.refuse = true
+	v.mu.Unlock()
+	id := create(t, c, "Fails")
+	if _, err := c.API.Prompt(t.Context(), id, api.PromptRequest{Prompt: &session.Prompt{Text: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.API.Wait(t.Context(), id) // it fails
+	resp, err := c.API.HTTP.Get(c.API.Base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := io.ReadAll(resp.Body)
+	closeIt(t, c)
+	told, err := os.ReadFile(filepath.Join(people, "cairn-messages.jsonl"))
+	if err != nil || strings.Count(string(told), `"event"`) != 2 {
+		t.Errorf("the command was told %s %v", told, err)
+	}
+	if text := <-said; len(said) > 0 || !strings.HasPrefix(text, "Bearer "+hostSecret+` {"event":"failure"`) {
+		t.Errorf("the webhook was told %s, and %d more", text, len(said))
+	}
+	if spans, err := collector.Spans(); err != nil || len(spans) == 0 || collector.Requests()[0].Header.Get("x-api-key") != hostSecret {
+		t.Errorf("%d spans, %v", len(spans), err)
+	}
+	// Compare the table with what is served and sent.
+	for _, line := range strings.Split(string(page), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.HasPrefix(cells[1], " `cairn.") && !strings.HasPrefix(cells[1], " `gen_ai.") {
+			continue
+		}
+		name, served := strings.Trim(cells[1], " `"), strings.Trim(cells[2], " `")
+		if collector.Metric(name).Kind == "" || !strings.Contains(string(metrics), "# TYPE "+served+" ") {
+			t.Errorf("there is no metric %s, or none for Prometheus of the name %s", name, served)
+		}
+	}
+	if n := strings.Count(string(metrics), "# TYPE "); n != 11 {
+		t.Errorf("%d metrics are served", n)
+	}
+}

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,13 +12,13 @@ const PrometheusType = "text/plain; version=0.0.4; charset=utf-8"
 
 // WritePrometheus writes all metrics in the text form of Prometheus.
 func (r *Registry) WritePrometheus(to io.Writer) error {
-	w := bufio.NewWriter(to)
+	var text []byte
 	for _, m := range r.metrics {
 		name, kind := m.prometheusName(), [...]string{"counter", "gauge", "histogram"}[m.kind]
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscapes.Replace(m.Help), name, kind)
+		text = fmt.Appendf(text, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscapes.Replace(m.Help), name, kind)
 		for _, s := range m.snapshot() {
 			if m.kind != histogram {
-				fmt.Fprintf(w, "%s%s %s\n", name, m.formatLabels(s, ""), formatNumber(s.value))
+				text = fmt.Appendf(text, "%s%s %s\n", name, m.formatLabels(s, ""), formatNumber(s.value))
 				continue
 			}
 			total := uint64(0)
@@ -29,13 +28,14 @@ func (r *Registry) WritePrometheus(to io.Writer) error {
 				if i < len(m.Bounds) {
 					bound = formatNumber(m.Bounds[i])
 				}
-				fmt.Fprintf(w, "%s_bucket%s %d\n", name, m.formatLabels(s, bound), total)
+				text = fmt.Appendf(text, "%s_bucket%s %d\n", name, m.formatLabels(s, bound), total)
 			}
-			fmt.Fprintf(w, "%s_sum%s %s\n%s_count%s %d\n", name, m.formatLabels(s, ""), formatNumber(s.value),
+			text = fmt.Appendf(text, "%s_sum%s %s\n%s_count%s %d\n", name, m.formatLabels(s, ""), formatNumber(s.value),
 				name, m.formatLabels(s, ""), total)
 		}
 	}
-	return w.Flush()
+	_, err := to.Write(text)
+	return err
 }
 
 // prometheusName returns the name with the suffixes that Prometheus expects.
