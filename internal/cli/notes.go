@@ -112,7 +112,7 @@ func UnrunNote(names []string) string {
 	if more := len(names) - most; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return "cairn does not run the project's plugins, tools and hooks (" + terminal.FirstLine(list, 300) +
+	return "not all of the project's plugins, tools and hooks run (" + terminal.FirstLine(list, 300) +
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 

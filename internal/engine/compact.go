@@ -86,7 +86,7 @@ func (d *drain) compactAutomatically(ctx context.Context, input *turnInput) (aga
 		return false, context.Cause(ctx)
 	case err != nil:
 		return false, d.failWithoutRequest(ctx, input, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
-	case input.scope.Compaction.Stop:
+	case input.scope.Compaction.Stop, end != nil && len(end.StoppedBy) > 0:
 		return false, compaction.ErrStopped
 	}
 	return true, nil

@@ -31,6 +31,8 @@ type observedKey struct{}
 //	result     content TEXT, halt TEXT
 //	permission deny TEXT, ask, allow
 //	compaction add TEXT, refuse TEXT
+//	proceed    end
+//	text       text TEXT
 //	stop       continue TEXT
 //	event      none
 //	observe    none
@@ -160,6 +162,20 @@ func (w *world) extend(f []string) {
 			acts, err := do(ctx, fmt.Sprintf("manual=%v %q", v.Manual, v.Instructions))
 			if acts {
 				v.Context = append(v.Context, text)
+			}
+			return err
+		}
+	case extension.PointProceed:
+		e.Proceed = func(ctx context.Context, v *extension.Proceed) error {
+			acts, err := do(ctx, fmt.Sprintf("%s overflow=%v", v.Agent, v.Overflow))
+			v.Enabled = v.Enabled && !acts
+			return err
+		}
+	case extension.PointText:
+		e.Text = func(ctx context.Context, v *extension.Text) error {
+			acts, err := do(ctx, v.Text)
+			if acts {
+				v.Text = text
 			}
 			return err
 		}

@@ -65,9 +65,11 @@ func (input *turnInput) showMessages(ctx context.Context) {
 // extensionSources returns what the extensions add to the system context, a source each. A text that cannot be known now
 // stays as the model has it.
 func (input *turnInput) extensionSources(ctx context.Context) (c systemcontext.Context) {
-	for _, t := range input.extensions.System(ctx, extension.System{
-		SessionID: input.session.ID, Agent: input.agent.ID,
-	}) {
+	v := extension.System{SessionID: input.session.ID, Agent: input.agent.ID}
+	if m, err := input.scope.ResolveModel(input.session.Model, input.agent); err == nil { // else the turn says why
+		v.Model = m.Ref
+	}
+	for _, t := range input.extensions.System(ctx, v) {
 		if t.Text == "" && t.Err == nil {
 			continue
 		}
@@ -141,4 +143,19 @@ func digestOptions(req *llm.Request) string {
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
+}
+
+// reviewText shows a text of the answer to the extensions. It returns what they put in its place, with the record of that.
+func (input *turnInput) reviewText(
+	ctx context.Context, m session.MessageID, p session.PartID, text string,
+) (string, *session.Replacement) {
+	v := extension.Text{SessionID: input.session.ID, MessageID: m, PartID: p, Text: text}
+	by, err := input.extensions.Text(ctx, &v)
+	if err != nil || len(by) == 0 {
+		return text, nil // nothing is guarded here
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(v.Text, "\uFFFD"), &session.Replacement{
+		By: by, Digest: hex.EncodeToString(sum[:]), Bytes: len(text),
+	}
 }

@@ -306,6 +306,9 @@ func (d *drain) recorderConfig(input *turnInput, sent sentRequest) turnlog.Recor
 	if sent.record != nil {
 		c.OnStart = func(m session.MessageID) { d.keepPrefix(input, m, sent) }
 	}
+	if input.extensions.HasText() {
+		c.ReviewText = input.reviewText
+	}
 	if !input.lastStep {
 		c.ToolName = func(name string) string { return input.tools().CanonicalName(name) }
 	}

@@ -60,7 +60,7 @@ func traced(row store.EventRow) string {
 	}
 	for _, name := range []string{
 		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at",
-		"delivery", "request", "requestID", "kept", "before", "after", "continue", "overflow", "partIDs", "paths",
+		"delivery", "request", "requestID", "kept", "before", "after", "continue", "overflow", "stoppedBy", "partIDs", "paths",
 		"asks", "hold", "noReply", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
@@ -101,7 +101,7 @@ func brief(name string, v jsontext.Value) string {
 	switch {
 	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
 		return ""
-	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request",
+	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "stoppedBy", name == "request",
 		name == "stopped", name == "waited", name == "extensions", name == "environmentBy":
 		return name + "=" + string(v)
 	case name == "original":

@@ -78,6 +78,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // guards are the points at which the failure of an extension fails what it looks at.
 var guards = map[Point]bool{
 	PointPrompt: true, PointCall: true, PointResult: true, PointPermission: true, PointEnvironment: true,
+	PointCommand: true,
 }
 
 // hasAny reports whether an extension has an interest in a point.

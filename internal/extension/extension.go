@@ -20,7 +20,7 @@ import (
 // are called concurrently, also the same one.
 //
 // An error of a function fails what the point guards: the prompt is not admitted, the call does not run, the permission
-// is denied, the result is a failure, the variables are not set and the command does not run. At the other points it is
+// is denied, the result is a failure, the variables are not set and the process does not start, the typed command is refused. At the other points it is
 // logged, and the value stays as it was.
 type Extension struct {
 	ID string // for people and for the record, such as "hook/PreToolUse" or "plugin/opencode-dcp"
@@ -43,6 +43,8 @@ type Extension struct {
 	System      func(context.Context, *System) error      // the system context, at each boundary
 	Messages    func(context.Context, *Messages) error    // of a request, before it is built
 	Stop        func(context.Context, *Stop) error        // before the work of a session ends
+	Command     func(context.Context, *Command) error     // that a caller typed, after its template was expanded
+	Text        func(context.Context, *Text) error        // of an answer, when the model has ended it
 	// Event is told of what has happened. It changes and guards nothing, and nothing waits for it.
 	Event func(context.Context, *Event) error
 	// Observe is told that an activity begins, by the goroutine that does it: it returns at once.
@@ -66,6 +68,8 @@ const (
 	PointSystem      Point = "system"
 	PointMessages    Point = "messages"
 	PointStop        Point = "stop"
+	PointCommand     Point = "command"
+	PointText        Point = "text"
 	PointEvent       Point = "event"
 )
 
@@ -176,6 +180,7 @@ type Proceed struct {
 type System struct {
 	SessionID session.ID
 	Agent     string
+	Model     session.ModelRef
 	Text      string
 }
 
@@ -194,6 +199,22 @@ type Stop struct {
 	Again     bool   // an extension has made the work go on since the newest prompt of a caller
 	Text      string // the last answer
 	Continue  string
+}
+
+// Command is a command of a caller with the prompt that its template became. Prompt can change.
+type Command struct {
+	SessionID session.ID // "" if the prompt is for no session yet
+	Name      string
+	Arguments string // as typed
+	Prompt    session.Prompt
+}
+
+// Text is one text of an answer. Text can change; live readers have seen the model's own.
+type Text struct {
+	SessionID session.ID
+	MessageID session.MessageID // of the answer
+	PartID    session.PartID
+	Text      string
 }
 
 // Event is something that has happened.

@@ -124,6 +124,26 @@ func (r *Run) HasStop() bool {
 	return hasAny(r, func(e *Extension) func(context.Context, *Stop) error { return e.Stop })
 }
 
+// Command shows a command of a caller. An error refuses it.
+func (r *Run) Command(ctx context.Context, v *Command) (by []string, err error) {
+	return call(ctx, r, PointCommand, v, func(e *Extension) func(context.Context, *Command) error { return e.Command })
+}
+
+// Text shows a text of an answer.
+func (r *Run) Text(ctx context.Context, v *Text) (by []string, err error) {
+	return call(ctx, r, PointText, v, func(e *Extension) func(context.Context, *Text) error { return e.Text })
+}
+
+// HasText reports whether an extension looks at the texts of answers.
+func (r *Run) HasText() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Text) error { return e.Text })
+}
+
+// HasProceed reports whether an extension decides if the model goes on after a compaction.
+func (r *Run) HasProceed() bool {
+	return hasAny(r, func(e *Extension) func(context.Context, *Proceed) error { return e.Proceed })
+}
+
 // limit returns what an extension's decision makes of the effect before it, which is "" if nobody has decided: the
 // stricter of both, except that one that may allow turns an ask into Allow.
 func (e *Extension) limit(before, after session.Effect) session.Effect {

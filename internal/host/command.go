@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -89,7 +90,8 @@ func (l *locationCache) Expand(
 		if err != nil {
 			return api.Expansion{}, session.Errorf(session.CodeUnavailable, "%v", err).At("command")
 		}
-		return api.Expansion{Prompt: session.Prompt{Text: text}}, nil
+		out := api.Expansion{Prompt: session.Prompt{Text: text}}
+		return out, showCommand(ctx, p, r, c.Name, &out)
 	}
 	// Agent and model: of the command, whose agent may make it a subtask.
 	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask
@@ -135,7 +137,19 @@ func (l *locationCache) Expand(
 	if isSubtask {
 		out.Prompt = subtaskPrompt(c, out.Prompt)
 	}
-	return out, nil
+	return out, showCommand(ctx, p, r, c.Name, &out)
+}
+
+// showCommand shows an expanded command to the extensions, which may change its prompt. One that fails refuses it.
+func showCommand(ctx context.Context, p *locationSetup, r api.ExpandRequest, name string, out *api.Expansion) error {
+	v := extension.Command{SessionID: r.SessionID, Name: name, Arguments: r.Arguments, Prompt: out.Prompt}
+	by, err := p.scope.Chain.Begin().Command(ctx, &v)
+	if failure, ok := errors.AsType[*extension.Error](err); ok {
+		return session.Errorf(session.CodeInvalid, "the extension %s refused the command %s: %v",
+			failure.Extension, name, failure.Err).At("command")
+	}
+	out.Prompt, out.Extensions = v.Prompt, by
+	return err
 }
 
 // explainRefusal names the command whose template may not do what it wants.

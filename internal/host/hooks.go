@@ -18,8 +18,8 @@ func (l *locationCache) Chain(ctx context.Context, at session.Location) *extensi
 	return p.scope.Chain
 }
 
-// newChain returns the extensions of a location: the hooks of its configuration, what tells people, and what measures.
-// It is nil without any.
+// newChain returns the extensions of a location: the hooks of its configuration, its plugins, what tells people, and what
+// measures. It is nil without any.
 func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 	environment := process.Environment{Deny: p.models.SecretVariables()}
 	hooks := hook.New(hook.Options{
@@ -27,9 +27,18 @@ func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 		Environment: environment, Supervisor: process.SupervisorCommand(),
 		Logger: l.logger, ServerTool: p.servers.FindTool, Show: l.showNote,
 	})
-	all := append(hooks.Extensions(), l.sender.Extensions(p.config.Notify, p.project.Directory, environment)...)
-	if l.measures != nil {
-		all = append(all, l.measures.chainExtension())
+	extensions := hooks.Extensions()
+	if p.plugins.set != nil {
+		extensions = append(extensions, p.plugins.set.Extensions(p.plugins.State)...)
 	}
-	return extension.NewChain(extension.Config{Extensions: all, Logger: l.logger})
+	if len(p.plugins.problems) > 0 {
+		extensions = append(extensions, l.newPluginNote(p))
+	}
+	extensions = append(extensions, l.sender.Extensions(p.config.Notify, p.project.Directory, environment)...)
+	if l.measures != nil {
+		extensions = append(extensions, l.measures.chainExtension())
+	}
+	return extension.NewChain(extension.Config{
+		Extensions: extensions, Budget: p.config.Extensions.Timeout.Duration(), Logger: l.logger,
+	})
 }

@@ -224,7 +224,7 @@ func (h Host) Config(ctx context.Context, o client.Options) (*config.Config, err
 	}
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: pr.History(), Trust: newTrustJudge(dirs, o),
-		Dirs: dirs, Env: o.Env, All: true,
+		Dirs: dirs, Env: o.Env, All: true, Plugins: &config.PluginChanges{Loaded: true}, // the owner says which are not
 		Remotes: wellknown.ListCached(auth.New(dirs.Data, o.Env), wellknown.NewCache(dirs.Cache)),
 	})
 }

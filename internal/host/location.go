@@ -15,29 +15,21 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
-	"github.com/cairn-dev/cairn/internal/location/agent"
-	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/location/instruction"
-	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/notify"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
-	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
-	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
@@ -66,6 +58,7 @@ type locationCache struct {
 	logins *mcpauth.Logins
 	// languages are the language servers.
 	languages *languages
+	plugins   *plugins // nil: none run
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 	// recordChanges counts the changes of records that may make another project of a location.
@@ -79,30 +72,14 @@ type locationCache struct {
 
 // locationSlot holds the setup of one directory.
 type locationSlot struct {
-	mu        sync.Mutex     // guards the rest; held while the setup is built
-	setup     *locationSetup // nil before the first build
-	changes   int64          // recordChanges before the build
-	checkedAt time.Time      // when git was asked for the project
+	mu    sync.Mutex     // guards the rest; held while the setup is built
+	setup *locationSetup // nil before the first build
+	// bare is the setup without plugins while these are loaded. Their own requests get it; all others wait.
+	bare      atomic.Pointer[locationSetup]
+	changes   int64     // recordChanges before the build
+	checkedAt time.Time // when git was asked for the project
 	usedAt    time.Time
 	users     int // turns and other work that use the scope; the slot is not evicted meanwhile
-}
-
-// locationSetup holds the configuration, agents and scope of one directory. It never changes: another configuration
-// gets another setup.
-type locationSetup struct {
-	config  *config.Config
-	project project.Project
-	agents  *agent.Set
-	scope   *scope.Scope
-	skills  *skill.Cache
-	plans   string // the directory of plans outside of repositories
-	// instructions find the instruction files.
-	instructions instruction.Options
-	models       *models.Set
-	tools        toolConfig
-	languages    *lsp.Manager
-	servers      *mcp.Set
-	serverTools  *mcp.Tools // of servers, in the registry of the scope
 }
 
 const (
@@ -114,6 +91,9 @@ const (
 
 // Scope implements scope.Scopes.
 func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.Scope, func(), error) {
+	if bare := l.findBare(ctx, at.Directory); bare != nil {
+		return bare.scope, func() {}, nil
+	}
 	s, err := l.acquireSlot(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
@@ -135,12 +115,24 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 
 // load returns the current setup of a directory.
 func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, error) {
+	if bare := l.findBare(ctx, dir); bare != nil {
+		return bare, nil
+	}
 	s, err := l.acquireSlot(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	return s.setup, nil
+}
+
+// findBare returns the setup that a request of a plugin gets while the plugins of the directory are loaded; nil for other
+// requests.
+func (l *locationCache) findBare(ctx context.Context, dir string) *locationSetup {
+	if ctx.Value(fromPlugin{}) == nil || dir == "" {
+		return nil
+	}
+	return l.findSlot(dir).bare.Load()
 }
 
 // acquireSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
@@ -161,7 +153,7 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 		return s, nil
 	}
 	changes := l.recordChanges.Load()
-	setup, err := l.build(ctx, dir)
+	setup, err := l.build(ctx, dir, &s.bare)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -235,10 +227,14 @@ func (l *locationCache) dropSlot(dir string) (wait func()) {
 	if l.mcp == nil {
 		return func() {}
 	}
-	servers, languages := l.mcp.CloseLocation(dir), l.languages.drop(dir)
+	servers, languages, plugins := l.mcp.CloseLocation(dir), l.languages.drop(dir), func() {}
+	if l.plugins != nil {
+		plugins = l.plugins.pool.CloseLocation(dir)
+	}
 	return func() {
 		servers()
 		languages()
+		plugins()
 	}
 }
 
@@ -271,7 +267,8 @@ func isBelow(directory, path string) bool {
 
 // isCurrent reports whether the setup of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.changes == l.recordChanges.Load() && s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
+	return s.changes == l.recordChanges.Load() && s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.IsDue() &&
+		l.arePluginsFresh(s.setup) && l.isSameProject(ctx, s)
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
@@ -302,9 +299,9 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	return err == nil && now == before
 }
 
-// build reads the project and the configuration of a directory and sets up what it offers: models, tools, agents,
-// skills and the sources of the system context.
-func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
+// build reads the project and the configuration of a directory and sets up what it offers. Plugins change what the
+// configuration says: then it is set up without them first, in bare while they are loaded, and with them.
+func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Pointer[locationSetup]) (*locationSetup, error) {
 	if err := l.checkLocation(dir); err != nil {
 		return nil, err
 	}
@@ -313,63 +310,22 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := l.loadConfig(ctx, pr)
+	cfg, err := l.loadConfig(ctx, pr, nil)
 	if err != nil {
 		return nil, err
 	}
-	p := &locationSetup{config: cfg, project: pr}
-	skillOptions := l.skillOptions(cfg, pr)
-	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
-	p.instructions = l.instructionOptions(cfg, pr)
-	// The folders outside of the project that agents use without an ask.
-	allowed := append([]string{l.outputs.Dir, cell.ScratchDir(l.dirs)}, skillOptions.UserFolders()...)
-	for _, r := range listReferences(p) { // the context sends the agent there
-		allowed = append(allowed, r.Path)
-	}
-	// Models come before agents, which may name a model without its provider.
-	if p.models, err = l.models.Build(cfg); err != nil {
-		return nil, err
-	}
-	cfg.ResolveBareModels(p.models.FindBare)
-	// MCP servers come before agents, whose default rules name their tools.
-	p.servers = l.mcp.Open(mcp.Location{
-		Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
-		Environment: process.Environment{Deny: p.models.SecretVariables()},
-		Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
-	})
-	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans, Asking: p.servers.Actions()})
-	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
-	p.languages, err = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+	p, err := l.newSetup(cfg, pr, pluginState{})
 	if err != nil {
 		return nil, err
 	}
-	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
-	if cfg.LSP != nil {
-		p.tools.file.Warm = p.languages.OpenInBackground
+	bare.Store(p)
+	defer bare.Store(nil)
+	cfg, state, err := l.addPlugins(ctx, p)
+	if err == nil && cfg != nil {
+		p, err = l.newSetup(cfg, pr, state)
 	}
-	// Assemble what turns use: tools, sources of the context, outputs, sandboxes and snapshots.
-	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err
-	}
-	p.serverTools = mcp.NewTools(p.servers, registry)
-	sources, err := l.contextSources(cfg, pr)
-	if err != nil {
-		return nil, err
-	}
-	p.scope = newScope(p, registry, sources)
-	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
-		return l.projects.FindMovedSession(ctx, pr, s)
-	}
-	p.scope.Extensions = p.servers.Actions()
-	p.scope.SaveOutput = l.outputs.Save
-	p.scope.NewSandbox = l.newSandbox
-	p.scope.Chain, p.scope.Models = l.newChain(p), l.measures.wrapModels(p.models)
-	if cfg.Snapshot {
-		p.scope.Files = l.snapshots.findWorktree(pr)
-		if cfg.LSP != nil {
-			p.scope.Files = &watchedWorktree{p.scope.Files, p.languages.NoteChanged}
-		}
 	}
 	l.logWarnings(p)
 	return p, nil
@@ -380,6 +336,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 func (l *locationCache) logWarnings(p *locationSetup) {
 	for _, w := range slices.Concat(p.config.Warnings, p.agents.Warnings()) {
 		l.logger.Warn("a setting has no effect", "directory", p.project.Directory, "reason", w.String())
+	}
+	for id, err := range p.plugins.problems {
+		l.logger.Warn("a plugin is not there, or not all of it", "directory", p.project.Directory, "plugin", id, "reason", err)
 	}
 	for _, address := range p.config.Instructions {
 		if l.pages == nil || !strings.Contains(address, "://") {
@@ -392,10 +351,13 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 	}
 }
 
-func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
+// loadConfig reads the configuration of a project, with what plugins make of it; nil before they are loaded.
+func (l *locationCache) loadConfig(
+	ctx context.Context, pr project.Project, changes *config.PluginChanges,
+) (*config.Config, error) {
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: pr.History(), Trust: l.trust,
-		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx),
+		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.RefreshAndList(ctx), Plugins: changes,
 	})
 }
 
@@ -409,95 +371,6 @@ func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) to
 		return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
 	}
 	return tool.Confinement{Mode: mode}
-}
-
-// newScope returns what the engine uses of a setup.
-func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Registry) *scope.Scope {
-	agents := map[string]session.Agent{}
-	for _, a := range p.agents.List() {
-		agents[a.ID] = a
-	}
-	defaultAgent, _ := p.agents.Default()
-	return &scope.Scope{
-		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID,
-		RecordID: p.project.RecordID, Subpath: p.project.Subpath,
-		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
-		Summaries:        p.config.Summaries,
-		Budget:           p.config.Budget.Session(),
-		Compaction:       compactionSettings(p.config.Compaction),
-		ReportUsage:      p.models.ReportUsage,
-		Sandbox:          func(agent string) session.SandboxMode { return p.config.SandboxOf(agent) },
-		CheckSandbox:     cell.CheckMode,
-		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
-		Requests:         p.tools.permissionRequests,
-		FindInstructions: p.instructions.FindNested,
-		PlanPath: func(s *session.Session) string {
-			return instruction.PlanPath(s, p.project.Worktree, p.plans)
-		},
-		// The sources of the location are read again for each turn, as are its skills.
-		Context: func(ctx context.Context, in scope.ContextInput) (systemcontext.Context, error) {
-			all, err := sources.Load(ctx)
-			if err != nil {
-				return nil, err
-			}
-			layers := p.agents.AgentLayers(in.Agent.ID)
-			skills := skill.Context(p.skills.Find(), layers)
-			return systemcontext.Combine(
-				all, skills, p.servers.Context(layers), p.serverTools.Context(), turnSources(ctx, p, in),
-			)
-		},
-	}
-}
-
-// compactionSettings returns the engine's form of the settings.
-func compactionSettings(c config.Compaction) scope.CompactionSettings {
-	out := scope.CompactionSettings{
-		Auto: c.Auto, Stop: !c.Continue, Reserved: int64(c.Buffer), Keep: int64(c.Keep.Tokens), Turns: -1,
-	}
-	if c.TailTurns != nil {
-		out.Turns = int64(*c.TailTurns)
-	}
-	if c.Prune != nil {
-		out.Prune = scope.PruneNever
-		if *c.Prune {
-			out.Prune = scope.PruneEager
-		}
-	}
-	return out
-}
-
-// contextSources registers the location's sources of the system context: where it is, and its instruction files.
-func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
-	r := &systemcontext.Registry{}
-	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
-	if err := instruction.RegisterEnvironment(r, environment); err != nil {
-		return nil, err
-	}
-	return r, instruction.Register(r, l.instructionOptions(cfg, pr))
-}
-
-// instructionOptions says where the instruction files of a location are.
-func (l *locationCache) instructionOptions(cfg *config.Config, pr project.Project) instruction.Options {
-	return instruction.Options{
-		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
-		Directory: pr.Directory, Worktree: pr.Worktree,
-		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
-		DisableClaude:  config.DisabledForeignFiles(l.getenv).Prompts,
-		Configured:     cfg.Instructions, Pages: l.pages,
-	}
-}
-
-// skillOptions says where the skills of a location are.
-func (l *locationCache) skillOptions(cfg *config.Config, pr project.Project) skill.Options {
-	disabled := config.DisabledForeignFiles(l.getenv)
-	return skill.Options{
-		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
-		Directory: pr.Directory, Worktree: pr.Worktree,
-		Paths: cfg.Skills.Paths, URLs: cfg.Skills.URLs, Pages: l.pages, Trusted: cfg.Trusted,
-		Downloads:      filepath.Join(l.dirs.Cache, "skills"),
-		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
-		DisableClaude:  disabled.Claude, DisableExternal: disabled.External,
-	}
 }
 
 // Location implements v2.Locations.

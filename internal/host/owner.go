@@ -108,6 +108,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
+	w.locations.plugins = w.newPlugins(user, ids)
 	w.locations.projects = &project.Finder{
 		Store: watched, IDs: ids, OnChange: w.announceProject, OnDrop: w.recordDropped,
 	}
@@ -289,6 +290,7 @@ func (w *owner) release() error {
 	if w.locations != nil {
 		w.locations.mcp.Close()
 		w.locations.languages.close()
+		w.locations.plugins.close()
 	}
 	w.closeTelemetry()
 	if w.locations != nil && w.locations.pages != nil {

@@ -95,6 +95,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 		return err
 	}
 	r.local = r.server.NewLocalHandler()
+	r.locations.plugins.api.serve(r.server.NewExtensionHandler(), r.server.URL())
 	// Tools have to know the port of this server.
 	if u, err := url.Parse(r.server.URL()); err == nil {
 		port, _ := strconv.ParseUint(u.Port(), 10, 16) // 0 without one

@@ -108,7 +108,16 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	if err == nil && p.config.LSP != nil {
 		_, err = r.Register(lsp.NewTool(p.languages, p.tools.file.Paths))
 	}
-	return r, err
+	if err != nil || p.plugins.set == nil {
+		return r, err
+	}
+	// A tool of a plugin takes the place of a built-in one of its name, as in OpenCode.
+	for _, one := range p.plugins.set.Tools(p.plugins.State) {
+		if _, err := r.Register(one); err != nil {
+			p.plugins.problems[one.Definition().Name] = err
+		}
+	}
+	return r, nil
 }
 
 // listServerPorts returns the ports at which this process and the announced server of its data directory listen.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -25,7 +26,26 @@ func (l v1Backend) LogIn(ctx context.Context, at session.Location, id string, sa
 	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
-// SetToken implements v1.Credentials.
+// PluginLogins implements v1.Credentials.
+func (l v1Backend) PluginLogins(ctx context.Context, at session.Location) (map[string]plugin.Auth, error) {
+	p, err := l.load(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.plugins.Logins(), nil
+}
+
+// LogInWith implements v1.Credentials.
+func (l v1Backend) LogInWith(
+	ctx context.Context, at session.Location, id string, method int, d plugin.LoginDialog,
+) error {
+	return l.logInWith(ctx, at, id, method, d)
+}
+
+// SetToken implements v1.Credentials. Plugins renew the tokens of the providers at which they log in.
 func (l v1Backend) SetToken(ctx context.Context, id string, t auth.Token) error {
+	if l.plugins.logsInAt(id) {
+		return credentialError(l.models.Auth.SetToken(ctx, id, t))
+	}
 	return credentialError(l.models.SetToken(ctx, id, t))
 }

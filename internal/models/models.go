@@ -86,8 +86,9 @@ type Set struct {
 	Catalog *catalog.Catalog
 
 	pool        *Pool
-	files       fileTimes // of the files that the set was built from
-	localsFound time.Time // when the models of local servers were found; zero if none were looked for
+	transports  map[string]http.RoundTripper // of providers whose requests a plugin sends, by id
+	files       fileTimes                    // of the files that the set was built from
+	localsFound time.Time                    // when the models of local servers were found; zero if none were looked for
 }
 
 // ReportUsage takes what a provider reported of a request, so that estimates of later ones are better.
@@ -96,8 +97,11 @@ func (m *Set) ReportUsage(ref session.ModelRef, size scope.RequestSize, tokens i
 }
 
 // Build returns the models of a configuration.
-func (t *Pool) Build(cfg *config.Config) (*Set, error) {
-	m := &Set{pool: t, Config: cfg, files: t.readFileTimes()}
+func (t *Pool) Build(cfg *config.Config) (*Set, error) { return t.BuildWith(cfg, nil) }
+
+// BuildWith is Build with transports to some providers, by id, in place of the pool's.
+func (t *Pool) BuildWith(cfg *config.Config, transports map[string]http.RoundTripper) (*Set, error) {
+	m := &Set{pool: t, Config: cfg, files: t.readFileTimes(), transports: transports}
 	if _, err := t.Auth.List(); err != nil {
 		return nil, credentialsError(err)
 	}

@@ -151,8 +151,12 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 	if err != nil {
 		return nil, nil, err
 	}
+	transport := m.pool.Transport
+	if own := m.transports[p.ID]; own != nil {
+		transport, credential = own, nil
+	}
 	client, err := provider.New(provider.Config{
-		Vendor: vendor, Key: key, KeyAdvice: m.keyAdvice(p.ID), Credential: credential, Transport: m.pool.Transport,
+		Vendor: vendor, Key: key, KeyAdvice: m.keyAdvice(p.ID), Credential: credential, Transport: transport,
 		Headers: m.Config.Provider[p.ID].Options.Headers, Facts: wireFacts(model, m.settingsFor(p.ID)),
 		Cures: &m.pool.cures,
 	})

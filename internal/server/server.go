@@ -372,3 +372,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // NewLocalHandler returns the operations for callers in this process, without the checks of who calls and from
 // where.
 func (s *Server) NewLocalHandler() http.Handler { return s.newLocalChain(s.routes) }
+
+// NewExtensionHandler returns the operations for plugins of this process, with the checks of what they may do. The context
+// of a request has the caller.
+func (s *Server) NewExtensionHandler() http.Handler {
+	checks := []string{"role", "media", "streams"}
+	return s.wrapStages(s.routes, func(st stage) bool { return st.local || slices.Contains(checks, st.name) })
+}

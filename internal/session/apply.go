@@ -299,7 +299,7 @@ func (a *Assistant) Apply(d EventData) bool {
 		if !ok || t.Time.hasEnded() {
 			return false
 		}
-		t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
+		t.Text, t.Partial, t.Metadata, t.Replaced = e.Text, e.Partial, e.ProviderMetadata, e.Replaced
 		t.Time = t.Time.endAt(at)
 		return true
 	case *ReasoningStarted:

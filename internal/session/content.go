@@ -26,6 +26,7 @@ type Text struct {
 	Time     *ItemTime      `json:"time,omitzero"`
 	Partial  bool           `json:"partial,omitzero"` // ended early by a failure or a crash
 	Metadata jsontext.Value `json:"providerMetadata,omitzero"`
+	Replaced *Replacement   `json:"replaced,omitzero"` // the model's text; nil: Text is the model's
 	Extra    jsontext.Value `json:",embed"`
 }
 

@@ -142,6 +142,7 @@ type (
 		Text             string         `json:"text"`
 		Partial          bool           `json:"partial,omitzero"`
 		ProviderMetadata jsontext.Value `json:"providerMetadata,omitzero"`
+		Replaced         *Replacement   `json:"replaced,omitzero"` // the model's text; nil: Text is the model's
 	}
 	// ReasoningStarted begins a thinking block.
 	ReasoningStarted struct {
@@ -276,6 +277,8 @@ type (
 		Request *RequestCost `json:"asked,omitzero"`
 		// Continue reports that the work goes on; a synthetic message to the model follows in the same transaction.
 		Continue bool `json:"continue,omitzero"`
+		// StoppedBy are the extensions that end the work here.
+		StoppedBy []string `json:"stoppedBy,omitzero"`
 		SummaryAs
 	}
 	// CompactionFailed records that a compaction left the session as it was. Its cost, if known, is charged.

@@ -64,6 +64,8 @@ const (
 	KindSecret   Kind = "secret"   // the bearer of the content of server.secret
 	KindToken    Kind = "token"    // the bearer of a scoped token
 	KindOpen     Kind = "open"     // anyone on this machine, with --open-local
+	// KindExtension is a plugin that cairn runs, whose client speaks through its pipe.
+	KindExtension Kind = "extension"
 )
 
 // Caller is who made a request. A terminal ticket is of the caller that it was issued to.
@@ -129,6 +131,9 @@ func Require(ctx context.Context, need Role, what string) error {
 		return nil
 	}
 	how := "create a token with it: cairn token create --scope " + need.String()
+	if c.Kind == KindExtension {
+		how = "the user gives it to plugins with extensions.scope of the configuration"
+	}
 	if c.Kind == KindOpen || c.Kind == KindSecret {
 		how = "log in with a browser, or " + how
 	}
@@ -139,7 +144,7 @@ func Require(ctx context.Context, need Role, what string) error {
 // describe names the credential of a kind.
 func (k Kind) describe() string {
 	switch k {
-	case KindToken, KindPassword, KindSecret, KindLogin:
+	case KindToken, KindPassword, KindSecret, KindLogin, KindExtension:
 		return string(k)
 	default:
 		return "caller"

@@ -56,7 +56,7 @@ func (c *Claim) HashWithoutPlugins() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// The reasons of files that OpenCode runs and cairn does not. Such a file may guard what the project's rules allow.
+// The reasons of files that may guard what the project's rules allow.
 const (
 	WhyPlugin  = "a plugin"
 	WhyTool    = "a tool"
@@ -65,10 +65,14 @@ const (
 	WhyNamed   = "named by " // followed by the name of the configuration
 )
 
-// ListUnrun returns the files of the claim that are, or name, plugins, tools and hooks. Markdown and hidden files are
-// not programs, and hooks that the configuration names are run.
-func (c *Claim) ListUnrun() (names []string) {
+// ListUnrun returns the files of the claim that are, or name, plugins, tools and hooks that do not run. Markdown and hidden
+// files are not programs, and hooks that the configuration names are run; so are plugins and tools if all that can run
+// are loaded.
+func (c *Claim) ListUnrun(loaded bool) (names []string) {
 	for _, f := range c.Files {
+		if loaded && (IsScript(f.Path) || slices.Contains(f.Why, WhyPlugins)) && !slices.Contains(f.Why, WhyHook) {
+			continue
+		}
 		isNamed := slices.ContainsFunc(f.Why, func(why string) bool { return strings.HasPrefix(why, WhyNamed) })
 		isProgram := IsProgram(f.Path) && slices.ContainsFunc(f.Why, func(why string) bool {
 			return why == WhyPlugin || why == WhyTool || why == WhyHook && !isNamed
@@ -84,6 +88,12 @@ func (c *Claim) ListUnrun() (names []string) {
 func IsProgram(name string) bool {
 	base := path.Base(name)
 	return base[0] != '.' && !strings.EqualFold(path.Ext(base), ".md")
+}
+
+// IsScript reports whether the file of a folder of plugins or tools is one that cairn runs, as
+// OpenCode does.
+func IsScript(name string) bool {
+	return path.Base(name)[0] != '.' && (path.Ext(name) == ".ts" || path.Ext(name) == ".js")
 }
 
 // Add adds a file, or further reasons to one that was added before.
@@ -127,10 +137,15 @@ func (j Judge) IsTrusted(c *Claim) bool {
 }
 
 // MayAllow reports whether the allow rules of a trusted claim have effect: nothing that could guard them is left out,
-// or the claim is trusted without it.
-func (j Judge) MayAllow(c *Claim) bool {
-	return len(c.ListUnrun()) == 0 || strings.EqualFold(j.Override, c.HashWithoutPlugins()) ||
+// or the claim is trusted without it. Loaded is that of ListUnrun.
+func (j Judge) MayAllow(c *Claim, loaded bool) bool {
+	return len(c.ListUnrun(loaded)) == 0 || strings.EqualFold(j.Override, c.HashWithoutPlugins()) ||
 		j.Store.contains(c, c.HashWithoutPlugins())
+}
+
+// RunsPlugins reports whether the plugins and tools of a trusted claim run: it is not trusted without them alone.
+func (j Judge) RunsPlugins(c *Claim) bool {
+	return strings.EqualFold(j.Override, c.Hash()) || j.Store.contains(c, c.Hash())
 }
 
 // Path returns the file whose change may change the decisions.

@@ -42,7 +42,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			"  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		ValidArgsFunction: cli.FirstOnly(completeProvider),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			args, err := loginArgs(args, provider, method)
+			args, err := loginArgs(args, provider)
 			if err != nil {
 				return err
 			}
@@ -65,58 +65,68 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(args) == 1 {
+				if done, err := g.loginWithPlugin(ctx, args[0], method); done || err != nil {
+					return err
+				}
+			}
+			if method != "" && !strings.Contains(strings.ToLower(method), "key") {
+				return cli.UsageErrorf("no plugin here logs in at %.40q; without one --method can only be an API key, and "+
+					"--browser logs in with a browser where that is offered", args[0])
+			}
 			if browser {
 				return g.loginWithBrowser(ctx, args[0])
 			}
-			store, err := g.inv.OpenKeys()
-			if err != nil {
-				return err
-			}
-			key, err := g.readKey(ctx, args)
-			if err != nil {
-				return err
-			}
-			if err := g.inv.RecordSettings(ctx, "store the key of "+args[0]); err != nil {
-				return err
-			}
-			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
-				return classifyStoreError(err)
-			}
-			g.inv.ReportChange(
-				loginChange(store, args[0]),
-				fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
-			)
-			g.notePassed(store, args[0])
-			if !known {
-				g.inv.Err.Printf(
-					"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
-						"or describe it under provider.%[1]s in the configuration\n",
-					terminal.FirstLine(args[0], 40),
-				)
-			}
-			return nil
+			return g.storeKey(ctx, args, known)
 		}),
 	}
 	cmd.Flags().BoolVar(&file, "file", false, "store the key in a file even if a keyring is available")
 	cmd.Flags().
 		BoolVar(&browser, "browser", false, "log in with a browser instead of a key (openrouter, github-copilot)")
 	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
-	cmd.Flags().StringVarP(&method, "method", "m", "", "")
-	cli.HideFlags(cmd.Flags(), "provider", "method")
+	cmd.Flags().StringVarP(&method, "method", "m", "", "log in with this `METHOD` of a plugin: its number or a part of its label")
+	cli.HideFlags(cmd.Flags(), "provider")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust the organisation's configuration without asking")
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag, and how to log in there.
-func loginArgs(args []string, provider, method string) ([]string, error) {
+// storeKey reads the key of a provider and stores it. Known reports whether cairn knows the provider.
+func (g authCommands) storeKey(ctx context.Context, args []string, known bool) error {
+	store, err := g.inv.OpenKeys()
+	if err != nil {
+		return err
+	}
+	key, err := g.readKey(ctx, args)
+	if err != nil {
+		return err
+	}
+	if err := g.inv.RecordSettings(ctx, "store the key of "+args[0]); err != nil {
+		return err
+	}
+	if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
+		return classifyStoreError(err)
+	}
+	g.inv.ReportChange(
+		loginChange(store, args[0]),
+		fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
+	)
+	g.notePassed(store, args[0])
+	if !known {
+		g.inv.Err.Printf(
+			"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
+				"or describe it under provider.%[1]s in the configuration\n",
+			terminal.FirstLine(args[0], 40),
+		)
+	}
+	return nil
+}
+
+// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag.
+func loginArgs(args []string, provider string) ([]string, error) {
 	if provider != "" {
 		args = append([]string{provider}, args...)
 	}
 	switch {
-	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
-		return nil, cli.UsageErrorf(
-			"--method can only be an API key here; --browser logs in with a browser where that is offered",
-		)
 	case len(args) > 1 && args[1] != "-":
 		return nil, cli.NewExitError(
 			cli.ExitUsage,

@@ -20,9 +20,9 @@ type trustCommands struct{ inv *cli.Invocation }
 const trustHelp = `Settings in a project's files that run programs, choose where to connect, or allow something have no effect
 until you trust exactly that content: plugins, MCP servers, hooks, formatters, language servers, commands that
 run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
-again. cairn does not run plugins yet, and of hooks those that the key hooks names: while a project has others,
-which may guard what its rules allow, those rules allow nothing. --without-plugins lists these files and trusts
-the content as it works without them.
+again. While a plugin, tool or hook of the project does not run, which may guard what its rules allow, those
+rules allow nothing. --without-plugins trusts the content without its plugins, tools and hooks: none of them
+runs, and the rules allow.
 
 Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
 --trust=HASH of run and serve; --trust=none trusts nothing.`
@@ -199,7 +199,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	switch {
 	case c.Problem != "":
 		return errors.New("nothing was trusted")
-	case c.IsEmpty() || r.cfg.Trusted && !(r.without && len(r.cfg.Unrun) > 0):
+	case c.IsEmpty() || r.cfg.Trusted && !(r.without && len(c.ListUnrun(false)) > 0):
 		g.inv.ReportChange(cli.Change{Root: c.Root}, "")
 		return nil
 	}
@@ -214,7 +214,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	}
 	// Trust all of it, or all but its programs. The hash is that of the content that was shown.
 	store, hash, text := r.store.Trust, c.Hash(), "Trusted until it changes."
-	if r.without && len(r.cfg.Unrun) > 0 {
+	if r.without && len(c.ListUnrun(false)) > 0 {
 		store, hash = r.store.TrustWithoutPlugins, c.HashWithoutPlugins()
 		text = "Trusted until it changes, without its plugins, tools and hooks."
 	}

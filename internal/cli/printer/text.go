@@ -141,6 +141,18 @@ func (t *Text) endText() {
 	t.out.EndLine()
 }
 
+// showReplaced ends a text of the model of which a part was shown and which extensions have changed, and says so. What they
+// made of it follows as a whole.
+func (t *Text) showReplaced(d *session.TextEnded) {
+	if d.Replaced == nil || t.shown[d.PartID] == 0 {
+		return
+	}
+	t.held = ""
+	t.endText()
+	t.ShowNote("changed by " + strings.Join(d.Replaced.By, ", ") + ":")
+	delete(t.shown, d.PartID)
+}
+
 func (t *Text) showReasoning(part session.PartID, offset int, text string) {
 	if text = t.unshownText(part, offset, text); text == "" || !t.thinking {
 		return
@@ -194,6 +206,7 @@ func (t *Text) showEvent(e session.Event) {
 		}
 	// Texts and reasoning, whose end is a line end.
 	case *session.TextEnded:
+		t.showReplaced(d)
 		t.showText(d.PartID, 0, d.Text)
 		t.endText()
 	case *session.StepEnded:

@@ -61,6 +61,7 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
                         1 does not search this machine for model servers (Ollama, LM Studio, vLLM, llama.cpp)
   CAIRN_DISABLE_KEYRING
                         1 stores new keys in a file, not in the keyring of the operating system
+  CAIRN_PURE            1 starts without plugins
   CAIRN_LOG             the level of logs on standard error: debug, info, warn or error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
                         the parents of cairn's directories if CAIRN_HOME is not set

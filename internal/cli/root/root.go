@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
 	"github.com/cairn-dev/cairn/internal/cli/mcp"
+	"github.com/cairn-dev/cairn/internal/cli/plugin"
 	"github.com/cairn-dev/cairn/internal/cli/run"
 	"github.com/cairn-dev/cairn/internal/cli/undo"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -84,6 +85,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupWork, admin.SessionCommands(g.inv)...)
 	add(groupLook, inspect.Commands(g.inv)...)
 	add(groupLook, mcp.Commands(g.inv)...)
+	add(groupLook, plugin.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
 	add(groupCare, newManCommand(g.inv))

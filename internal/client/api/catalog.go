@@ -126,7 +126,8 @@ type ExpandRequest struct {
 
 // Expansion is the prompt of a command. It was not given to any session.
 type Expansion struct {
-	Prompt session.Prompt `json:"prompt"`
+	Prompt     session.Prompt `json:"prompt"`
+	Extensions []string       `json:"extensions,omitzero"` // those that changed it
 }
 
 // Provider is a vendor that can be used at a location.

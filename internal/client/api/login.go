@@ -31,10 +31,8 @@ func (l LoginClient) ListProviders(ctx context.Context) ([]ProviderLogin, error)
 	if err := l.Client.CallV1(ctx, http.MethodGet, "/provider", nil, &providers); err != nil {
 		return nil, err
 	}
-	var methods map[string][]struct {
-		Type string `json:"type"`
-	}
-	if err := l.Client.CallV1(ctx, http.MethodGet, "/provider/auth", nil, &methods); err != nil {
+	methods, err := l.ListMethods(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var out []ProviderLogin
@@ -59,21 +57,47 @@ func (l LoginClient) StoreKey(ctx context.Context, provider, key string) error {
 // LoginPage is the page where a user logs in with a browser.
 type LoginPage struct {
 	URL          string `json:"url"`
+	Method       string `json:"method"` // "code" if the user gets a code that the login waits for, else "auto"
 	Instructions string `json:"instructions"`
 }
 
-// browserLogin is the body of requests about a login with a browser, which is the first method where it exists.
-var browserLogin = map[string]int{"method": 0}
+// LoginMethod is a way to give a provider a credential. Requests name it by its index.
+type LoginMethod struct {
+	Type  string `json:"type"` // oauth or api
+	Label string `json:"label"`
+}
 
-// BeginBrowser begins a login with a browser at a provider. It ends an earlier one there.
-func (l LoginClient) BeginBrowser(ctx context.Context, provider string) (page LoginPage, err error) {
-	err = l.Client.CallV1(ctx, http.MethodPost, loginPath(provider, "authorize"), browserLogin, &page)
+// ListMethods returns the methods of the providers, by id.
+func (l LoginClient) ListMethods(ctx context.Context) (out map[string][]LoginMethod, err error) {
+	err = l.Client.CallV1(ctx, http.MethodGet, "/provider/auth", nil, &out)
+	return out, err
+}
+
+// Begin begins a login with a method. It ends an earlier one at the provider.
+func (l LoginClient) Begin(ctx context.Context, provider string, method int) (page LoginPage, err error) {
+	in := map[string]int{"method": method}
+	err = l.Client.CallV1(ctx, http.MethodPost, loginPath(provider, "authorize"), in, &page)
 	return page, err
+}
+
+// Await waits until the login that Begin began is done. It passes on the code of the user, "" without one.
+func (l LoginClient) Await(ctx context.Context, provider string, method int, code string) error {
+	in := map[string]any{"method": method}
+	if code != "" {
+		in["code"] = code
+	}
+	return l.Client.CallV1(ctx, http.MethodPost, loginPath(provider, "callback"), in, nil)
+}
+
+// BeginBrowser begins a login with a browser at a provider, which is the first method where it exists. It ends an earlier
+// one there.
+func (l LoginClient) BeginBrowser(ctx context.Context, provider string) (page LoginPage, err error) {
+	return l.Begin(ctx, provider, 0)
 }
 
 // AwaitBrowser waits until the login that BeginBrowser began is done, or ctx is.
 func (l LoginClient) AwaitBrowser(ctx context.Context, provider string) error {
-	return l.Client.CallV1(ctx, http.MethodPost, loginPath(provider, "callback"), browserLogin, nil)
+	return l.Await(ctx, provider, 0, "")
 }
 
 func loginPath(provider, step string) string {

@@ -41,3 +41,19 @@ func (k *Shrinker) consultExtensions(
 	}
 	return session.ClipText(instructions, maxInstructions), by, nil
 }
+
+// askToProceed asks the extensions whether the model goes on after the compaction. It returns those that end the work, nil
+// if it goes on; a failure ends nothing.
+func askToProceed(ctx context.Context, q *FitRequest, run *extension.Run) []string {
+	if !run.HasProceed() {
+		return nil
+	}
+	v := extension.Proceed{
+		SessionID: q.Session.ID, Agent: q.Agent.ID, Model: q.Model.Ref, Overflow: q.Rejected, Enabled: true,
+	}
+	by, err := run.Proceed(ctx, &v)
+	if err != nil || v.Enabled {
+		return nil
+	}
+	return by
+}

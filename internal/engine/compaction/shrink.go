@@ -84,6 +84,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 	}
 	// Ask for the summary.
 	request := q.newSummaryRequest(writer, choice, record)
+	request.Instructions = instructions
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	request.ReportWait = func(attempts int, e *llm.Error, wait time.Duration) func() {
 		fact := &session.Retried{
@@ -92,7 +93,6 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 		fact.Error.Metadata = map[string]string{"request": "summary"}
 		return k.recordRetry(ctx, q.Session.ID, fact)
 	}
-	request.Instructions = instructions
 	text, used, err := k.Summaries.Write(ctx, request)
 	if err != nil && why.Request == nil && isFinal(err) {
 		k.Journal.Logger.Warn("the history goes on with its facts, without a summary", "session", q.Session.ID, "error", err)
@@ -115,12 +115,22 @@ func (k *Shrinker) Compact(ctx context.Context, q *FitRequest, why Cause) (*sess
 		Kept: choice.DescribeKept(q.History.CountTurns()), Before: q.Tokens, SummaryAs: start.SummaryAs,
 	}
 	end.After = q.estimateAfter(clean, choice, end)
-	end.Continue = (working || start.Proceed) && !q.Scope.Compaction.Stop && choice.EndsInTurn()
-	var stop *session.Interrupted
-	if why.Request == nil && q.Scope.Compaction.Stop {
-		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
+	// Go on with the work, unless the configuration or an extension ends it here.
+	goesOn := working || start.Proceed
+	if !q.Scope.Compaction.Stop && (why.Request == nil || goesOn) {
+		end.StoppedBy = askToProceed(clean, q, why.Extensions)
 	}
-	return end, k.recordCompaction(clean, q, end, stop)
+	stops := q.Scope.Compaction.Stop || len(end.StoppedBy) > 0
+	end.Continue = goesOn && !stops && choice.EndsInTurn()
+	return end, k.recordCompaction(clean, q, end, stopFact(why, stops))
+}
+
+// stopFact returns the fact that ends the work after an automatic compaction, nil if it goes on.
+func stopFact(why Cause, stops bool) *session.Interrupted {
+	if why.Request != nil || !stops {
+		return nil
+	}
+	return &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
 }
 
 // missingSummary stands where a summary would continue the one before it.

@@ -12,14 +12,16 @@ import (
 
 // item is a block of the answer: a text, a reasoning, or the arguments of a call.
 type item struct {
-	kind    session.FragmentItem
-	part    session.PartID
-	id      string // the provider's
-	name    string // of the tool
-	meta    llm.Metadata
-	text    []byte
-	saved   int       // bytes that a checkpoint has
-	started time.Time // by the model
+	kind  session.FragmentItem
+	part  session.PartID
+	id    string // the provider's
+	name  string // of the tool
+	meta  llm.Metadata
+	text  []byte
+	saved int // bytes that a checkpoint has
+	// replaced says what the text took the place of; nil: it is the model's.
+	replaced *session.Replacement
+	started  time.Time // by the model
 
 	startCommitted bool
 	done           bool // the model ended it; the next commit records that
@@ -50,7 +52,7 @@ func (it *item) endEvent(meta llm.Metadata, partial bool) session.EventData {
 	case session.FragmentText:
 		return &session.TextEnded{
 			TextID: it.id, PartID: it.part, Text: text, Partial: partial,
-			ProviderMetadata: encodeMetadata(meta),
+			ProviderMetadata: encodeMetadata(meta), Replaced: it.replaced,
 		}
 	case session.FragmentReasoning:
 		return &session.ReasoningEnded{

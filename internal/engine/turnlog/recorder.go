@@ -1,6 +1,7 @@
 package turnlog
 
 import (
+	"context"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -25,6 +26,9 @@ type RecorderConfig struct {
 	CheckBytes  int // bytes of open items that cause a checkpoint
 	// Subtasks says that the calls are subtasks of a prompt, and no answer of a model.
 	Subtasks bool
+	// ReviewText sees a text that the model has ended, and returns what takes its place and a record of that, nil for none.
+	// It may be nil.
+	ReviewText func(context.Context, session.MessageID, session.PartID, string) (string, *session.Replacement)
 	// OnStart is called once the turn's message is committed; nil is allowed.
 	OnStart func(session.MessageID)
 }

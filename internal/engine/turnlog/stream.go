@@ -82,6 +82,19 @@ func (r *Recorder) endItem(kind session.FragmentItem, id string, meta llm.Metada
 	return nil
 }
 
+// endText notes that the model ended a text, and lets it be reviewed.
+func (r *Recorder) endText(ctx context.Context, ev llm.TextEnd) error {
+	if err := r.endItem(session.FragmentText, ev.ID, ev.Metadata); err != nil || r.config.ReviewText == nil {
+		return err
+	}
+	it := r.items[itemKey(session.FragmentText, ev.ID)]
+	text, replaced := r.config.ReviewText(ctx, r.message, it.part, string(it.text))
+	if replaced != nil {
+		it.text, it.replaced = []byte(text), replaced
+	}
+	return nil
+}
+
 // countBytes counts a piece of the answer and returns the part of it within the limit, with a *TooLongError if that is
 // not all of it.
 func (r *Recorder) countBytes(piece string) (string, error) {

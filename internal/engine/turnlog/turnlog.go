@@ -35,7 +35,7 @@ func (r *Recorder) Record(ctx context.Context, ev llm.Event) error {
 	case llm.TextDelta:
 		return r.appendDelta(ctx, session.FragmentText, ev.ID, ev.Delta)
 	case llm.TextEnd:
-		return r.endItem(session.FragmentText, ev.ID, ev.Metadata)
+		return r.endText(ctx, ev)
 	case llm.ReasoningStart:
 		return r.startItem(ctx, &item{kind: session.FragmentReasoning, id: ev.ID, meta: ev.Metadata})
 	case llm.ReasoningDelta:

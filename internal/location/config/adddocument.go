@@ -70,7 +70,7 @@ func (l *loader) addDocument(d *document.Document) error {
 			return err
 		}
 	}
-	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
+	if l.followsProjectReferences(d) {
 		projectReferences{l, d}.expandTexts(d.Root, "")
 	}
 	// Take the permission rules and the sandbox mode, then remove what the document may not set.
@@ -83,7 +83,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	if d.Layer == document.LayerProject {
 		l.dropOutsideInstructions(d)
 	}
-	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
+	if l.followsProjectReferences(d) {
 		projectReferences{l, d}.warnUnexpanded(d.Root, "")
 	}
 	// Check the values.
@@ -145,6 +145,12 @@ func (l *loader) mergePolicies(low *document.Node, d *document.Document) {
 func (l *loader) followsReferences(d *document.Document) bool {
 	isUsers := !d.IsProject() || d.Remote != nil && d.Layer == document.LayerTrusted
 	return isUsers && d.Part == "" && !l.literal
+}
+
+// followsProjectReferences reports whether references of the document to the project's own files are expanded. What plugins
+// add has its final form.
+func (l *loader) followsProjectReferences(d *document.Document) bool {
+	return d.IsProject() && d.Part == "" && !l.followsReferences(d) && d.Name != pluginDocument
 }
 
 // dropUndecodable checks the types of the document's values and removes invalid ones that can be left out; with

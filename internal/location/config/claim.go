@@ -38,25 +38,27 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 		}
 	}
 	// Decide, and watch the file of decisions for changes.
-	l.config.Unrun = c.ListUnrun()
+	loaded := l.opts.Plugins != nil && l.opts.Plugins.Loaded
+	l.config.Unrun = c.ListUnrun(loaded)
 	if l.opts.Trust != nil && !c.IsEmpty() {
 		l.addStamp(l.opts.Trust.Path())
 		l.config.Trusted = l.opts.Trust.IsTrusted(c)
-		if l.config.Trusted && l.opts.Trust.MayAllow(c) {
+		l.config.runsPlugins = l.config.Trusted && l.opts.Trust.RunsPlugins(c)
+		if l.config.Trusted && l.opts.Trust.MayAllow(c, loaded) {
 			l.config.Unrun = nil
 		}
 	}
 	// Warn about the programs that are not run.
 	for _, name := range l.config.Unrun {
-		if strings.HasPrefix(filepath.Ext(name), ".json") {
-			continue // the key plugin has its own warning
+		if strings.HasPrefix(filepath.Ext(name), ".json") || trust.IsScript(name) && l.opts.Plugins != nil {
+			continue // a plugin that is loaded, waits for trust, or has a warning of its own
 		}
 		l.addWarning(document.Position{File: filepath.Join(c.Root, name)}, WarnUnrun, "", unrunReason)
 	}
 	return l.config.Trusted
 }
 
-const unrunReason = "is not run: cairn does not run plugins and tools yet, and hooks only if the key hooks names them"
+const unrunReason = "is not run: plugins and tools are scripts (.ts, .js), and hooks run if the key hooks names them"
 
 // warnUnrun reports the folders of the user's plugins, tools and hooks that hold programs.
 func (l *loader) warnUnrun() {
@@ -68,7 +70,9 @@ func (l *loader) warnUnrun() {
 	for _, dir := range dirs {
 		for _, name := range slices.Sorted(maps.Keys(executableFolders)) {
 			entries, _ := os.ReadDir(filepath.Join(dir, name)) // missing, or not a folder: nothing to run
-			runs := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return trust.IsProgram(e.Name()) })
+			runs := slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+				return trust.IsProgram(e.Name()) && (!trust.IsScript(e.Name()) || strings.HasPrefix(name, "hook"))
+			})
 			if strings.HasPrefix(name, "hook") && slices.Contains(own, dir) {
 				continue // programs that the key hooks may name
 			}

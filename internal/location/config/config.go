@@ -39,8 +39,17 @@ type Options struct {
 	Trust     *trust.Judge      // decides whether the project's files are trusted; nil trusts nothing
 	Remotes   []document.Remote // configurations of organisations, lowest layer first
 	All       bool              // collect errors in Config.Errors instead of returning the first one
-	Dirs      Directories
-	Env       func(string) string
+	// Plugins says what the plugins of the location have made of its configuration; nil before they are loaded.
+	Plugins *PluginChanges
+	Dirs    Directories
+	Env     func(string) string
+}
+
+// PluginChanges are what plugins add to a configuration.
+type PluginChanges struct {
+	Text     []byte // a document, above all but the administrator's; nil for none
+	MayAllow bool   // its allow rules have effect
+	Loaded   bool   // all plugins of the project run, so that what guards its allow rules is there
 }
 
 // Config is a loaded configuration. It is immutable and safe for concurrent use.
@@ -63,6 +72,9 @@ type Config struct {
 	// untrustedFiles are the files that configure an MCP server of UntrustedServers, lowest layer first.
 	untrustedFiles map[string][]string
 	untrustedHooks []*document.Node // values of the key hooks of such files
+	pluginFiles    []Plugin         // of the folders
+	pure           bool             // no plugins
+	runsPlugins    bool             // those of the project run
 	references     []referenceValue
 	root           *document.Node
 	stamps         []stamp

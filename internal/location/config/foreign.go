@@ -5,17 +5,16 @@ import "github.com/go-json-experiment/json/jsontext"
 // Foreign are keys of OpenCode that are read, checked and explained but not used. A key moves to Settings with the
 // first feature that uses it.
 type Foreign struct {
-	Plugin        []jsontext.Value `json:"plugin" doc:"no effect yet: names, or lists of a name and options"`
-	Watcher       Watcher          `json:"watcher" scope:"project" doc:"files to watch for changes"`
-	Share         string           `json:"share" doc:"no effect yet: manual, auto or disabled"`
-	Autoshare     bool             `json:"autoshare" doc:"older form of share: auto"`
-	Autoupdate    jsontext.Value   `json:"autoupdate" scope:"user" doc:"true, false or notify"`
-	Enterprise    Enterprise       `json:"enterprise" doc:"address to share sessions to"`
-	SubagentDepth Natural          `json:"subagent_depth" scope:"project" doc:"maximum depth of subagents"`
-	Layout        string           `json:"layout" scope:"project" doc:"has no effect"`
-	Theme         jsontext.Value   `json:"theme" scope:"project" doc:"setting of OpenCode's terminal interface"`
-	Keybinds      jsontext.Value   `json:"keybinds" scope:"project" doc:"setting of OpenCode's terminal interface"`
-	TUI           jsontext.Value   `json:"tui" scope:"project" doc:"setting of OpenCode's terminal interface"`
+	Watcher       Watcher        `json:"watcher" scope:"project" doc:"files to watch for changes"`
+	Share         string         `json:"share" doc:"no effect yet: manual, auto or disabled"`
+	Autoshare     bool           `json:"autoshare" doc:"older form of share: auto"`
+	Autoupdate    jsontext.Value `json:"autoupdate" scope:"user" doc:"true, false or notify"`
+	Enterprise    Enterprise     `json:"enterprise" doc:"address to share sessions to"`
+	SubagentDepth Natural        `json:"subagent_depth" scope:"project" doc:"maximum depth of subagents"`
+	Layout        string         `json:"layout" scope:"project" doc:"has no effect"`
+	Theme         jsontext.Value `json:"theme" scope:"project" doc:"setting of OpenCode's terminal interface"`
+	Keybinds      jsontext.Value `json:"keybinds" scope:"project" doc:"setting of OpenCode's terminal interface"`
+	TUI           jsontext.Value `json:"tui" scope:"project" doc:"setting of OpenCode's terminal interface"`
 }
 
 // Watcher says what is not watched.

@@ -84,7 +84,7 @@ func TestMalformedHooks(t *testing.T) {
 		warnings = append(warnings, w.String())
 	}
 	want = []string{
-		"check.sh: is not run: cairn does not run plugins and tools yet, and hooks only if the key hooks names them",
+		"check.sh: is not run: plugins and tools are scripts (.ts, .js), and hooks run if the key hooks names them",
 		"cairn.json:2:3: hooks.PreTolUse is not a configuration key; did you mean PreToolUse?",
 		`cairn.json:4:5: hooks.PreToolUse.0 is left out: want a "matcher" of names such as Edit|Write, or a regular ` +
 			"expression of Go, got an object",

@@ -11,6 +11,12 @@ import (
 //go:embed defaults.jsonc
 var defaults []byte
 
+// pluginDocument names what plugins add to a configuration.
+const pluginDocument = "plugins"
+
+// maxPluginText bounds it in bytes: plugins bring agents with long prompts.
+const maxPluginText = 4 << 20
+
 // Load reads and merges the configuration that o selects.
 // The layers are added from the weakest to the strongest: defaults, organisations, files, variables, and what an
 // administrator manages, which nothing overrides. With Options.All errors are kept in the Config.
@@ -38,6 +44,15 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	}
 	if err := l.addVariables(); err != nil {
 		return nil, err
+	}
+	l.findPluginFiles()
+	if p := o.Plugins; p != nil && p.Text != nil {
+		d := &document.Document{
+			Name: pluginDocument, Dir: o.Directory, Layer: document.LayerTrusted, Text: p.Text, Limit: maxPluginText,
+		}
+		if err := l.addOrKeepError(d); err != nil {
+			return nil, err
+		}
 	}
 	// The administrator's files last. They are marked, because their values cannot be changed by others.
 	managed, err := l.collectDocuments(ctx, l.managedSources())

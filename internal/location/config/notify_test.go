@@ -58,6 +58,10 @@ func TestNotifyOfProject(t *testing.T) {
 	if !slices.ContainsFunc(c.Claim.Files, func(f trust.File) bool { return f.Path == "evil.sh" }) {
 		t.Errorf("the trusted content lacks the named file: %v", c.Claim.Files)
 	}
+	p.word = c.Claim.Hash()
+	if c := p.mustLoad(); !c.Trusted || len(c.Notify) != 2 || c.Telemetry.Endpoint != "" {
+		t.Errorf("of a trusted project: %v, %+v %+v", c.Trusted, c.Notify, c.Telemetry)
+	}
 	for _, o := range c.Explain("notify") {
 		if strings.Contains(string(o.Value), "s3cr3t") {
 			t.Errorf("%s shows %s", o.Key, o.Value)

@@ -20,6 +20,9 @@ import (
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
 	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
 	list.Trusted = n.Doc.Layer == document.LayerTrusted && len(l.config.Unrun) == 0
+	if n.Doc.Name == pluginDocument {
+		list.Trusted = l.opts.Plugins.MayAllow
+	}
 	// The tools of cairn's and OpenCode's form, or of Claude Code's.
 	tools := n.RemoveMember("tools")
 	switch isAgent := path != ""; {
@@ -253,7 +256,10 @@ func (l *loader) suggestPattern(r session.Rule) string {
 // warnIdleRules reports allow rules of a project that have no effect.
 func (l *loader) warnIdleRules(d *document.Document, list *RuleList, path string) {
 	kind, reason := WarnUntrusted, d.UntrustedReason()
-	if d.Layer == document.LayerTrusted {
+	switch {
+	case d.Name == pluginDocument:
+		kind, reason = WarnUnrun, "has no effect: plugins may allow only what extensions.allow of your configuration lets them"
+	case d.Layer == document.LayerTrusted:
 		kind = WarnUnrun
 		reason = "has no effect beside plugins, tools and hooks that do not run: see cairn trust --without-plugins"
 	}

@@ -53,9 +53,18 @@ type Settings struct {
 	Hooks             Hooks               `json:"hooks" doc:"commands that run when something happens, in the shape of Claude Code's settings; all layers add to them"`
 	Notify            map[string]Notify   `json:"notify" doc:"commands and webhooks by name that are told of asks and of the end of work"`
 	Telemetry         Telemetry           `json:"telemetry" scope:"user" doc:"traces and metrics of OpenTelemetry, and metrics for Prometheus"`
+	Plugin            []jsontext.Value    `json:"plugin" doc:"plugins: names of npm packages, paths of scripts, or lists of one of these and options; the lists of all layers are combined"`
+	Extensions        Extensions          `json:"extensions" scope:"user" doc:"rights and limits of plugins"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
 	Storage           Storage             `json:"storage" scope:"user" doc:"what is stored beside the sessions"`
 	Foreign
+}
+
+// Extensions are the rights and the limits of plugins.
+type Extensions struct {
+	Timeout Seconds  `json:"timeout" doc:"seconds for all plugins together at one point of the work; default: 5"`
+	Allow   []string `json:"allow" doc:"plugins, by id, that may allow what a person would be asked"`
+	Scope   string   `json:"scope" doc:"what requests of plugins to the API may do: read, prompt, approve or admin; default: prompt"`
 }
 
 // Worktree configures the linked worktrees of git that are made for sessions.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -97,7 +98,19 @@ func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[strin
 	}
 	out := map[string][]authMethod{}
 	logins := h.Credentials.Logins()
+	fromPlugins, err := h.Credentials.PluginLogins(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	for id, login := range fromPlugins {
+		for _, m := range login.Methods {
+			out[id] = append(out[id], authMethod{m.Type, m.Label})
+		}
+	}
 	for _, v := range p.All {
+		if _, ok := fromPlugins[v.ID]; ok { // its list is whole, as in OpenCode
+			continue
+		}
 		if label := logins[v.ID]; label != "" {
 			out[v.ID] = append(out[v.ID], authMethod{"oauth", label})
 		}
@@ -111,8 +124,8 @@ func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[strin
 // loginRequest is the body of requests about a login.
 type loginRequest struct {
 	Method *int              `json:"method"`
-	Inputs map[string]string `json:"inputs,omitzero"` // not used by any login
-	Code   string            `json:"code,omitzero"`   // not used: the vendors redirect to the server
+	Inputs map[string]string `json:"inputs,omitzero"` // of a login of a plugin
+	Code   string            `json:"code,omitzero"`   // that a login of a plugin asks for; vendors redirect to the server
 }
 
 // loginIn is a request about a browser login.
@@ -131,27 +144,54 @@ type authorization struct {
 
 // authorize starts a browser login and returns where the user logs in. It cancels an earlier login at the provider.
 func (h authHandlers) authorize(ctx context.Context, in loginIn) (authorization, error) {
-	if err := h.checkLogin(in); err != nil {
+	isPlugin, err := h.checkLogin(ctx, in)
+	if err != nil {
 		return authorization{}, err
 	}
-	run := func(ctx context.Context, show func(url, code string)) error {
-		return h.Credentials.LogIn(ctx, in.Location.Location, in.ProviderID, show)
+	run := h.logInAtVendor(in)
+	if isPlugin {
+		run = h.logInWithPlugin(in)
 	}
 	page, err := h.logins.start(ctx, in.ProviderID, run)
-	if err != nil {
-		return authorization{}, httpio.WithPart("params", err)
-	}
-	instructions := "Complete the login in the browser; cairn continues when it is done."
-	if page.code != "" {
-		instructions = "Enter code: " + page.code
-	}
-	return authorization{page.url, "auto", instructions}, nil
+	return page, httpio.WithPart("params", err)
 }
 
-// finishLogin waits for the end of the login that authorize started.
+// logInAtVendor returns the browser login of a vendor.
+func (h authHandlers) logInAtVendor(in loginIn) loginFunc {
+	return func(ctx context.Context, d loginDialog) error {
+		return h.Credentials.LogIn(ctx, in.Location.Location, in.ProviderID, func(url, code string) {
+			instructions := "Complete the login in the browser; cairn continues when it is done."
+			if code != "" {
+				instructions = "Enter code: " + code
+			}
+			d.show(authorization{url, "auto", instructions})
+		})
+	}
+}
+
+// logInWithPlugin returns the login of a plugin.
+func (h authHandlers) logInWithPlugin(in loginIn) loginFunc {
+	return func(ctx context.Context, d loginDialog) error {
+		return h.Credentials.LogInWith(ctx, in.Location.Location, in.ProviderID, *in.Body.Method, plugin.LoginDialog{
+			Inputs: in.Body.Inputs, Code: d.awaitCode,
+			Show: func(a plugin.Authorization) {
+				method := "auto"
+				if a.Method == "code" {
+					method = "code"
+				}
+				d.show(authorization{a.URL, method, a.Instructions})
+			},
+		})
+	}
+}
+
+// finishLogin waits for the end of the login that authorize started, after it has passed on the code that the person got.
 func (h authHandlers) finishLogin(ctx context.Context, in loginIn) (bool, error) {
-	if err := h.checkLogin(in); err != nil {
+	if _, err := h.checkLogin(ctx, in); err != nil {
 		return false, err
+	}
+	if in.Body.Code != "" {
+		h.logins.giveCode(in.ProviderID, in.Body.Code)
 	}
 	long, end := h.long.Start(ctx, "")
 	defer end()
@@ -170,18 +210,28 @@ func (h authHandlers) finishLogin(ctx context.Context, in loginIn) (bool, error)
 	}
 }
 
-// checkLogin refuses providers and methods that are no browser login.
-func (h authHandlers) checkLogin(in loginIn) error {
+// checkLogin refuses providers and methods that are no browser login, and no login of a plugin.
+func (h authHandlers) checkLogin(ctx context.Context, in loginIn) (isPlugin bool, err error) {
 	id, logins, method := in.ProviderID, h.Credentials.Logins(), in.Body.Method
+	if method == nil {
+		return false, httpio.NewInvalid("body", "method", "method is missing")
+	}
+	fromPlugins, err := h.Credentials.PluginLogins(ctx, in.Location.Location)
+	if err != nil {
+		return false, err
+	}
+	login, isPlugin := fromPlugins[id]
 	switch {
-	case method == nil:
-		return httpio.NewInvalid("body", "method", "method is missing")
+	case isPlugin && (*method < 0 || *method >= len(login.Methods)):
+		return false, httpio.NewInvalid("body", "method", "%s has %d methods, the first one is 0", id, len(login.Methods))
+	case isPlugin:
+		return true, nil
 	case logins[id] == "":
-		return httpio.NewInvalid("params", "providerID", "%q has no browser login; providers that have one: %v",
+		return false, httpio.NewInvalid("params", "providerID", "%q has no browser login; providers that have one: %v",
 			session.ClipText(id, 80), slices.Sorted(maps.Keys(logins)))
 	case *method != browserMethod:
-		return httpio.NewInvalid("body", "method", "method %d of %s is not the browser login; use method %d",
+		return false, httpio.NewInvalid("body", "method", "method %d of %s is not the browser login; use method %d",
 			*method, id, browserMethod)
 	}
-	return nil
+	return false, nil
 }

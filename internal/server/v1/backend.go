@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/lsp"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/skill"
@@ -111,6 +112,9 @@ type Credentials interface {
 	// LogIn runs a browser login and stores its result. It calls show once, with the address to open and the code to
 	// enter there, "" without a code, and waits for the user.
 	LogIn(ctx context.Context, l session.Location, providerID string, show func(url, code string)) error
+	// PluginLogins returns how the plugins of a location log in, by provider, and LogInWith does so with a method.
+	PluginLogins(ctx context.Context, l session.Location) (map[string]plugin.Auth, error)
+	LogInWith(ctx context.Context, l session.Location, providerID string, method int, d plugin.LoginDialog) error
 }
 
 // Providers are the known providers, and which of them can be used.

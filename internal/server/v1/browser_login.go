@@ -20,25 +20,39 @@ type browserLogins struct {
 // browserLogin is one login.
 type browserLogin struct {
 	cancel context.CancelFunc
-	page   chan loginPage // capacity 1
-	done   chan struct{}  // closed at the end
-	err    error          // valid once done is closed
+	page   chan authorization // capacity 1
+	codes  chan string        // capacity 1; that the person got
+	done   chan struct{}      // closed at the end
+	err    error              // valid once done is closed
 }
 
-// loginPage is the page on which the user logs in, and the code to enter there.
-type loginPage struct{ url, code string }
+// loginDialog is what a login needs of a person.
+type loginDialog struct {
+	show  func(authorization) // called once
+	codes <-chan string
+}
 
-// loginFunc runs a login. It calls show once, with the page, and returns when the login has ended.
-type loginFunc = func(ctx context.Context, show func(url, code string)) error
+// awaitCode returns the code that the person got.
+func (d loginDialog) awaitCode(ctx context.Context) (string, error) {
+	select {
+	case code := <-d.codes:
+		return code, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// loginFunc runs a login and returns when it has ended.
+type loginFunc = func(ctx context.Context, d loginDialog) error
 
 var errNoLogin = errors.New("no login was started")
 
 // start starts a login and returns its page. The login outlives ctx: it runs until it ends, another login of the
 // provider starts, or close is called.
-func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (loginPage, error) {
+func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (authorization, error) {
 	login, previous, err := l.add(ctx, id, run)
 	if err != nil {
-		return loginPage{}, err
+		return authorization{}, err
 	}
 	if previous != nil {
 		<-previous.done
@@ -47,10 +61,10 @@ func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (lo
 	case page := <-login.page:
 		return page, nil
 	case <-login.done:
-		return loginPage{}, login.err
+		return authorization{}, login.err
 	case <-ctx.Done():
 		login.cancel()
-		return loginPage{}, context.Cause(ctx)
+		return authorization{}, context.Cause(ctx)
 	}
 }
 
@@ -69,7 +83,8 @@ func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (logi
 		l.started = map[string]*browserLogin{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	login = &browserLogin{cancel: cancel, page: make(chan loginPage, 1), done: make(chan struct{})}
+	login = &browserLogin{cancel: cancel, page: make(chan authorization, 1), done: make(chan struct{})}
+	login.codes = make(chan string, 1)
 	l.started[id] = login
 	l.running.Go(func() { // ends with run, which ends with ctx; close waits for it
 		defer cancel()
@@ -77,9 +92,21 @@ func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (logi
 		if previous != nil {
 			<-previous.done
 		}
-		login.err = run(ctx, func(url, code string) { login.page <- loginPage{url, code} })
+		login.err = run(ctx, loginDialog{func(a authorization) { login.page <- a }, login.codes})
 	})
 	return login, previous, nil
+}
+
+// giveCode gives the newest login of a provider the code that the person got; one that has a code keeps it.
+func (l *browserLogins) giveCode(id, code string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if login := l.started[id]; login != nil {
+		select {
+		case login.codes <- code:
+		default:
+		}
+	}
 }
 
 // wait waits for the end of the newest login of a provider and returns its error, once. The login outlives ctx.

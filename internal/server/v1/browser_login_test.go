@@ -11,9 +11,9 @@ import (
 )
 
 // person is a login that says where to go and takes a minute.
-func person(result error) func(context.Context, func(url, code string)) error {
-	return func(ctx context.Context, say func(url, code string)) error {
-		say("https://vendor.example/device", "AB-12")
+func person(result error) func(context.Context, loginDialog) error {
+	return func(ctx context.Context, d loginDialog) error {
+		d.show(authorization{"https://vendor.example/device", "auto", "AB-12"})
 		select {
 		case <-time.After(time.Minute):
 			return result
@@ -32,7 +32,7 @@ func TestALoginIsWaitedFor(t *testing.T) {
 			defer l.close()
 			ctx, cancel := context.WithCancel(t.Context())
 			to, err := l.start(ctx, "v", person(result))
-			if err != nil || to != (loginPage{"https://vendor.example/device", "AB-12"}) {
+			if err != nil || to != (authorization{"https://vendor.example/device", "auto", "AB-12"}) {
 				t.Fatal(to, err)
 			}
 			if err := l.wait(t.Context(), "other"); !errors.Is(err, errNoLogin) {
@@ -54,8 +54,8 @@ func TestALoginIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l browserLogins
 		ended := make(chan error, 1)
-		if _, err := l.start(t.Context(), "v", func(ctx context.Context, say func(url, code string)) error {
-			err := person(nil)(ctx, say)
+		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d loginDialog) error {
+			err := person(nil)(ctx, d)
 			ended <- err
 			return err
 		}); err != nil {
@@ -66,7 +66,7 @@ func TestALoginIsGivenUp(t *testing.T) {
 		if err := l.wait(gone, "v"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := l.start(t.Context(), "v", func(context.Context, func(url, code string)) error {
+		if _, err := l.start(t.Context(), "v", func(context.Context, loginDialog) error {
 			return errors.New("no network")
 		}); err == nil ||
 			err.Error() != "no network" {
@@ -81,6 +81,28 @@ func TestALoginIsGivenUp(t *testing.T) {
 		l.close()
 		if _, err := l.start(t.Context(), "v", person(nil)); !errors.Is(err, httpio.ErrShuttingDown) {
 			t.Error(err)
+		}
+	})
+}
+
+// The code that a person got reaches the login that waits for it, also before it asks, and no other one.
+func TestCodeOfALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l browserLogins
+		defer l.close()
+		got := make(chan string, 1)
+		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d loginDialog) error {
+			d.show(authorization{"https://vendor.example", "code", ""})
+			code, err := d.awaitCode(ctx)
+			got <- code
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		l.giveCode("other", "wrong")
+		l.giveCode("v", "AB-12")
+		if code := <-got; code != "AB-12" {
+			t.Error(code)
 		}
 	})
 }

@@ -38,6 +38,7 @@ type Document struct {
 	Managed bool    // from an administrator
 	Remote  *Remote // from an organisation: the configuration is the member config
 	Text    []byte
+	Limit   int // of Text in bytes; 0 is MaxSize
 	Root    *Node
 
 	Duplicates []Duplicate // values that another value of the document replaced

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,11 +27,9 @@ func (d *Document) Parse() error {
 		copy(d.Text, "   ")
 	}
 	// Bound the size and the depth before anything is decoded.
-	if len(d.Text) > MaxSize {
+	if limit := cmp.Or(d.Limit, MaxSize); len(d.Text) > limit {
 		return &Error{
-			Position{File: d.Name},
-			"",
-			fmt.Sprintf("the file is %d bytes long, the limit is %d", len(d.Text), MaxSize),
+			Position{File: d.Name}, "", fmt.Sprintf("the file is %d bytes long, the limit is %d", len(d.Text), limit),
 		}
 	}
 	if err := d.checkDepth(); err != nil {

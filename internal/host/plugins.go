@@ -1,0 +1,272 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
+	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// plugins are the plugins of all locations.
+type plugins struct {
+	pool  *plugin.Pool
+	store *plugin.Store
+	api   pluginAPI
+	ids   *session.IDs
+	allow []string // ids of those that may allow what a person would be asked
+
+	logins sync.Map // ids of the providers at which a plugin of a location logs in
+}
+
+// logsInAt reports whether a plugin that was loaded logs in at the provider. A nil value has none.
+func (p *plugins) logsInAt(provider string) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p.logins.Load(provider)
+	return ok
+}
+
+// newPluginStore returns the packages of plugins in the data directory.
+func newPluginStore(dirs config.Directories) *plugin.Store {
+	return &plugin.Store{Dir: filepath.Join(dirs.Data, "plugins"), Supervisor: process.SupervisorCommand()}
+}
+
+func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
+	p := &plugins{store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow}
+	p.api.logsInAt = p.logsInAt
+	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
+	p.pool = plugin.NewPool(plugin.Options{
+		Supervisor: process.SupervisorCommand(), Logger: w.logger, Cache: filepath.Join(w.dirs.Cache, "plugins"),
+		Shared: p.store.Shared(), ServerURL: p.api.address, API: &p.api,
+	})
+	return p
+}
+
+// close ends the plugins. A nil value has none.
+func (p *plugins) close() {
+	if p != nil {
+		p.pool.Close()
+	}
+}
+
+// pluginAPI answers the requests of plugins as the server does, with the rights of an extension.
+type pluginAPI struct {
+	role    caller.Role
+	handler atomic.Pointer[http.Handler] // nil until the server is ready
+	url     atomic.Pointer[string]
+	// logsInAt reports whether a plugin logs in at a provider: it may store the tokens that it renews.
+	logsInAt func(provider string) bool
+}
+
+// serve gives plugins the operations of the server, which listens at the URL, "" without TCP.
+func (a *pluginAPI) serve(h http.Handler, url string) {
+	a.handler.Store(&h)
+	a.url.Store(&url)
+}
+
+// address is that of the server as plugins know it.
+func (a *pluginAPI) address() string {
+	if url := a.url.Load(); url != nil && *url != "" {
+		return *url
+	}
+	return "http://cairn.localhost"
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	h := a.handler.Load()
+	if h == nil {
+		return nil, errors.New("the server is not ready")
+	}
+	role := a.role
+	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut && a.logsInAt(id) {
+		role = caller.Admin
+	}
+	ctx := context.WithValue(r.Context(), fromPlugin{}, true)
+	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(ctx, caller.Caller{
+		Kind: caller.KindExtension, Role: role,
+	})))
+}
+
+// fromPlugin marks the context of a request of a plugin. It does not wait for a location that is being built, which may
+// wait for the plugin.
+type fromPlugin struct{}
+
+// addPlugins loads the plugins of a setup that was built without them, and returns the configuration that they make of
+// its own; nil without plugins. What could not be loaded is in warnings.
+func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
+	listed := p.config.ListPlugins()
+	if l.plugins == nil || len(listed) == 0 {
+		if l.plugins != nil {
+			l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory}) // ends those that it had
+		}
+		return nil, pluginState{}, nil
+	}
+	specs, problems := l.plugins.store.Resolve(listed)
+	shown := opencode.ConfigOf(p.config.ListMembers(), p.config.Rules(), true)
+	forms := l.plugins.newForms(p.models, p.project.Directory)
+	set := l.plugins.pool.Open(plugin.Location{
+		Directory: p.project.Directory, Worktree: cmp.Or(p.project.Worktree, "/"), Project: projectForm(p.project),
+		Config: encodeForm(shown), Plugins: specs, Environment: process.Environment{Deny: p.models.SecretVariables()},
+		Forms:      forms,
+		Credential: func(provider string) (jsontext.Value, error) { return credentialForm(l.models.Auth, provider) },
+		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
+	})
+	state, made := set.Await(ctx)
+	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp()}
+	out.collect()
+	for id := range out.Logins() {
+		l.plugins.logins.Store(id, true)
+	}
+	// Read the configuration again with what they made of it.
+	changed := map[string]jsontext.Value{}
+	var sent map[string]jsontext.Value
+	if json.Unmarshal(made, &sent) == nil {
+		changed = opencode.ConfigChanges(shown, sent)
+		keepChangedRules(shown, changed)
+	}
+	if providers := out.loadAuth(ctx, l.models.Auth, forms); len(providers) > 0 {
+		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
+	}
+	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	if len(changed) > 0 {
+		changes.Text = encodeForm(changed)
+	}
+	cfg, err := l.loadConfig(ctx, p.project, changes)
+	if _, isPlugins := errors.AsType[*document.Error](err); isPlugins && changes.Text != nil {
+		out.problems["config"] = err
+		changes.Text = nil
+		cfg, err = l.loadConfig(ctx, p.project, changes)
+	}
+	return cfg, out, err
+}
+
+// keepChangedRules removes the rules that plugins have left as they were.
+func keepChangedRules(shown, changed map[string]jsontext.Value) {
+	var before, after map[string]jsontext.Value
+	if json.Unmarshal(shown["permission"], &before) != nil || json.Unmarshal(changed["permission"], &after) != nil {
+		return
+	}
+	maps.DeleteFunc(after, func(action string, rules jsontext.Value) bool {
+		was, ok := before[action]
+		return ok && sameValue(was, rules)
+	})
+	if changed["permission"] = encodeForm(after); len(after) == 0 {
+		delete(changed, "permission")
+	}
+}
+
+// mergeForms merges an object over another one, by member.
+func mergeForms(low, high jsontext.Value) jsontext.Value {
+	var before, after map[string]jsontext.Value
+	if json.Unmarshal(low, &before) != nil || json.Unmarshal(high, &after) != nil {
+		return high
+	}
+	for name, value := range after {
+		before[name] = mergeForms(before[name], value)
+	}
+	return encodeForm(before)
+}
+
+// newForms returns what converts values for the plugins of a directory.
+func (p *plugins) newForms(set *models.Set, directory string) *pluginForms {
+	return &pluginForms{models: set, ids: p.ids, directory: directory}
+}
+
+// projectForm returns a project as plugins get it.
+func projectForm(p project.Project) jsontext.Value {
+	v := opencode.Project{ID: p.ID, Worktree: cmp.Or(p.Worktree, "/"), Sandboxes: []string{}}
+	if p.IsGit() {
+		v.VCS = "git"
+	}
+	return encodeForm(v)
+}
+
+// pluginState is the plugins of a setup and what became of them.
+type pluginState struct {
+	plugin.State
+	set      *plugin.Set
+	listed   []config.Plugin
+	problems map[string]error // why a plugin, or a part of it, is not there, by its id
+	stamp    string           // of the store
+	// transports are those of providers whose requests plugins send, by id.
+	transports map[string]http.RoundTripper
+}
+
+// collect adds the failures of plugins to the problems.
+func (s *pluginState) collect() {
+	if s.Error != "" {
+		s.problems["plugins"] = errors.New(s.Error)
+	}
+	for _, o := range s.Plugins {
+		if o.Error != "" {
+			s.problems[o.ID] = errors.New(o.Error)
+		}
+	}
+}
+
+// isWhole reports whether all plugins of the project are there, so that what they guard is guarded.
+func (s *pluginState) isWhole() bool {
+	return s.Error == "" && !slices.ContainsFunc(s.listed, func(one config.Plugin) bool {
+		return one.Project && s.problems[one.ID] != nil
+	})
+}
+
+// mayAllow reports whether each plugin may allow what a person would be asked: they share what they make of the
+// configuration.
+func (s *pluginState) mayAllow(allow []string) bool {
+	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
+}
+
+// newPluginNote returns what tells those who follow a session of the plugins that are not there.
+func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
+	return extension.Extension{ID: "plugins", Event: func(_ context.Context, v *extension.Event) error {
+		if v.Type != extension.EventSessionStarted || v.ParentID != "" {
+			return nil
+		}
+		for _, id := range slices.Sorted(maps.Keys(p.plugins.problems)) {
+			l.showNote(v.SessionID, id, p.plugins.problems[id].Error())
+		}
+		if !p.plugins.isWhole() {
+			l.showNote(v.SessionID, "plugins", "not all plugins of the project run, so its permission rules allow nothing")
+		}
+		return nil
+	}}
+}
+
+// toolNames returns the names of the tools, which are the actions of their permissions.
+func (s *pluginState) toolNames() (out []string) {
+	for _, o := range s.Plugins {
+		for _, t := range o.Tools {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+// arePluginsFresh reports whether the packages of a setup's plugins are those that were loaded.
+func (l *locationCache) arePluginsFresh(p *locationSetup) bool {
+	return l.plugins == nil || len(p.plugins.listed) == 0 || p.plugins.stamp == l.plugins.store.Stamp()
+}

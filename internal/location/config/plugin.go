@@ -1,0 +1,185 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/location/config/document"
+)
+
+// Plugin is one plugin, or one file of tools, of a location.
+type Plugin struct {
+	ID      string            // such as plugin/opencode-dcp or tool/greet
+	Name    string            // of a package, with @version if the configuration has one; "" for a file
+	File    string            // absolute; "" for a package
+	Options jsontext.Value    // an object, or nil
+	IsTool  bool              // the file exports tools instead of plugins
+	Project bool              // the project's files name or contain it
+	Source  document.Position // of the name
+}
+
+// packageName matches the names of npm packages, with a version or a tag behind "@".
+var packageName = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@[\w.^~<>=*+-]+)?$`)
+
+// IsPackageName reports whether a text names an npm package, with or without a version.
+func IsPackageName(text string) bool { return len(text) <= 214 && packageName.MatchString(text) }
+
+// SplitPackageName returns the name and the version of a text that IsPackageName accepts; "" without one.
+func SplitPackageName(text string) (name, version string) {
+	if i := strings.LastIndexByte(text, '@'); i > 0 {
+		return text[:i], text[i+1:]
+	}
+	return text, ""
+}
+
+// ListPlugins returns the plugins of all layers in their order: those that files name, then those in the folders of the
+// user and of the project. Of two packages with one name the later counts. Those that need trust and lack it are not
+// among them. The variable OPENCODE_PURE, or CAIRN_PURE, leaves out all.
+func (c *Config) ListPlugins() (out []Plugin) {
+	if c.root == nil || c.pure {
+		return nil
+	}
+	if list := c.root.Get("plugin"); list != nil {
+		for _, item := range list.Items {
+			if one, ok := c.readPlugin(item); ok && (!one.Project || c.runsPlugins) {
+				out = slices.DeleteFunc(out, func(old Plugin) bool { return old.ID == one.ID })
+				out = append(out, one)
+			}
+		}
+	}
+	for _, one := range c.pluginFiles {
+		one.ID = distinctID(out, one.ID)
+		out = append(out, one)
+	}
+	return out
+}
+
+// readPlugin returns the plugin that an item of the key plugin names: a package, a path or a file URL, alone or in a
+// list with its options.
+func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
+	name := item
+	if item.Kind == '[' && len(item.Items) > 0 {
+		name = item.Items[0]
+		if len(item.Items) > 1 && item.Items[1].Kind == '{' {
+			one.Options = item.Items[1].AppendJSON(nil, document.Substituted)
+		}
+	}
+	text := name.TextValue()
+	one.Source, one.Project = name.FindPosition(), name.Doc.IsProject()
+	switch {
+	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
+		l := &loader{dirs: c.Dirs}
+		one.File = l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+		one.ID = "plugin/" + fileTitle(one.File)
+	case IsPackageName(text):
+		one.Name = text
+		own, _ := SplitPackageName(text)
+		one.ID = "plugin/" + own
+	default:
+		return one, false
+	}
+	return one, true
+}
+
+// fileTitle returns the name of a file without its extension; of an index file, that of its directory.
+func fileTitle(path string) string {
+	title := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if title == "index" {
+		title = filepath.Base(filepath.Dir(path))
+	}
+	return title
+}
+
+// distinctID returns the id, with a number behind it if a plugin has it already.
+func distinctID(plugins []Plugin, id string) string {
+	distinct := id
+	for n := 2; slices.ContainsFunc(plugins, func(p Plugin) bool { return p.ID == distinct }); n++ {
+		distinct = id + "-" + strconv.Itoa(n)
+	}
+	return distinct
+}
+
+// findPluginFiles collects the files in the folders of plugins and tools: the user's, and those of a trusted project.
+func (l *loader) findPluginFiles() {
+	l.config.pure = IsSwitchOn(l.getenv, "PURE")
+	dirs := []string{l.dirs.Foreign, l.dirs.Config}
+	if l.dirs.Foreign != "" && l.dirs.Home != "" {
+		dirs = append(dirs, filepath.Join(l.dirs.Home, ".opencode"))
+	}
+	for _, dir := range append(dirs, l.namedDirectory()) {
+		l.addPluginFolders(dir, false)
+	}
+	if !l.readsProject() || !l.config.runsPlugins {
+		return
+	}
+	for _, dir := range listAncestors(l.opts.Directory, l.opts.Worktree) {
+		for _, parent := range []string{".opencode", ".cairn"} {
+			if parent == ".opencode" && dir == l.dirs.Home {
+				continue // the user's
+			}
+			if _, inside := l.inProject(filepath.Join(dir, parent, "plugin")); inside {
+				l.addPluginFolders(filepath.Join(dir, parent), true)
+			}
+		}
+	}
+}
+
+// maxPluginFiles bounds the files of all folders.
+const maxPluginFiles = 100
+
+// addPluginFolders adds the scripts of a directory's folders of plugins and tools.
+func (l *loader) addPluginFolders(dir string, isProject bool) {
+	if dir == "" {
+		return
+	}
+	for _, folder := range []string{"plugin", "plugins", "tool", "tools"} {
+		kind := strings.TrimSuffix(folder, "s")
+		l.addStamp(filepath.Join(dir, folder))
+		entries, _ := os.ReadDir(filepath.Join(dir, folder)) // missing: none
+		for _, e := range entries {
+			path := filepath.Join(dir, folder, e.Name())
+			if !trust.IsScript(e.Name()) || e.IsDir() || len(l.config.pluginFiles) >= maxPluginFiles {
+				continue
+			}
+			l.addStamp(path)
+			l.config.pluginFiles = append(l.config.pluginFiles, Plugin{
+				ID: kind + "/" + fileTitle(path), File: path, IsTool: kind == "tool", Project: isProject,
+				Source: document.Position{File: path},
+			})
+		}
+	}
+}
+
+// ListFilePlugins returns the items of the key plugin of one file, as they are written there.
+func (c *Config) ListFilePlugins(file string) (out []jsontext.Value) {
+	if list := c.root.Get("plugin"); list != nil {
+		for _, item := range list.Items {
+			if item.Doc.Name == file {
+				out = append(out, item.AppendJSON(nil, document.AsWritten))
+			}
+		}
+	}
+	return out
+}
+
+// NamesPackage reports whether an item of the key plugin, as it is written, names the package, in any version.
+func NamesPackage(item jsontext.Value, name string) bool {
+	var words []jsontext.Value
+	text := ""
+	if item.Kind() == '[' && json.Unmarshal(item, &words) == nil && len(words) > 0 {
+		item = words[0]
+	}
+	if json.Unmarshal(item, &text) != nil || !IsPackageName(text) {
+		return false
+	}
+	own, _ := SplitPackageName(text)
+	return own == name
+}

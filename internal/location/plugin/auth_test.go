@@ -1,0 +1,158 @@
+package plugin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/location/plugin"
+)
+
+// signIn is a plugin that logs in at a provider and sends its requests.
+const signIn = `
+export default async () => ({
+	auth: {
+		provider: "acme",
+		methods: [
+			{ type: "oauth", label: "With a code", authorize: async (inputs) => ({
+				url: "https://acme.example/login?" + (inputs.team ?? ""), instructions: "Copy the code", method: "code",
+				callback: async (code) => code === "right" ?
+					{ type: "success", refresh: "r", access: "a", expires: 5 } : { type: "failed" } }) },
+			{ type: "oauth", label: "By itself", authorize: async () => ({
+				url: "https://acme.example", instructions: "", method: "auto", callback: async () => ({ type: "success", key: "k" }) }) },
+			{ type: "api", label: "Key", authorize: async () => ({ type: "failed" }) },
+		],
+		loader: async (getAuth, provider) => ({
+			apiKey: "", baseURL: "https://api.acme.example/" + provider.id,
+			fetch: async (url, init) => {
+				const auth = await getAuth();
+				if (init.headers["X-Fail"]) throw new Error("refused here");
+				return fetch(init.headers["X-Target"], { ...init, headers: { authorization: "Bearer " + auth.access } });
+			},
+		}),
+	},
+	provider: { id: "acme", models: async (provider, { auth }) => ({ one: { id: "one", name: "One " + auth.type } }) },
+})`
+
+// TestAuth: the logins of a plugin, the options of its provider, and its models.
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.credential = func(string) (jsontext.Value, error) {
+		return jsontext.Value(`{"type":"oauth","access":"token"}`), nil
+	}
+	set, state, _ := w.open(map[string]string{"signin.ts": signIn})
+	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.Method{
+		{Type: "oauth", Label: "With a code"}, {Type: "oauth", Label: "By itself"}, {Type: "api", Label: "Key"},
+	}}}
+	if d := cmp.Diff(want, state.Logins()); d != "" {
+		t.Fatal(d, state)
+	}
+	for _, one := range []struct {
+		method int
+		code   string
+		want   string
+	}{
+		{0, "right", "https://acme.example/login?red Copy the code code: success r a 5 acme"},
+		{0, "wrong", "https://acme.example/login?red Copy the code code: the login failed"},
+		{1, "", "https://acme.example  auto: success k 0 acme"},
+		{2, "", "the login failed"},
+	} {
+		var got string
+		c, err := set.LogIn(t.Context(), "acme", one.method, plugin.LoginDialog{
+			Inputs: map[string]string{"team": "red"},
+			Show: func(a plugin.Authorization) {
+				got = fmt.Sprintf("%s %s %s: ", a.URL, a.Instructions, a.Method)
+			},
+			Code: func(context.Context) (string, error) { return one.code, nil },
+		})
+		if err != nil {
+			got += err.Error()
+		} else {
+			got += strings.Join(strings.Fields(fmt.Sprint(c.Type, " ", c.Key, " ", c.Refresh, " ", c.Access, " ", c.Expires, " ", c.Provider)), " ")
+		}
+		if got != one.want {
+			t.Errorf("method %d: %q, want %q", one.method, got, one.want)
+		}
+	}
+	options, hasFetch, err := set.LoadAuth(t.Context(), "acme", jsontext.Value(`{"id":"acme"}`))
+	if err != nil || !hasFetch || string(options["baseURL"]) != `"https://api.acme.example/acme"` {
+		t.Error(options, hasFetch, err)
+	}
+	models, err := set.Models(t.Context(), "acme", jsontext.Value(`{}`), jsontext.Value(`{"type":"api"}`))
+	if err != nil || string(models["one"]) != `{"id":"one","name":"One api"}` {
+		t.Error(models, err)
+	}
+}
+
+// TestTransport: requests to a provider pass through the fetch of its plugin, and answers are streamed back.
+func TestTransport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.credential = func(string) (jsontext.Value, error) { return jsontext.Value(`{"access":"token"}`), nil }
+	set, _, _ := w.open(map[string]string{"signin.ts": signIn})
+	if _, _, err := set.LoadAuth(t.Context(), "acme", jsontext.Value(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	next, ended := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		rw.Header().Set("X-Got", r.Header.Get("Authorization")+" "+string(body))
+		rw.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(rw, "data: 1\n\n")
+		rw.(http.Flusher).Flush()
+		select {
+		case <-next:
+			_, _ = io.WriteString(rw, "data: 2\n\n")
+		case <-r.Context().Done():
+			close(ended)
+		}
+	}))
+	t.Cleanup(server.Close)
+	send := func(ctx context.Context, header string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.acme.example/v1", strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(header, server.URL)
+		return set.Transport("acme").RoundTrip(r)
+	}
+	// The first piece arrives while the answer goes on.
+	answer, err := send(t.Context(), "X-Target")
+	if err != nil || answer.StatusCode != http.StatusAccepted || answer.Header.Get("X-Got") != "Bearer token hello" {
+		t.Fatal(answer, err)
+	}
+	b := make([]byte, 100)
+	n, err := answer.Body.Read(b)
+	if err != nil || string(b[:n]) != "data: 1\n\n" {
+		t.Error(string(b[:n]), err)
+	}
+	next <- struct{}{}
+	rest, err := io.ReadAll(answer.Body)
+	if err != nil || string(rest) != "data: 2\n\n" {
+		t.Error(string(rest), err)
+	}
+	// A request that ends, ends at the provider.
+	ctx, cancel := context.WithCancel(t.Context())
+	answer, err = send(ctx, "X-Target")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(answer.Body); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-ended
+	// A fetch that fails says why.
+	if _, err := send(t.Context(), "X-Fail"); err == nil || !strings.Contains(err.Error(), "refused here") {
+		t.Error(err)
+	}
+}

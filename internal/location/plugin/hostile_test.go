@@ -1,0 +1,164 @@
+package plugin_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// callOnce shows a call to the plugin, with a budget of the point.
+func callOnce(t *testing.T, e extension.Extension, budget time.Duration) error {
+	t.Helper()
+	run := extension.NewChain(extension.Config{Extensions: []extension.Extension{e}, Budget: budget}).Begin()
+	_, err := run.Call(t.Context(), &extension.Call{Tool: "bash", Input: jsontext.Value(`{"command":"ls"}`)})
+	return err
+}
+
+// TestFaults: what a plugin does wrong in a hook fails the call that it guards, says why, and leaves the plugins usable.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`throw new Error("not this")`:                                  "not this",
+		`throw "a text"`:                                               "a text",
+		`o.args = undefined`:                                           "",
+		`o.args = 7n`:                                                  "BigInt",
+		`o.args.self = o.args`:                                         "c", // cyclic, in the words of the runtime
+		`o = null`:                                                     "",
+		`process.stdout.write("{}\n".repeat(500))`:                     "",
+		`await Bun.write(Bun.stdout, "noise\n")`:                       "",
+		`setTimeout(() => { throw 1 }, 0)`:                             "",
+		`Promise.reject(new Error("unhandled"))`:                       "",
+		`o.args.command = "x".repeat(20 << 20)`:                        "16777216",
+		`console.log("x".repeat(1 << 20))`:                             "",
+		`process.exit(3)`:                                              "has ended",
+		`process.kill(process.pid, "SIGKILL")`:                         "has ended",
+		`process.stdin.destroy(); process.exitCode=1; process.abort()`: "has ended",
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			e := w.one(`let calls = 0;
+export default async () => ({ "tool.execute.before": async (i, o) => { if (calls++ === 0) { ` + body + ` } } })`)
+			err := callOnce(t, e, time.Minute)
+			switch {
+			case want == "" && err != nil:
+				t.Error(err)
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%v, want %q", err, want)
+			}
+			// Those that ended the program are started again, and are bad again; all others work.
+			if err := callOnce(t, e, time.Minute); err != nil && !strings.Contains(want, "ended") {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
+}
+
+// TestEndedProgram: a program that ends again and again is not started for ever.
+func TestEndedProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.one(`export default async () => ({ "tool.execute.before": async () => { process.exit(1) } })`)
+	var last error
+	for range 6 {
+		if last = callOnce(t, e, time.Minute); last == nil {
+			t.Fatal("a guard that cannot be asked allowed a call")
+		}
+	}
+	if !strings.Contains(last.Error(), "ended 4 times") {
+		t.Error(last)
+	}
+}
+
+// TestBusyProgram: a plugin that never returns fails its point in time; the program, which it keeps busy, is ended, and
+// the next call gets another one.
+func TestBusyProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.one(`import { existsSync, writeFileSync } from "node:fs";
+export default async ({ directory }) => ({ "tool.execute.before": async (i, o) => {
+	if (existsSync(directory + "/busy")) return;
+	writeFileSync(directory + "/busy", "");
+	for (;;);
+} })`)
+	if err := callOnce(t, e, 300*time.Millisecond); err == nil || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("a call that hangs: %v", err)
+	}
+	if err := callOnce(t, e, time.Minute); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("the call that waited for the busy program: %v", err)
+	}
+	if err := callOnce(t, e, time.Minute); err != nil {
+		t.Errorf("the call of the next program: %v", err)
+	}
+}
+
+// TestBadPlugins: a plugin that cannot be loaded is named, and the others work.
+func TestBadPlugins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{
+		"a_syntax.ts":  `export default async (`,
+		"b_throws.ts":  `export default async () => { throw new Error("not today") }`,
+		"c_import.ts":  `import "no-such-package"; export default async () => ({})`,
+		"d_nothing.ts": `export const version = 1`,
+		"e_config.ts":  `export default async () => ({ config: () => { throw new Error("no config") } })`,
+		"f_works.ts":   `export default async () => ({ "shell.env": async (i, o) => { o.env.A = "1" } })`,
+	})
+	want := map[string]string{
+		"a_syntax": "", "b_throws": "not today", "c_import": "no-such-package", "d_nothing": "-", "e_config": "no config",
+		"f_works": "-",
+	}
+	for _, o := range state.Plugins {
+		text := want[strings.TrimPrefix(o.ID, "plugin/")]
+		if text == "-" && o.Error != "" || text != "-" && (o.Error == "" || !strings.Contains(o.Error, text)) {
+			t.Errorf("%s: %q, want %q", o.ID, o.Error, text)
+		}
+	}
+	run := extension.NewChain(extension.Config{Extensions: set.Extensions(state)}).Begin()
+	v := extension.Environment{}
+	if _, err := run.Environment(t.Context(), &v); err != nil || v.Variables["A"] != "1" {
+		t.Error(v.Variables, err)
+	}
+}
+
+// TestManyRequests: a plugin that calls the API in a loop is bounded, and does not keep its hook from answering.
+func TestManyRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{"tool.ts": `
+export default { description: "Ask", args: {}, async execute(args, context) {
+	const all = Array.from({ length: 200 }, () => context.ask({ permission: "p", patterns: [], always: [], metadata: {} })
+		.then(() => "", (e) => (context.metadata({ title: "refused" }), e.message)));
+	return (await Promise.all(all)).filter((text) => text.includes("too many")).length > 0 ? "bounded" : "unbounded";
+} }`})
+	// The questions wait until one was refused.
+	release := make(chan struct{})
+	refuse := sync.OnceFunc(func() { close(release) })
+	isFirst := true
+	call := tool.Call{
+		Input:    jsontext.Value(`{}`),
+		Progress: func(tool.Output) { refuse() },
+		Ask: func(ctx context.Context, _ tool.Request) error {
+			if isFirst { // for the tool itself
+				isFirst = false
+				return nil
+			}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return nil
+		},
+	}
+	out, err := set.Tools(state)[0].Run(t.Context(), call)
+	if err != nil || out.Content[0].Text != "bounded" {
+		t.Errorf("%+v %v", out, err)
+	}
+}

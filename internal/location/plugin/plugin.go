@@ -1,0 +1,210 @@
+// Package plugin runs OpenCode's plugins: JavaScript and TypeScript modules whose functions look at the work of a session
+// and change it, and whose tools models call.
+//
+//	plugin.go    the plugins of all locations, and those of one
+//	child.go     the program that runs them: host.mjs under Bun or Node
+//	rpc.go       JSON-RPC over its pipes
+//	points.go    the plugins as extensions of the engine: OpenCode's hooks at its points
+//	tool.go      their tools
+//	fetch.go     their requests to the API
+//	store.go     the packages that are installed
+//
+// The plugins of a location share one program, which starts when the location is first used and ends with it. It runs
+// with the rights of the user, outside of the sandbox, in a clean environment and below a supervisor. It bears the mark
+// of tools, so that the server refuses its connections; the client that a plugin gets speaks through the pipe, with the
+// rights of an extension.
+package plugin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/process"
+)
+
+// Forms converts values of the points to OpenCode's forms, which plugins get, and back. Location is the directory.
+type Forms interface {
+	// Prompt returns the message and the parts of a prompt, and Apply reads the parts back into it.
+	Prompt(v *extension.Prompt) (message jsontext.Value, parts []jsontext.Value, err error)
+	ApplyPrompt(v *extension.Prompt, message jsontext.Value, parts []jsontext.Value) error
+	// Messages returns {info, parts} of each message, and ParseMessages the messages of such values.
+	Messages(id session.ID, messages []session.Message) ([]jsontext.Value, error)
+	ParseMessages(values []jsontext.Value) ([]session.Message, error)
+	// Model returns the model and its provider; null for one that does not exist.
+	Model(ref session.ModelRef) (model, provider jsontext.Value)
+	// Permission returns the request for a permission.
+	Permission(v *extension.Permission) jsontext.Value
+}
+
+// Options are what the plugins of a process share.
+type Options struct {
+	Supervisor []string // process.Spec.Supervisor
+	Logger     *slog.Logger
+	Cache      string // the directory of the program's script
+	Shared     string // the directory whose packages all plugins can import
+	// ServerURL returns what plugins are told; requests to it by their client go to API.
+	ServerURL func() string
+	API       http.RoundTripper // answers the requests of plugins
+}
+
+// Pool holds the plugins of the locations of a process. Safe for concurrent use.
+type Pool struct {
+	options Options
+
+	mu     sync.Mutex // guards the rest
+	sets   map[string]*Set
+	closed bool
+	ending sync.WaitGroup
+}
+
+// NewPool returns an empty pool.
+func NewPool(o Options) *Pool {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ServerURL == nil {
+		o.ServerURL = func() string { return "http://cairn.localhost" }
+	}
+	if o.API == nil {
+		o.API = noServer{}
+	}
+	return &Pool{options: o, sets: map[string]*Set{}}
+}
+
+// noServer refuses requests.
+type noServer struct{}
+
+func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("there is no server")
+}
+
+// Location says what plugins a directory has.
+type Location struct {
+	Directory   string
+	Worktree    string         // "/" outside of a repository, as OpenCode has it
+	Project     jsontext.Value // in OpenCode's form
+	Config      jsontext.Value // in OpenCode's form
+	Plugins     []Spec
+	Environment process.Environment
+	Forms       Forms
+	// Credential returns what is stored for a provider, in OpenCode's form.
+	Credential func(provider string) (jsontext.Value, error)
+	MayAllow   func(id string) bool // whether the user lets the plugin allow what a person would be asked
+}
+
+// Spec is a plugin that can be loaded.
+type Spec struct {
+	ID      string         `json:"id"`               // such as plugin/opencode-dcp
+	File    string         `json:"file,omitzero"`    // of a local one, absolute; "" for a package
+	Package string         `json:"package,omitzero"` // the directory of the package; "" for a file
+	Options jsontext.Value `json:"options,omitzero"`
+	IsTool  bool           `json:"isTool,omitzero"` // the file exports tools instead of plugins
+	Stamp   string         `json:"stamp"`           // changes with the content
+}
+
+// Open returns the plugins of a location, nil without any. Those of an equal Location that is open stay; another one's
+// end.
+func (p *Pool) Open(l Location) *Set {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.sets[l.Directory]
+	if old != nil && old.isFor(l) {
+		return old
+	}
+	if old != nil {
+		delete(p.sets, l.Directory)
+		p.ending.Go(old.close)
+	}
+	if len(l.Plugins) == 0 || p.closed {
+		return nil
+	}
+	s := newSet(p, l)
+	p.sets[l.Directory] = s
+	return s
+}
+
+// CloseLocation ends the plugins of a directory in the background. The returned function waits for their end.
+func (p *Pool) CloseLocation(directory string) (wait func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sets[directory]
+	delete(p.sets, directory)
+	if s == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	p.ending.Go(func() {
+		defer close(ended)
+		s.close()
+	})
+	return func() { <-ended }
+}
+
+// Close ends all plugins and returns when they have ended.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	for _, s := range p.sets {
+		p.ending.Go(s.close)
+	}
+	p.sets = map[string]*Set{}
+	p.mu.Unlock()
+	p.ending.Wait()
+}
+
+// State says how the plugins of a location are.
+type State struct {
+	Runtime string  `json:"runtime"` // such as "bun 1.3.3"; "" if none runs
+	Error   string  `json:"error,omitzero"`
+	Plugins []Offer `json:"plugins"`
+}
+
+// Offer is what one plugin offers.
+type Offer struct {
+	ID    string   `json:"id"`
+	Error string   `json:"error,omitzero"` // why it, or a part of it, could not be loaded
+	Hooks []string `json:"hooks"`
+	Tools []struct {
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Schema      jsontext.Value `json:"schema"`
+	} `json:"tools"`
+	Auths  []Auth   `json:"auths,omitzero"`
+	Models []string `json:"models,omitzero"` // providers for which it has models
+}
+
+// hasHook reports whether the plugin has the hook.
+func (o *Offer) hasHook(name string) bool {
+	for _, h := range o.Hooks {
+		if h == name {
+			return true
+		}
+	}
+	return false
+}
+
+// LoadTime bounds the wait for plugins to load.
+const LoadTime = 20 * time.Second
+
+// Await starts the plugins and waits until they are loaded, for LoadTime at most. It returns what they offer, and the
+// configuration that they made of the location's. A nil Set offers nothing.
+func (s *Set) Await(ctx context.Context) (State, jsontext.Value) {
+	if s == nil {
+		return State{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, LoadTime)
+	defer cancel()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return State{Error: err.Error()}, nil
+	}
+	return c.state, c.config
+}

@@ -1,0 +1,120 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Bounds of tools.
+const (
+	maxTitle       = 200      // characters
+	maxDescription = 16 << 10 // bytes
+	maxSchema      = 64 << 10 // bytes
+)
+
+// pluginTool is a tool of a plugin.
+type pluginTool struct {
+	set         *Set
+	plugin      string
+	name        string
+	description string
+	schema      jsontext.Value
+}
+
+// Tools returns the tools of the plugins that are loaded. Of two tools with one name the later counts, as in OpenCode.
+func (s *Set) Tools(state State) (out []tool.Tool) {
+	at := map[string]int{}
+	for _, o := range state.Plugins {
+		for _, t := range o.Tools {
+			one := &pluginTool{s, o.ID, t.Name, session.ClipText(cmp.Or(t.Description, t.Name), maxDescription), t.Schema}
+			if len(t.Schema) > maxSchema || t.Schema.Kind() != '{' {
+				s.pool.options.Logger.Warn("a tool of a plugin is left out: its schema is no object, or too large",
+					"plugin", o.ID, "tool", t.Name)
+				continue
+			}
+			if i, ok := at[t.Name]; ok {
+				out[i] = one
+				continue
+			}
+			at[t.Name] = len(out)
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Definition describes the tool.
+func (t *pluginTool) Definition() tool.Definition {
+	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.name}
+}
+
+// Run asks and calls the tool.
+func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	request := tool.Request{
+		Action: t.name, Resources: []string{"*"}, Save: []string{"*"},
+		Metadata: tool.EncodeObject(map[string]any{"plugin": t.plugin, "input": call.Input}),
+	}
+	if err := call.Ask(ctx, request); err != nil {
+		return tool.Output{}, err
+	}
+	// Call it. Its requests for permissions find the call by the id of the request.
+	var id int64
+	var result struct {
+		Title       string         `json:"title"`
+		Output      string         `json:"output"`
+		Metadata    jsontext.Value `json:"metadata"`
+		Attachments []struct {
+			Mime     string `json:"mime"`
+			URL      string `json:"url"`
+			Filename string `json:"filename"`
+		} `json:"attachments"`
+	}
+	err := t.set.call(ctx, "tool", map[string]any{
+		"plugin": t.plugin, "name": t.name, "args": call.Input,
+		"context": map[string]any{
+			"sessionID": call.SessionID, "messageID": call.MessageID, "agent": call.Agent, "callID": call.CallID,
+		},
+	}, &result, func(n int64) {
+		id = n
+		t.set.mu.Lock()
+		defer t.set.mu.Unlock()
+		t.set.calls[n] = call
+	})
+	t.set.mu.Lock()
+	delete(t.set.calls, id)
+	t.set.mu.Unlock()
+	if err != nil {
+		return tool.Output{}, t.describe(ctx, err)
+	}
+	// Its output is a text that the model reads, and not ours.
+	out := tool.Output{Title: session.ClipText(result.Title, maxTitle)}
+	if result.Metadata.Kind() == '{' {
+		out.Structured = result.Metadata
+	}
+	text := strings.ToValidUTF8(result.Output, "\uFFFD")
+	out.Content = session.TextContent(tool.MarkImitations(call, t.plugin, text))
+	for _, a := range result.Attachments {
+		if strings.HasPrefix(a.URL, "data:") {
+			out.Attachments = append(out.Attachments, session.File{URI: a.URL, Mime: a.Mime, Name: a.Filename})
+		}
+	}
+	return out, nil
+}
+
+// describe returns the error of a call for the model.
+func (t *pluginTool) describe(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if failed, ok := errors.AsType[*remoteError](err); ok {
+		return tool.Failf("%s", cmp.Or(failed.Message, "The tool failed and did not say why."))
+	}
+	return tool.Failf("The tool of %s failed: %v", t.plugin, err)
+}
