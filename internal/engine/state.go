@@ -73,6 +73,7 @@ type drain struct {
 	extensions *extension.Run // of the newest turn; nil without any
 	answered   bool           // the newest turn sent a request and ended well, and calls for no other one
 	continued  int            // messages by which extensions made the work go on since the newest prompt
+	work       *observedWork  // nil before its first turn
 
 	summarize bool // its session gets a summary when the work has ended
 	keepAsks  bool // turns whose calls wait for replies stay open

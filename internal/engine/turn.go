@@ -45,6 +45,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	// Promote the prompts and tell the model what changed in its context; now is then the session as it is after that.
 	d.summarize = input.scope.Summaries && input.session.ParentID == ""
 	titles := d.titleModel(input)
+	ctx = d.observeWork(ctx, now, input)
 	err = d.crossBoundary(ctx, now, input.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err

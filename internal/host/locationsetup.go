@@ -93,7 +93,7 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 	p.scope.Extensions = slices.Concat(p.servers.Actions(), loaded.toolNames())
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
-	p.scope.Chain = l.newChain(p)
+	p.scope.Chain, p.scope.Models = l.newChain(p), l.measures.wrapModels(p.models)
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
 		if cfg.LSP != nil {

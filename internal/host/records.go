@@ -42,11 +42,11 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 		}
 	}
 	// Name the first ones to the person.
-	notify(o, fmt.Sprintf("%s dropped: approvals now belong to one checkout, and these held in every copy of it or "+
+	notifyUser(o, fmt.Sprintf("%s dropped: approvals now belong to one checkout, and these held in every copy of it or "+
 		"in no repository; cairn audit show lists them, and their actions are asked for again",
 		terminal.FormatPlural(len(dropped), "saved approval")))
 	for _, a := range dropped[:min(len(dropped), maxNamedApprovals)] {
-		notify(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
+		notifyUser(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
 			session.ClipText(a.DescribePlace(), 200)))
 	}
 }

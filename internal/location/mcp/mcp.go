@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -67,6 +68,8 @@ type Options struct {
 	Approvals *Approvals
 	// Offers remembers what servers offered; nil remembers nothing.
 	Offers *OfferCache
+	// WrapTransport changes the transport to remote servers; nil leaves it.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
 // Pool holds the servers of the locations of a process. Safe for concurrent use.
