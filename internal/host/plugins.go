@@ -58,7 +58,7 @@ func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
 	p.api.logsInAt = p.logsInAt
 	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
 	p.pool = plugin.NewPool(plugin.Options{
-		Supervisor: process.SupervisorCommand(), Logger: w.logger, Cache: filepath.Join(w.dirs.Cache, "plugins"),
+		Supervisor: process.SupervisorCommand(), Logger: w.logger, Scripts: p.store.Dir,
 		Shared: p.store.Shared(), ServerURL: p.api.address, API: &p.api,
 	})
 	return p

@@ -308,7 +308,7 @@ func load(ctx context.Context, c *config.Config, l listedPlugin) (pluginInfo, er
 	specs, _ := st.Resolve(c.ListPlugins())
 	specs = slices.DeleteFunc(specs, func(s plugin.Spec) bool { return s.ID != l.ID })
 	pool := plugin.NewPool(plugin.Options{
-		Supervisor: st.Supervisor, Cache: filepath.Join(c.Dirs.Cache, "plugins"), Shared: st.Shared(),
+		Supervisor: st.Supervisor, Scripts: st.Dir, Shared: st.Shared(),
 	})
 	defer pool.Close()
 	directory := c.Claim.Root

@@ -143,7 +143,7 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := writeScript(s.pool.options.Cache)
+	file, err := writeScript(s.pool.options.Scripts)
 	if err != nil {
 		return nil, err
 	}

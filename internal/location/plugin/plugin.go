@@ -48,7 +48,7 @@ type Forms interface {
 type Options struct {
 	Supervisor []string // process.Spec.Supervisor
 	Logger     *slog.Logger
-	Cache      string // the directory of the program's script
+	Scripts    string // the directory of the program's script, which commands of models do not write
 	Shared     string // the directory whose packages all plugins can import
 	// ServerURL returns what plugins are told; requests to it by their client go to API.
 	ServerURL func() string

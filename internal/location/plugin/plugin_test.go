@@ -166,7 +166,7 @@ func newWorldWith(t testing.TB) *world {
 		}, nil
 	}
 	w.pool = plugin.NewPool(plugin.Options{
-		Supervisor: []string{self, process.SuperviseWord}, Cache: filepath.Join(w.dir, "cache"),
+		Supervisor: []string{self, process.SuperviseWord}, Scripts: filepath.Join(w.dir, "scripts"),
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{b: w.logs}, nil)),
 		ServerURL: func() string { return "http://cairn.localhost" },
 		API:       roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
