@@ -560,7 +560,11 @@ async function followEvents() {
   }
 }
 
+// Events of the stream itself and of the second contract, which OpenCode does not give to plugins.
+const foreign = /^(server\.|session\.next\.|permission\.v2\.|question\.v2\.)/;
+
 async function giveEvent(event) {
+  if (foreign.test(event.type)) return;
   for (const one of plugins) {
     for (const hooks of one.hooks) {
       try {

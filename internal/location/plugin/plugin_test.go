@@ -479,6 +479,7 @@ const first = new Promise((yes) => (told = yes));
 export default async () => ({ event: async ({ event }) => { seen.push(event.type); if (seen.length === 2) told() },
 	"experimental.text.complete": async (i, o) => { await first; o.text = seen.join() } })`)
 	go func() {
+		_, _ = io.WriteString(pw, "data: {\"type\":\"server.connected\"}\n\ndata: {\"type\":\"session.next.prompted\"}\n\n")
 		_, _ = io.WriteString(pw, "data: {\"type\":\"a\"}\n\nda")
 		_, _ = io.WriteString(pw, "ta: {\"type\":\"b\"}\n\n")
 	}()

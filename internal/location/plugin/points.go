@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -109,15 +110,27 @@ func isEqual(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
+// withContext returns a provider as hooks get it: its members, as OpenCode gives them, and those that its types name.
+func withContext(provider jsontext.Value) object {
+	out := object{}
+	_ = json.Unmarshal(provider, &out) // null has no members
+	options := out["options"]
+	if options == nil {
+		options = object{}
+	}
+	out["source"], out["info"], out["options"] = "config", provider, options
+	return out
+}
+
 // seeOptions is chat.params and chat.headers.
 func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
 	model, provider := p.set.location.Forms.Model(v.Model)
 	in := object{
-		"sessionID": v.SessionID, "agent": v.Agent, "model": model,
-		"provider": object{"source": "config", "info": provider, "options": object{}},
+		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "provider": withContext(provider),
 		"message": object{
 			"id": v.MessageID, "sessionID": v.SessionID, "role": "user", "agent": v.Agent,
 			"model": object{"providerID": v.Model.ProviderID, "modelID": v.Model.ID},
+			"time":  object{"created": time.Now().UnixMilli()},
 		},
 	}
 	if p.hasHook("chat.params") {
@@ -303,7 +316,7 @@ func (p *plugin) seeProceed(ctx context.Context, v *extension.Proceed) error {
 	model, provider := p.set.location.Forms.Model(v.Model)
 	out, err := callHook(ctx, p, "experimental.compaction.autocontinue", object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "overflow": v.Overflow,
-		"provider": object{"source": "config", "info": provider, "options": object{}},
+		"provider": withContext(provider),
 	}, out)
 	if err == nil {
 		v.Enabled = out.Enabled
