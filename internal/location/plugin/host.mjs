@@ -409,8 +409,7 @@ const methods = {
 
   // start follows the events of the location, if a plugin wants them.
   async start() {
-    if (!plugins.some((one) => one.hooks.some((hooks) => hooks.event))) return;
-    followEvents();
+    if (plugins.some((one) => one.hooks.some((hooks) => hooks.event))) followEvents();
   },
 
   async tool({ plugin, name, args, context }, signal, id) {
@@ -491,7 +490,9 @@ const methods = {
     else controller?.close();
   },
 
+  // dispose lets plugins end what they do, after they have seen the events that have come.
   async dispose() {
+    if (following) await Promise.race([following, new Promise((resolve) => setTimeout(resolve, 300))]);
     for (const one of plugins) for (const hooks of one.hooks) await hooks.dispose?.();
   },
 };
@@ -538,9 +539,13 @@ async function offerOf(one) {
   return { id: one.id, error: one.error, hooks: [...names], tools, auths, models };
 }
 
-// followEvents gives events to plugins, those of one plugin one after the other, until the program ends.
+let following; // the end of the stream of events, with all of them given to plugins
+
+// followEvents gives events to plugins, one after the other, until the program ends.
 async function followEvents() {
   for (;;) {
+    let end;
+    following = new Promise((resolve) => (end = resolve));
     try {
       const response = await apiFetch(place.serverUrl + "/event?directory=" + encodeURIComponent(place.directory));
       let text = "";
@@ -556,6 +561,7 @@ async function followEvents() {
     } catch (e) {
       print("events:", describe(e));
     }
+    end();
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }

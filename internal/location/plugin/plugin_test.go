@@ -489,3 +489,23 @@ export default async () => ({ event: async ({ event }) => { seen.push(event.type
 	}
 	_ = pw.Close()
 }
+
+// TestLastEvents: plugins have seen the events of a stream that ended before they end.
+func TestLastEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.api = func(*http.Request) (*http.Response, error) {
+		text := "data: {\"type\":\"a\"}\n\ndata: {\"type\":\"b\"}\n\n"
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text))}, nil
+	}
+	w.one(`import { appendFileSync } from "node:fs";
+export default async ({ directory }) => ({ event: async ({ event }) => {
+	await new Promise((next) => setTimeout(next, 20));
+	appendFileSync(directory + "/seen", event.type);
+} })`)
+	w.pool.Close()
+	seen, err := os.ReadFile(filepath.Join(w.dir, "seen"))
+	if err != nil || string(seen) != "ab" {
+		t.Error(string(seen), err)
+	}
+}
