@@ -144,9 +144,28 @@ func (l *locationCache) findBare(ctx context.Context, dir string) *locationSetup
 	return l.findSlot(dir).bare.Load()
 }
 
-// acquireSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
-// configuration, the project, the models or an organisation's configuration may have changed.
+// acquireSlot returns the slot of a directory with its mu locked and its plugins loaded. Plugins change what the
+// configuration says: then the setup is built again, with them.
 func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
+	s, err := l.acquireBareSlot(ctx, dir)
+	if err != nil || !s.setup.awaitsPlugins {
+		return s, err
+	}
+	s.bare.Store(s.setup)
+	defer s.bare.Store(nil)
+	whole, err := l.addPlugins(ctx, s.setup)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.setup = whole
+	return s, nil
+}
+
+// acquireBareSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
+// configuration, the project, the models or an organisation's configuration may have changed; its plugins may not be
+// loaded.
+func (l *locationCache) acquireBareSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location has no directory").At("location.directory")
 	}
@@ -162,7 +181,7 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 		return s, nil
 	}
 	changes := l.recordChanges.Load()
-	setup, err := l.build(ctx, dir, &s.bare)
+	setup, err := l.build(ctx, dir)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -308,9 +327,8 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	return err == nil && now == before
 }
 
-// build reads the project and the configuration of a directory and sets up what it offers. Plugins change what the
-// configuration says: then it is set up without them first, in bare while they are loaded, and with them.
-func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Pointer[locationSetup]) (*locationSetup, error) {
+// build reads the project and the configuration of a directory and sets up what it offers without plugins.
+func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
 	if err := l.checkLocation(dir); err != nil {
 		return nil, err
 	}
@@ -332,17 +350,9 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 		return nil, err
 	}
 	p.earlier = earlier
-	bare.Store(p)
-	defer bare.Store(nil)
-	cfg, state, err := l.addPlugins(ctx, p)
-	if err == nil && cfg != nil {
-		p, err = l.newSetup(cfg, pr, state)
+	if p.awaitsPlugins = l.hasPlugins(p); !p.awaitsPlugins {
+		l.logWarnings(p)
 	}
-	if err != nil {
-		return nil, err
-	}
-	p.earlier = earlier
-	l.logWarnings(p)
 	return p, nil
 }
 
@@ -390,10 +400,12 @@ func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) to
 
 // Location implements v2.Locations.
 func (l *locationCache) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
-	p, err := l.load(ctx, at.Directory)
+	s, err := l.acquireBareSlot(ctx, at.Directory) // lists do not wait for plugins
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
+	p := s.setup
+	s.mu.Unlock()
 	info := api.LocationInfo{
 		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
 		Earlier: p.earlier,

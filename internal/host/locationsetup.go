@@ -41,6 +41,8 @@ type locationSetup struct {
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
 	plugins      pluginState
+	// awaitsPlugins: the location has plugins, which are not loaded yet.
+	awaitsPlugins bool
 }
 
 // newSetup sets up what a directory offers with the plugins: models, tools, agents, skills and the sources of the system

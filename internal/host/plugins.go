@@ -114,16 +114,38 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 // wait for the plugin.
 type fromPlugin struct{}
 
-// addPlugins loads the plugins of a setup that was built without them, and returns the configuration that they make of
-// its own; nil without plugins. What could not be loaded is in warnings.
-func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
-	listed := p.config.ListPlugins()
-	if l.plugins == nil || len(listed) == 0 {
-		if l.plugins != nil {
-			l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory}) // ends those that it had
-		}
-		return nil, pluginState{}, nil
+// hasPlugins reports whether a setup that was built without plugins has some. Those that the location had are ended if it
+// has none any more.
+func (l *locationCache) hasPlugins(p *locationSetup) bool {
+	if l.plugins == nil {
+		return false
 	}
+	has := len(p.config.ListPlugins()) > 0
+	if !has {
+		l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory})
+	}
+	return has
+}
+
+// addPlugins loads the plugins of a setup that was built without them, and returns the setup with them: that of the
+// configuration that they make of its own. What could not be loaded is among its problems.
+func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*locationSetup, error) {
+	cfg, state, err := l.loadPlugins(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := l.newSetup(cfg, p.project, state)
+	if err != nil {
+		return nil, err
+	}
+	whole.earlier = p.earlier
+	l.logWarnings(whole)
+	return whole, nil
+}
+
+// loadPlugins loads the plugins of a setup, and returns the configuration that they make of its own.
+func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
+	listed := p.config.ListPlugins()
 	specs, problems := l.plugins.store.Resolve(listed)
 	shown := opencode.ConfigOf(p.config.ListMembers(), p.config.Rules(), true)
 	forms := l.plugins.newForms(p.models, p.project.Directory)
