@@ -101,6 +101,9 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the server is not ready")
 	}
 	role := a.role
+	if r.Method == http.MethodDelete && role < caller.Approve { // what is deleted is gone, whose it ever was
+		role = caller.Read
+	}
 	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut && a.logsInAt(id) {
 		role = caller.Admin
 	}
@@ -173,6 +176,9 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
 	}
 	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	if !changes.Loaded {
+		out.problems["permissions"] = errors.New("not all plugins of the project run, so its permission rules allow nothing")
+	}
 	if len(changed) > 0 {
 		changes.Text = encodeForm(changed)
 	}
@@ -262,6 +268,47 @@ func (s *pluginState) mayAllow(allow []string) bool {
 	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
 }
 
+// Plugins implements v2.Locations.
+func (l *locationCache) Plugins(ctx context.Context, at session.Location) ([]api.Plugin, error) {
+	p, err := l.load(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	// Those that are configured, with what the loaded ones offer.
+	out := []api.Plugin{}
+	problems := maps.Clone(p.plugins.problems)
+	for _, one := range p.plugins.listed {
+		v := describePlugin(one.ID, problems[one.ID])
+		v.Source = api.PluginSource{Type: "local", Path: one.File}
+		if one.File == "" {
+			v.Source = api.PluginSource{Type: "package", Target: one.Name}
+		}
+		delete(problems, one.ID)
+		for _, o := range p.plugins.State.Plugins {
+			if o.ID == one.ID {
+				v.Hooks, v.Tools = o.Hooks, o.ToolNames()
+			}
+		}
+		out = append(out, v)
+	}
+	// What concerns all of them.
+	for _, id := range slices.Sorted(maps.Keys(problems)) {
+		v := describePlugin(id, problems[id])
+		v.Source = api.PluginSource{Type: "builtin"}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// describePlugin returns a plugin with its problem; nil if it runs.
+func describePlugin(id string, problem error) api.Plugin {
+	v := api.Plugin{ID: id, Features: map[string]bool{"server": true}, State: api.PluginState{Status: "active"}}
+	if problem != nil {
+		v.State = api.PluginState{Status: "failed", Error: problem.Error()}
+	}
+	return v
+}
+
 // newPluginNote returns what tells those who follow a session of the plugins that are not there.
 func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 	return extension.Extension{ID: "plugins", Event: func(_ context.Context, v *extension.Event) error {
@@ -271,9 +318,6 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 		for _, id := range slices.Sorted(maps.Keys(p.plugins.problems)) {
 			l.showNote(v.SessionID, id, p.plugins.problems[id].Error())
 		}
-		if !p.plugins.isWhole() {
-			l.showNote(v.SessionID, "plugins", "not all plugins of the project run, so its permission rules allow nothing")
-		}
 		return nil
 	}}
 }
@@ -281,9 +325,7 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 // toolNames returns the names of the tools, which are the actions of their permissions.
 func (s *pluginState) toolNames() (out []string) {
 	for _, o := range s.Plugins {
-		for _, t := range o.Tools {
-			out = append(out, t.Name)
-		}
+		out = append(out, o.ToolNames()...)
 	}
 	return out
 }

@@ -167,6 +167,8 @@ func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
 }
 
+func (nowhere) Plugins(context.Context, session.Location) ([]api.Plugin, error) { return nil, nil }
+
 func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 
 func (nowhere) Commands(context.Context, session.Location) ([]api.Command, error) { return nil, nil }

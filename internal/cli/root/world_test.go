@@ -357,6 +357,8 @@ func (places) Expand(
 	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}}, nil
 }
 
+func (places) Plugins(context.Context, session.Location) ([]api.Plugin, error) { return nil, nil }
+
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {

@@ -255,7 +255,7 @@ async function loadPlugin(spec, input) {
   const one = { id: spec.id, from: dirname(spec.file ?? join(spec.package, "package.json")), hooks: [], tools: {}, parsers: new Map() };
   try {
     const file = spec.file ?? entryOf(spec.package, hasServer(spec.package) ? "./server" : ".");
-    const module = await import(pathToFileURL(file).href);
+    const module = await inTime(import(pathToFileURL(file).href), "it was imported");
     if (spec.isTool) {
       const name = basename(spec.file, extname(spec.file));
       for (const [key, value] of Object.entries(module)) {
@@ -263,7 +263,7 @@ async function loadPlugin(spec, input) {
       }
       return one;
     }
-    for (const make of pluginsOf(module)) one.hooks.push((await make(input, spec.options)) ?? {});
+    for (const make of pluginsOf(module)) one.hooks.push((await inTime(make(input, spec.options), "it was loaded")) ?? {});
     for (const hooks of one.hooks) Object.assign(one.tools, hooks.tool);
   } catch (e) {
     one.error = describe(e);
@@ -275,6 +275,17 @@ async function loadPlugin(spec, input) {
 function hasServer(dir) {
   const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   return Boolean(exports && typeof exports === "object" && "./server" in exports);
+}
+
+// A plugin that does not come to an end when it is loaded does not keep the others from it.
+const loadTime = 5000;
+
+function inTime(work, what) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it took more than ${loadTime / 1000} s until ${what}`)), loadTime);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 const find = (id) => {
@@ -392,7 +403,7 @@ const methods = {
     for (const one of plugins) {
       for (const hooks of one.hooks) {
         try {
-          await hooks.config?.(config);
+          if (hooks.config) await inTime(hooks.config(config), "its config hook returned");
         } catch (e) {
           one.error ??= "config: " + describe(e);
         }

@@ -181,6 +181,14 @@ type Offer struct {
 	Models []string `json:"models,omitzero"` // providers for which it has models
 }
 
+// ToolNames returns the names of its tools.
+func (o *Offer) ToolNames() (out []string) {
+	for _, t := range o.Tools {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
 // hasHook reports whether the plugin has the hook.
 func (o *Offer) hasHook(name string) bool {
 	for _, h := range o.Hooks {

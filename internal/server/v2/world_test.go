@@ -208,6 +208,20 @@ func (places) Expand(
 	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + ".", Agent: "plan"}}, nil
 }
 
+func (places) Plugins(context.Context, session.Location) ([]api.Plugin, error) {
+	return []api.Plugin{
+		{
+			ID: "plugin/guard", Source: api.PluginSource{Type: "package", Target: "guard@1.0.0"},
+			Features: map[string]bool{"server": true}, State: api.PluginState{Status: "active"},
+			Hooks: []string{"tool.execute.before"},
+		},
+		{
+			ID: "tool/count", Source: api.PluginSource{Type: "local", Path: "/home/u/.cairn/tool/count.ts"},
+			Features: map[string]bool{"server": true}, State: api.PluginState{Status: "failed", Error: "it does not exist"},
+		},
+	}, nil
+}
+
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {
 	return []api.Skill{
 		{
