@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/hook"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -94,7 +95,7 @@ func (s *Sender) Extensions(
 		out = append(out, extension.Extension{ID: "notify/" + name, Event: func(_ context.Context, e *extension.Event) error {
 			if event := nameEvent(e); event != "" && (len(target.On) == 0 || slices.Contains(target.On, event)) {
 				s.add(delivery{name, target, directory, environment, Message{
-					Event: event, SessionID: e.SessionID, Text: session.ClipText(e.Text, maxText),
+					Event: event, SessionID: e.SessionID, Text: session.ClipText(maskText(e.Text), maxText),
 					Time: time.Now().UTC().Format(time.RFC3339), Seconds: e.Duration.Round(time.Millisecond).Seconds(),
 				}})
 			}
@@ -169,7 +170,7 @@ func (s *Sender) send(ctx context.Context, d delivery) error {
 	if err != nil {
 		return err
 	}
-	d.message.Title, d.message.Cost = session.ClipText(info.Title, maxText), info.Cost
+	d.message.Title, d.message.Cost = session.ClipText(maskText(info.Title), maxText), info.Cost
 	d.message.Directory = info.Location.Directory
 	body, err := json.Marshal(d.message)
 	if err != nil {
@@ -222,3 +223,6 @@ func (s *Sender) Close(ctx context.Context) {
 	stop()
 	s.client.CloseIdleConnections()
 }
+
+// maskText hides what looks like a credential: a title repeats the first prompt.
+func maskText(text string) string { return string(redact.MaskText([]byte(text))) }

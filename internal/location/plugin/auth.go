@@ -10,9 +10,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,6 +67,9 @@ type Credential struct {
 // errLogin is the error of a login that the plugin reports as failed.
 var errLogin = errors.New("the login failed")
 
+// beginTime bounds the wait for the page of a login.
+const beginTime = 30 * time.Second
+
 // LogIn logs in at a provider with the method of the index. show is called with the page to open; code asks the person for
 // the code of a login whose method is "code".
 func (s *Set) LogIn(
@@ -75,11 +80,16 @@ func (s *Set) LogIn(
 		Authorization
 		Result *Credential `json:"result"`
 	}
-	if err := s.call(ctx, "auth/authorize", params, &begun, nil); err != nil {
+	begin, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	if err := s.call(begin, "auth/authorize", params, &begun, nil); err != nil {
 		return Credential{}, err
 	}
 	result := begun.Result
 	if result == nil {
+		if u, err := url.Parse(begun.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return Credential{}, fmt.Errorf("the plugin named %.200q, which is no page to log in", begun.URL)
+		}
 		dialog.Show(begun.Authorization)
 		end := object{"provider": provider}
 		if begun.Method == "code" {

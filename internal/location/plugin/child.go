@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,6 +52,9 @@ const (
 	steadyTime = 5 * time.Minute
 )
 
+// errClosed is the error of calls after the end of the location.
+var errClosed = fmt.Errorf("%w with its location", errEnded)
+
 // child is one run of the program.
 type child struct {
 	*process.Child
@@ -88,7 +92,7 @@ func (s *Set) connect(ctx context.Context) (*child, error) {
 	defer s.mu.Unlock()
 	if err == nil && s.isClosed {
 		go c.CloseWithin(0)
-		err = errEnded
+		err = errClosed
 	}
 	s.failure = err
 	if err != nil {
@@ -125,7 +129,7 @@ func (s *Set) noteStart(now time.Time) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.isClosed:
-		return errEnded
+		return errClosed
 	case now.Sub(s.began) > steadyTime:
 		s.starts = 0
 	case s.starts >= maxStarts:
@@ -183,7 +187,26 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 		return nil, fmt.Errorf("the plugins could not be loaded: %w%s", err, lastLine(c.ReadErrors()))
 	}
 	c.state, c.config = loaded.State, loaded.Config
+	go s.keepEvents(c)
 	return c, nil
+}
+
+// restartPause is how long a program that ended is left alone, if nothing but events needs it.
+const restartPause = time.Second
+
+// keepEvents starts the program again when it has ended, if a plugin follows events: nothing else may need it for long.
+func (s *Set) keepEvents(c *child) {
+	follows := slices.ContainsFunc(c.state.Plugins, func(o Offer) bool { return o.hasHook("event") })
+	<-c.done
+	if !follows {
+		return
+	}
+	time.Sleep(restartPause)
+	ctx, cancel := context.WithTimeout(context.Background(), LoadTime)
+	defer cancel()
+	if _, err := s.connect(ctx); err != nil && !errors.Is(err, errClosed) {
+		s.pool.options.Logger.Warn("the plugins see no events any more", "directory", s.location.Directory, "error", err)
+	}
 }
 
 // lastLine returns the last line of a text behind a separator, "" for none.

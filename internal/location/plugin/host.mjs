@@ -165,6 +165,19 @@ async function apiFetch(input, init) {
   return new Response(isEmpty ? null : content, { status: head.status, headers: head.headers });
 }
 
+// shareFetch sends requests to the address of the server through the pipe, also those that do not use the client: OpenCode's
+// SDK follows events with the fetch of the runtime. The server refuses connections of this program.
+function shareFetch(serverUrl) {
+  const { host } = new URL(serverUrl);
+  const direct = globalThis.fetch;
+  globalThis.fetch = Object.assign((input, init) => {
+    try {
+      if (new URL(typeof input === "string" ? input : (input.url ?? String(input))).host === host) return apiFetch(input, init);
+    } catch {} // no address: fetch says so
+    return direct(input, init);
+  }, direct);
+}
+
 // ---- $, which Node lacks: commands through sh, as far as plugins use them.
 
 const quote = (value) => {
@@ -379,6 +392,7 @@ const methods = {
     place = params;
     shared = params.shared;
     await shareImports();
+    shareFetch(params.serverUrl);
     let client;
     const unavailable = new Proxy({}, {
       get(_, name) {

@@ -157,7 +157,8 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 			return nil
 		},
 	}
-	out, err := set.Tools(state)[0].Run(t.Context(), call)
+	tools, _ := set.Tools(state)
+	out, err := tools[0].Run(t.Context(), call)
 	if err != nil || out.Content[0].Text != "bounded" {
 		t.Errorf("%+v %v", out, err)
 	}

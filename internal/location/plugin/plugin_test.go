@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -368,7 +370,8 @@ export const waits = { description: "Wait", args: {}, execute: (args, { abort })
 `})
 	var got []string
 	var greet, fails, waits tool.Tool
-	for _, one := range set.Tools(state) {
+	tools, _ := set.Tools(state)
+	for _, one := range tools {
 		d := one.Definition()
 		got = append(got, d.Name+" "+d.Description+" "+string(d.Schema))
 		switch d.Name {
@@ -441,7 +444,8 @@ func TestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := w.one(`export default async ({ client }) => ({ "experimental.text.complete": async (i, o) => {
+	e := w.one(`export default async ({ client, serverUrl }) => ({ "experimental.text.complete": async (i, o) => {
+	if (o.text === "direct") return (o.text = "" + (await fetch(new URL("/direct", serverUrl))).status);
 	o.text = await client.get(o.text, { headers: { authorization: "Bearer stolen" } }).catch((e) => e.message) } })`)
 	w.api = func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "" {
@@ -454,6 +458,7 @@ func TestClient(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/session":             "418 yes " + strings.Repeat("x", 100_000),
+		"direct":               "418", // the fetch of the runtime, as the SDK uses it for events
 		"http://elsewhere.org": `"http://elsewhere.org/" is no address of this server`,
 	} {
 		v := extension.Text{Text: path}
@@ -508,4 +513,39 @@ export default async ({ directory }) => ({ event: async ({ event }) => {
 	if err != nil || string(seen) != "ab" {
 		t.Error(string(seen), err)
 	}
+}
+
+// TestEventsGoOn: a program that ended is started again although nothing but events needs it.
+func TestEventsGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	streams := 0
+	w.api = func(r *http.Request) (*http.Response, error) {
+		streams++
+		text := "data: {\"type\":\"a\"}\n\n"
+		if streams > 1 {
+			text = "data: {\"type\":\"b\"}\n\n"
+		}
+		ended, end := io.Pipe() // the stream goes on
+		context.AfterFunc(r.Context(), func() { _ = end.Close() })
+		return &http.Response{StatusCode: http.StatusOK, Body: struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader(text), ended), ended}}, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	w.one(`import { connect } from "node:net";
+export default async () => ({ event: async ({ event }) => {
+	if (event.type === "a") process.exit(1);
+	connect(` + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port) + `, "127.0.0.1");
+} })`)
+	conn, err := listener.Accept() // the second program has seen the second event
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,15 +29,17 @@ type pluginTool struct {
 	schema      jsontext.Value
 }
 
-// Tools returns the tools of the plugins that are loaded. Of two tools with one name the later counts, as in OpenCode.
-func (s *Set) Tools(state State) (out []tool.Tool) {
+// Tools returns the tools of the plugins that are loaded, and why some are left out, by the id of their plugin. Of two tools
+// with one name the later counts, as in OpenCode.
+func (s *Set) Tools(state State) (out []tool.Tool, problems map[string]error) {
 	at := map[string]int{}
+	problems = map[string]error{}
 	for _, o := range state.Plugins {
 		for _, t := range o.Tools {
 			one := &pluginTool{s, o.ID, t.Name, session.ClipText(cmp.Or(t.Description, t.Name), maxDescription), t.Schema}
 			if len(t.Schema) > maxSchema || t.Schema.Kind() != '{' {
-				s.pool.options.Logger.Warn("a tool of a plugin is left out: its schema is no object, or too large",
-					"plugin", o.ID, "tool", t.Name)
+				problems[o.ID] = fmt.Errorf("the tool %s is left out: its schema is no object, or has more than %d bytes",
+					t.Name, maxSchema)
 				continue
 			}
 			if i, ok := at[t.Name]; ok {
@@ -47,7 +50,7 @@ func (s *Set) Tools(state State) (out []tool.Tool) {
 			out = append(out, one)
 		}
 	}
-	return out
+	return out, problems
 }
 
 // Definition describes the tool.

@@ -75,7 +75,9 @@ func TestCompleteCopy(t *testing.T) {
 	if err := child.Run(); err != nil {
 		t.Fatal(err)
 	}
-	side := func(kind string, i int) string { return fmt.Sprintf(".cairn-move-%s-%d-ID-%d", kind, child.Process.Pid, i) }
+	side := func(kind string, i int) string {
+		return fmt.Sprintf(".cairn-move-%s-%d-ID-%d", kind, child.Process.Pid, i)
+	}
 	both := map[string]string{"a.txt": "changed", "new/file": "new", "data.bin": "\x00\x03"}
 	writeFiles(t, from.Worktree, both)
 	writeFiles(t, to.Worktree, both)
