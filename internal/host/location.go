@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
 	"github.com/cairn-dev/cairn/internal/location/notify"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
@@ -138,10 +139,14 @@ func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, e
 // findBare returns the setup that a request of a plugin gets while the plugins of the directory are loaded; nil for other
 // requests.
 func (l *locationCache) findBare(ctx context.Context, dir string) *locationSetup {
-	if ctx.Value(fromPlugin{}) == nil || dir == "" {
+	own := plugin.DirectoryOf(ctx)
+	if own == "" || dir == "" {
 		return nil
 	}
-	return l.findSlot(dir).bare.Load()
+	if s := l.findSlot(dir); s == l.findSlot(own) {
+		return s.bare.Load()
+	}
+	return nil
 }
 
 // acquireSlot returns the slot of a directory with its mu locked and its plugins loaded. Plugins change what the
@@ -400,12 +405,15 @@ func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) to
 
 // Location implements v2.Locations.
 func (l *locationCache) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
-	s, err := l.acquireBareSlot(ctx, at.Directory) // lists do not wait for plugins
-	if err != nil {
-		return api.LocationInfo{}, err
+	p := l.findBare(ctx, at.Directory)
+	if p == nil { // lists do not wait for plugins
+		s, err := l.acquireBareSlot(ctx, at.Directory)
+		if err != nil {
+			return api.LocationInfo{}, err
+		}
+		p = s.setup
+		s.mu.Unlock()
 	}
-	p := s.setup
-	s.mu.Unlock()
 	info := api.LocationInfo{
 		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
 		Earlier: p.earlier,

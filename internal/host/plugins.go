@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,16 +37,32 @@ type plugins struct {
 	ids   *session.IDs
 	allow []string // ids of those that may allow what a person would be asked
 
-	logins sync.Map // ids of the providers at which a plugin of a location logs in
+	mu     sync.Mutex                        // guards logins
+	logins map[string]map[string]plugin.Auth // of the plugins of a directory, by provider
 }
 
-// logsInAt reports whether a plugin that was loaded logs in at the provider. A nil value has none.
-func (p *plugins) logsInAt(provider string) bool {
+// logsInAt reports whether a plugin of the directory, "" for any, logs in at the provider. A nil value has none.
+func (p *plugins) logsInAt(directory, provider string) bool {
 	if p == nil {
 		return false
 	}
-	_, ok := p.logins.Load(provider)
-	return ok
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for of, logins := range p.logins {
+		if _, ok := logins[provider]; ok && (directory == "" || directory == of) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteLogins notes the logins of the plugins of a directory.
+func (p *plugins) noteLogins(directory string, logins map[string]plugin.Auth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.logins[directory] = logins; len(logins) == 0 {
+		delete(p.logins, directory)
+	}
 }
 
 // newPluginStore returns the packages of plugins in the data directory.
@@ -54,7 +71,9 @@ func newPluginStore(dirs config.Directories) *plugin.Store {
 }
 
 func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
-	p := &plugins{store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow}
+	p := &plugins{
+		store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow, logins: map[string]map[string]plugin.Auth{},
+	}
 	p.api.logsInAt = p.logsInAt
 	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
 	p.pool = plugin.NewPool(plugin.Options{
@@ -77,7 +96,7 @@ type pluginAPI struct {
 	handler atomic.Pointer[http.Handler] // nil until the server is ready
 	url     atomic.Pointer[string]
 	// logsInAt reports whether a plugin logs in at a provider: it may store the tokens that it renews.
-	logsInAt func(provider string) bool
+	logsInAt func(directory, provider string) bool
 }
 
 // serve gives plugins the operations of the server, which listens at the URL, "" without TCP.
@@ -104,18 +123,14 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodDelete && role < caller.Approve { // what is deleted is gone, whose it ever was
 		role = caller.Read
 	}
-	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut && a.logsInAt(id) {
+	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut &&
+		a.logsInAt(plugin.DirectoryOf(r.Context()), id) {
 		role = caller.Admin
 	}
-	ctx := context.WithValue(r.Context(), fromPlugin{}, true)
-	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(ctx, caller.Caller{
+	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(r.Context(), caller.Caller{
 		Kind: caller.KindExtension, Role: role,
 	})))
 }
-
-// fromPlugin marks the context of a request of a plugin. It does not wait for a location that is being built, which may
-// wait for the plugin.
-type fromPlugin struct{}
 
 // hasPlugins reports whether a setup that was built without plugins has some. Those that the location had are ended if it
 // has none any more.
@@ -126,6 +141,7 @@ func (l *locationCache) hasPlugins(p *locationSetup) bool {
 	has := len(p.config.ListPlugins()) > 0
 	if !has {
 		l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory})
+		l.plugins.noteLogins(p.project.Directory, nil)
 	}
 	return has
 }
@@ -160,11 +176,9 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
 	})
 	state, made := set.Await(ctx)
-	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp()}
+	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp(), loadedAt: time.Now()}
 	out.collect()
-	for id := range out.Logins() {
-		l.plugins.logins.Store(id, true)
-	}
+	l.plugins.noteLogins(p.project.Directory, out.Logins())
 	// Read the configuration again with what they made of it.
 	changed := map[string]jsontext.Value{}
 	var sent map[string]jsontext.Value
@@ -172,7 +186,9 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		changed = opencode.ConfigChanges(shown, sent)
 		keepChangedRules(shown, changed)
 	}
-	if providers := out.loadAuth(ctx, l.models.Auth, forms); len(providers) > 0 {
+	loading, cancel := context.WithTimeout(ctx, plugin.LoadTime)
+	defer cancel()
+	if providers := out.loadAuth(loading, l.models.Auth, forms); len(providers) > 0 {
 		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
 	}
 	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
@@ -239,6 +255,7 @@ type pluginState struct {
 	listed   []config.Plugin
 	problems map[string]error // why a plugin, or a part of it, is not there, by its id
 	stamp    string           // of the store
+	loadedAt time.Time
 	// transports are those of providers whose requests plugins send, by id.
 	transports map[string]http.RoundTripper
 }
@@ -330,7 +347,11 @@ func (s *pluginState) toolNames() (out []string) {
 	return out
 }
 
+// reloadPause is how long plugins that could not be loaded are left alone.
+const reloadPause = 30 * time.Second
+
 // arePluginsFresh reports whether the packages of a setup's plugins are those that were loaded.
 func (l *locationCache) arePluginsFresh(p *locationSetup) bool {
-	return l.plugins == nil || len(p.plugins.listed) == 0 || p.plugins.stamp == l.plugins.store.Stamp()
+	return l.plugins == nil || len(p.plugins.listed) == 0 ||
+		p.plugins.stamp == l.plugins.store.Stamp() && (p.plugins.Error == "" || time.Since(p.plugins.loadedAt) < reloadPause)
 }

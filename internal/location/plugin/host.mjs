@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 
 const word = process.argv[2];
@@ -117,7 +117,8 @@ async function shareImports() {
       name: "cairn",
       setup(build) {
         build.onResolve({ filter: names }, (args) => {
-          const from = args.importer ? dirname(args.importer.replace(/^file:\/\//, "")) : process.cwd();
+          const { importer } = args;
+          const from = importer ? dirname(importer.startsWith("file:") ? fileURLToPath(importer) : importer) : process.cwd();
           const path = findModule(args.path, from);
           return path ? { path } : undefined;
         });
@@ -129,7 +130,7 @@ async function shareImports() {
   registerHooks?.({
     resolve(specifier, context, next) {
       if (!names.test(specifier)) return next(specifier, context);
-      const from = context.parentURL?.startsWith("file:") ? dirname(new URL(context.parentURL).pathname) : process.cwd();
+      const from = context.parentURL?.startsWith("file:") ? dirname(fileURLToPath(context.parentURL)) : process.cwd();
       const path = findModule(specifier, from);
       return path ? { url: pathToFileURL(path).href, shortCircuit: true } : next(specifier, context);
     },
@@ -157,8 +158,12 @@ async function apiFetch(input, init) {
     streams.delete(number);
     closing();
   });
+  request.signal?.throwIfAborted();
   const head = await call("fetch", {
     stream: number, method: request.method, url: request.url, headers: Object.fromEntries(request.headers), body,
+  }).catch((e) => {
+    streams.delete(number);
+    throw e;
   });
   const isEmpty = [101, 204, 205, 304].includes(head.status);
   if (isEmpty) streams.delete(number);
@@ -274,9 +279,12 @@ async function loadPlugin(spec, input) {
       for (const [key, value] of Object.entries(module)) {
         if (typeof value?.execute === "function") one.tools[key === "default" ? name : name + "_" + key] = value;
       }
+      if (Object.keys(one.tools).length === 0) throw new Error("it exports no tool: an object with a function execute");
       return one;
     }
-    for (const make of pluginsOf(module)) one.hooks.push((await inTime(make(input, spec.options), "it was loaded")) ?? {});
+    const makes = pluginsOf(module);
+    if (makes.length === 0) throw new Error("it exports no plugin: a function, or an object with a function server");
+    for (const make of makes) one.hooks.push((await inTime(make(input, spec.options), "it was loaded")) ?? {});
     for (const hooks of one.hooks) Object.assign(one.tools, hooks.tool);
   } catch (e) {
     one.error = describe(e);
@@ -471,14 +479,17 @@ const methods = {
   // auth/load asks for the options of a provider that is logged in, and keeps its fetch.
   async "auth/load"({ provider, info }) {
     const { hooks } = findAuth(provider);
-    const { fetch: send, ...options } = (await hooks.auth.loader(() => call("auth/get", { provider }), info)) ?? {};
+    const { fetch: send, ...options } = (await inTime(hooks.auth.loader(() => call("auth/get", { provider }), info), "its loader returned")) ?? {};
     if (typeof send === "function") fetches.set(provider, send);
     return { options, hasFetch: typeof send === "function" };
   },
 
   // auth/fetch sends a request with the fetch of a plugin. The body of the answer follows in notifications.
   async "auth/fetch"({ provider, stream, method, url, headers, body }, signal) {
-    const text = body ? Buffer.from(body, "base64").toString() : undefined;
+    // Plugins read JSON as text; other bodies stay as they are.
+    const bytes = body ? Buffer.from(body, "base64") : undefined;
+    const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    const text = bytes && /json|text|^$/.test(type) ? bytes.toString() : bytes;
     const closing = new AbortController();
     signal.addEventListener("abort", () => closing.abort(signal.reason));
     const answer = await fetches.get(provider)(url, { method, headers, body: text, signal: closing.signal });
@@ -494,7 +505,7 @@ const methods = {
   // models asks a plugin for the models of its provider.
   async models({ provider, info, auth }) {
     for (const one of plugins) {
-      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return hook.models(info, { auth });
+      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return inTime(hook.models(info, { auth }), "its models returned");
     }
   },
 
@@ -568,11 +579,13 @@ let following; // the end of the stream of events, with all of them given to plu
 
 // followEvents gives events to plugins, one after the other, until the program ends.
 async function followEvents() {
+  let pause = 500;
   for (;;) {
     let end;
     following = new Promise((resolve) => (end = resolve));
     try {
       const response = await apiFetch(place.serverUrl + "/event?directory=" + encodeURIComponent(place.directory));
+      if (!response.ok) throw new Error("the server answers " + response.status);
       let text = "";
       const decoder = new TextDecoder();
       for await (const chunk of response.body) {
@@ -587,7 +600,7 @@ async function followEvents() {
       print("events:", describe(e));
     }
     end();
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await new Promise((resolve) => setTimeout(resolve, (pause = Math.min(pause * 2, 60_000))));
   }
 }
 
@@ -610,11 +623,13 @@ async function giveEvent(event) {
 process.on("uncaughtException", (e) => print("uncaught:", e));
 process.on("unhandledRejection", (e) => print("unhandled:", e));
 
-let rest = Buffer.alloc(0);
+let rest = []; // pieces of a line
 process.stdin.on("data", (chunk) => {
-  rest = rest.length ? Buffer.concat([rest, chunk]) : chunk;
-  for (let end; (end = rest.indexOf(10)) >= 0; rest = rest.subarray(end + 1)) {
-    receive(rest.subarray(0, end).toString()).catch((e) => print("message:", e));
+  for (let end; (end = chunk.indexOf(10)) >= 0; chunk = chunk.subarray(end + 1)) {
+    const line = Buffer.concat([...rest, chunk.subarray(0, end)]).toString();
+    rest = [];
+    receive(line).catch((e) => print("message:", e));
   }
+  if (chunk.length) rest.push(chunk);
 });
 process.stdin.on("end", () => process.exit(0));

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -186,10 +187,13 @@ func (w *world) open(texts map[string]string) (*plugin.Set, plugin.State, jsonte
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			w.Fatal(err)
 		}
-		specs = append(specs, plugin.Spec{
+		resolved, problems := (&plugin.Store{}).Resolve([]config.Plugin{{
 			ID: "plugin/" + strings.TrimSuffix(name, filepath.Ext(name)), File: file, IsTool: strings.HasPrefix(name, "tool"),
-			Stamp: text,
-		})
+		}})
+		if len(problems) > 0 {
+			w.Fatal(problems)
+		}
+		specs = append(specs, resolved...)
 	}
 	slices.SortFunc(specs, func(a, b plugin.Spec) int { return strings.Compare(a.ID, b.ID) })
 	set := w.pool.Open(plugin.Location{

@@ -68,7 +68,7 @@ func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 		return tool.Output{}, err
 	}
 	// Call it. Its requests for permissions find the call by the id of the request.
-	var id int64
+	var key callKey
 	var result struct {
 		Title       string         `json:"title"`
 		Output      string         `json:"output"`
@@ -84,14 +84,14 @@ func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 		"context": map[string]any{
 			"sessionID": call.SessionID, "messageID": call.MessageID, "agent": call.Agent, "callID": call.CallID,
 		},
-	}, &result, func(n int64) {
-		id = n
+	}, &result, func(p *peer, id int64) {
+		key = callKey{p, id}
 		t.set.mu.Lock()
 		defer t.set.mu.Unlock()
-		t.set.calls[n] = call
+		t.set.calls[key] = runningCall{call, ctx}
 	})
 	t.set.mu.Lock()
-	delete(t.set.calls, id)
+	delete(t.set.calls, key)
 	t.set.mu.Unlock()
 	if err != nil {
 		return tool.Output{}, t.describe(ctx, err)
