@@ -64,11 +64,14 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 	}
 	cfg.ResolveBareModels(p.models.FindBare)
 	// MCP servers come before agents, whose default rules name their tools.
-	p.servers = l.mcp.Open(mcp.Location{
-		Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
-		Environment: process.Environment{Deny: p.models.SecretVariables()},
-		Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
-	})
+	// Plugins may add to them: a setup without its plugins leaves those that run alone.
+	if p.servers = l.mcp.Find(pr.Directory); p.servers == nil || loaded.set != nil || len(cfg.ListPlugins()) == 0 {
+		p.servers = l.mcp.Open(mcp.Location{
+			Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
+			Environment: process.Environment{Deny: p.models.SecretVariables()},
+			Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
+		})
+	}
 	p.agents = agent.New(cfg, agent.Options{
 		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames()),
 	})

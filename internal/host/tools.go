@@ -113,7 +113,7 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 		return r, err
 	}
 	// A tool of a plugin takes the place of a built-in one of its name, as in OpenCode.
-	tools, leftOut := p.plugins.set.Tools(p.plugins.State)
+	tools, leftOut := p.plugins.set.Tools(p.plugins.State, r.Action)
 	maps.Copy(p.plugins.problems, leftOut)
 	for _, one := range tools {
 		if _, err := r.Register(one); err != nil {

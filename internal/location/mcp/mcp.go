@@ -127,6 +127,13 @@ func (p *Pool) Open(l Location) *Set {
 	return s
 }
 
+// Find returns the servers of a directory as they were opened last, nil if they were not.
+func (p *Pool) Find(directory string) *Set {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sets[directory]
+}
+
 // CloseLocation ends the servers of a directory that is no longer used, in the background. Open returns others at once.
 // The returned function waits for their end.
 func (p *Pool) CloseLocation(directory string) (wait func()) {

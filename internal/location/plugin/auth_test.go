@@ -49,7 +49,7 @@ const exits = `export default { description: "Exit", args: {}, async execute() {
 // exit ends the program.
 func (w *world) exit(set *plugin.Set, state plugin.State) {
 	w.Helper()
-	tools, _ := set.Tools(state)
+	tools, _ := set.Tools(state, nil)
 	call := tool.Call{Input: jsontext.Value("{}"), Ask: func(context.Context, tool.Request) error { return nil }}
 	if _, err := tools[0].Run(w.Context(), call); err == nil {
 		w.Fatal("the program has not ended")

@@ -159,7 +159,7 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 			return nil
 		},
 	}
-	tools, _ := set.Tools(state)
+	tools, _ := set.Tools(state, nil)
 	out, err := tools[0].Run(t.Context(), call)
 	if err != nil || out.Content[0].Text != "bounded" {
 		t.Errorf("%+v %v", out, err)
@@ -173,7 +173,7 @@ func TestUnreadMessages(t *testing.T) {
 	w := newWorld(t)
 	set, state, _ := w.open(map[string]string{"tool_busy.ts": `
 export default { description: "Busy", args: { type: "object", properties: {} }, async execute() { for (;;); } }`})
-	tools, _ := set.Tools(state)
+	tools, _ := set.Tools(state, nil)
 	allow := func(context.Context, tool.Request) error { return nil }
 	for _, size := range []int{1, 4 << 20} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -212,7 +212,7 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 	await context.ask({ permission: "p", patterns: [], always: [], metadata: {} });
 	return "asked";
 } }`})
-	tools, _ := set.Tools(state)
+	tools, _ := set.Tools(state, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	isFirst := true

@@ -374,7 +374,7 @@ export const waits = { description: "Wait", args: {}, execute: (args, { abort })
 `})
 	var got []string
 	var greet, fails, waits tool.Tool
-	tools, _ := set.Tools(state)
+	tools, _ := set.Tools(state, nil)
 	for _, one := range tools {
 		d := one.Definition()
 		got = append(got, d.Name+" "+d.Description+" "+string(d.Schema))

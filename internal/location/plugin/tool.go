@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -27,16 +29,24 @@ type pluginTool struct {
 	name        string
 	description string
 	schema      jsontext.Value
+	action      string // of a built-in tool that it takes the place of; else its name
+	isNew       bool   // it takes no place
 }
 
 // Tools returns the tools of the plugins that are loaded, and why some are left out, by the id of their plugin. Of two tools
 // with one name the later counts, as in OpenCode.
-func (s *Set) Tools(state State) (out []tool.Tool, problems map[string]error) {
+// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil: there is none.
+func (s *Set) Tools(state State, actionOf func(name string) string) (out []tool.Tool, problems map[string]error) {
 	at := map[string]int{}
 	problems = map[string]error{}
 	for _, o := range state.Plugins {
 		for _, t := range o.Tools {
-			one := &pluginTool{s, o.ID, t.Name, session.ClipText(cmp.Or(t.Description, t.Name), maxDescription), t.Schema}
+			builtin := ""
+			if actionOf != nil {
+				builtin = actionOf(t.Name)
+			}
+			about := session.ClipText(cmp.Or(t.Description, t.Name), maxDescription)
+			one := &pluginTool{s, o.ID, t.Name, about, t.Schema, cmp.Or(builtin, t.Name), builtin == ""}
 			if len(t.Schema) > maxSchema || t.Schema.Kind() != '{' {
 				problems[o.ID] = fmt.Errorf("the tool %s is left out: its schema is no object, or has more than %d bytes",
 					t.Name, maxSchema)
@@ -55,13 +65,30 @@ func (s *Set) Tools(state State) (out []tool.Tool, problems map[string]error) {
 
 // Definition describes the tool.
 func (t *pluginTool) Definition() tool.Definition {
-	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.name}
+	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.action}
+}
+
+// resources returns what a call is about, for the rules. Those of a built-in tool deny parts of what it can do: a tool in its
+// place is about each text of its input, so that what one of them denies is denied.
+func (t *pluginTool) resources(input jsontext.Value) []string {
+	out := []string{"*"}
+	var members map[string]any
+	if t.isNew || json.Unmarshal(input, &members) != nil {
+		return out
+	}
+	for _, value := range members {
+		if text, ok := value.(string); ok && text != "" {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Run asks and calls the tool.
 func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	request := tool.Request{
-		Action: t.name, Resources: []string{"*"}, Save: []string{"*"},
+		Action: t.action, Resources: t.resources(call.Input), Save: []string{"*"},
 		Metadata: tool.EncodeObject(map[string]any{"plugin": t.plugin, "input": call.Input}),
 	}
 	if err := call.Ask(ctx, request); err != nil {
