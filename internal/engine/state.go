@@ -147,7 +147,7 @@ func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turn
 	input.extensions = loc.Chain.Begin()
 	if input.rights, err = e.Asks.CollectRules(ctx, loc, now.session, input.agent); err == nil {
 		input.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: input.agent})
-		input.sources = append(input.sources, input.extensionSources(ctx)...)
+		input.sources = append(input.sources, input.extensionSources(ctx, now.epoch == nil)...)
 	}
 	return input, release, err
 }
