@@ -59,10 +59,10 @@ type callKey struct {
 	id   int64
 }
 
-// runningCall is a call of a tool with its context.
+// runningCall is what a plugin may ask of cairn during a call of its tool.
 type runningCall struct {
-	tool.Call
-	ctx context.Context
+	ask      func(program context.Context, r tool.Request) error // ends with the call, and with program
+	progress func(tool.Output)                                   // nil if nothing shows it
 }
 
 // attempt is a start of the program.

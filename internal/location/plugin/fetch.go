@@ -236,11 +236,7 @@ func (s *Set) ask(ctx context.Context, p *peer, params jsontext.Value) error {
 	if !ok {
 		return errors.New("the call has ended")
 	}
-	// The question ends with the call, or with the program.
-	asking, cancel := context.WithCancelCause(call.ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(errEnded) })()
-	return call.Ask(asking, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
+	return call.ask(ctx, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
 }
 
 // showProgress shows the state of a call.
@@ -253,8 +249,8 @@ func (s *Set) showProgress(p *peer, params jsontext.Value) {
 	if json.Unmarshal(params, &q) != nil {
 		return
 	}
-	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.Progress != nil {
-		call.Progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
+	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.progress != nil {
+		call.progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
 	}
 }
 

@@ -115,7 +115,12 @@ func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 		key = callKey{p, id}
 		t.set.mu.Lock()
 		defer t.set.mu.Unlock()
-		t.set.calls[key] = runningCall{call, ctx}
+		t.set.calls[key] = runningCall{progress: call.Progress, ask: func(program context.Context, r tool.Request) error {
+			asking, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(program, func() { cancel(errEnded) })()
+			return call.Ask(asking, r)
+		}}
 	})
 	t.set.mu.Lock()
 	delete(t.set.calls, key)

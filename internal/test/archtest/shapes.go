@@ -15,7 +15,8 @@ var statefulGlobals = map[string]string{
 
 // storedContexts are the structs that may hold a context, each with its reason.
 var storedContexts = map[string]string{
-	"engine.coordinator": "the root of every drain: it ends when the engine closes, not when a caller leaves",
+	"engine.coordinator":  "the root of every drain: it ends when the engine closes, not when a caller leaves",
+	"location/plugin.Set": "the life of a location's plugins: a start goes on for others when its caller leaves",
 }
 
 // checkShapes refuses init functions, contexts in structs, locks at package level, more than maxParams parameters, and
