@@ -25,8 +25,8 @@ type Scopes interface {
 	// Scope returns the current scope of a location. Every turn calls it, so a change of configuration takes effect at
 	// the next turn. The caller calls release when the turn is over. An error for people is a *session.Error.
 	Scope(ctx context.Context, l session.Location) (s *Scope, release func(), err error)
-	// Chain returns the Chain of the current scope of a location, and starts nothing of it. It is nil if the location
-	// cannot be read.
+	// Chain returns the Chain of the current scope of a location, which it loads. It is nil if the location cannot be
+	// read.
 	Chain(ctx context.Context, l session.Location) *extension.Chain
 	// FindMoved returns the directory in which a session works since its project was moved away from the session's
 	// directory; "" if its project is there, or is not known to have moved. here is the scope of the session's directory,

@@ -129,7 +129,7 @@ func (s *Sender) add(d delivery) {
 	defer s.mu.Unlock()
 	if s.closed || len(s.queue) >= maxQueue {
 		s.dropped.Add(1)
-		s.options.Logger.Warn("a message is dropped: too many wait", "target", d.name, "event", d.message.Event,
+		s.options.Logger.Warn("a message is dropped", "target", d.name, "event", d.message.Event,
 			"session", d.message.SessionID)
 		return
 	}

@@ -72,7 +72,7 @@ type attempt struct {
 	err   error
 }
 
-// The program is started again after it has ended, at most maxStarts times in steadyTime.
+// The program is started again after it has ended, at most maxStarts times until one start has lasted steadyTime.
 const (
 	maxStarts  = 4
 	steadyTime = 5 * time.Minute

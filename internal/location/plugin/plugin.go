@@ -2,10 +2,12 @@
 // and change it, and whose tools models call.
 //
 //	plugin.go    the plugins of all locations, and those of one
-//	child.go     the program that runs them: host.mjs under Bun or Node
+//	child.go     the program that runs them, under Bun or Node
+//	host.mjs     what it does
 //	rpc.go       JSON-RPC over its pipes
 //	points.go    the plugins as extensions of the engine: OpenCode's hooks at its points
 //	tool.go      their tools
+//	auth.go      their logins at providers, and the requests of those
 //	fetch.go     their requests to the API
 //	store.go     the packages that are installed
 //

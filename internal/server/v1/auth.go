@@ -135,7 +135,7 @@ type loginIn struct {
 	Body loginRequest `body:"required"`
 }
 
-// authorization says where the user logs in. The result arrives without a further request.
+// authorization says where the user logs in. With method auto the login ends without a further request.
 type authorization struct {
 	URL          string `json:"url"`
 	Method       string `json:"method" enum:"auto,code"`
