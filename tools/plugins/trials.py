@@ -1,6 +1,6 @@
 """What each plugin must do. They are chosen since many people use them, each for another seam."""
 import json, re
-from play import TEXT, Trial, call, want, want_in
+from play import TEXT, Outside, Trial, call, want, want_in
 
 
 class Pruning(Trial):
@@ -65,4 +65,78 @@ class Skills(Trial):
         want_in(f"Base directory for this skill: {self.work}", text, "the request after the call")
 
 
-ALL = [Pruning, Heartbeats, Skills]
+class Recorder(Trial):
+    """Keeps prompts and answers in files of the project."""
+    name = "opencode-prompt-recorder@1.9.9"
+
+    def play(self):
+        self.say()
+        self.cairn("run", "Please keep this sentence")
+
+        def is_kept():
+            texts = [p.read_text() for p in (self.work / ".prompts").rglob("*.txt")]
+            return len(texts) == 1 and "Please keep this sentence" in texts[0] and TEXT in texts[0]
+        self.await_that(is_kept, "the file with prompt and answer")
+
+
+class Guard(Trial):
+    """Asks about destructive commands that the rules allow; without a person that is a refusal. Its tool counts them."""
+    name = "@sureshsankaran/opencode-destructive-check@1.0.5"
+    config = {"permission": {"bash": "allow", "destructive-check-status": "allow"}}
+
+    def play(self):
+        (self.work / "a.txt").write_text("changed\n")
+        self.say(call("bash", {"command": "git status --short", "description": "status"}, "b1"),
+                 call("bash", {"command": "git reset --hard", "description": "reset"}, "b2"),
+                 call("destructive-check-status", {}, "d1"))
+        self.cairn("run", "Please reset", check=False)
+        status, reset, counts = self.results()
+        want_in("M a.txt", status, "the output of git status")
+        want((self.work / "a.txt").read_text(), "changed\n", "the file that git reset would change")
+        want_in("denied", reset.lower(), "the result of git reset")
+        seen = json.loads(counts)
+        want((seen["enabled"], seen["session"]["permissionsRequested"]), (True, 1), "the plugin's status")
+
+
+class LocalModels(Trial):
+    """Finds the models of a server at LM Studio's port."""
+    name = "opencode-lmstudio@0.3.0"
+    config = {"enabled_providers": ["mock", "lmstudio"]}
+
+    def try_it(self):
+        self.studio = Outside(1234).start()
+        self.studio.answers = {
+            "^/v1/models": {"object": "list", "data": [{"id": "qwen2.5-7b-instruct", "object": "model", "owned_by": "qwen"}]},
+            "^/v1/chat/completions": lambda r: self.relay("/v1/chat/completions", r)}
+        try:
+            super().try_it()
+        finally:
+            self.studio.stop()
+
+    def play(self):
+        model = "lmstudio/qwen2_5-7b-instruct"
+        want_in(model, self.cairn("models").split(), "the models")
+        self.say()
+        want_in(TEXT, self.cairn("run", "-m", model, "Hello"), "the answer of the local model")
+        want(self.asked()[-1]["model"], "qwen2.5-7b-instruct", "the model of the request")
+        want(len(self.studio.to("chat/completions")) > 0, True, "that the local server was asked")
+
+
+class Terminals(Trial):
+    """Starts programs in terminals and reads what they say."""
+    name = "opencode-pty@0.1.3"
+    config = {"permission": {"pty_*": "allow"}}
+
+    def play(self):
+        self.say(call("pty_spawn", {"command": "sh", "args": ["-c", "test -t 1 && echo terminal of $0; sleep 60", "ours"],
+                                    "description": "say hello"}, "p1"))
+        self.cairn("run", "Please start")
+        for name in ("pty_spawn", "pty_read", "pty_write", "pty_list", "pty_kill"):
+            want_in(name, self.tools(), "the tools")
+        id = re.search(r"ID: (pty_\w+)", self.results()[-1])[1]
+        self.say(call("pty_read", {"id": id}, "p2"), call("pty_kill", {"id": id}, "p3"))
+        self.cairn("run", "-c", "Please read")
+        want_in("terminal of ours", self.results()[-2], "the output of pty_read")
+
+
+ALL = [Pruning, Heartbeats, Skills, Recorder, Guard, LocalModels, Terminals]
