@@ -1,5 +1,5 @@
 """What each plugin must do. They are chosen since many people use them, each for another seam."""
-import json, re
+import base64, json, re, time
 from play import TEXT, Outside, Trial, call, want, want_in
 
 
@@ -139,4 +139,88 @@ class Terminals(Trial):
         want_in("terminal of ours", self.results()[-2], "the output of pty_read")
 
 
-ALL = [Pruning, Heartbeats, Skills, Recorder, Guard, LocalModels, Terminals]
+
+class LoggedIn(Trial):
+    """Logs in at a provider: its ways are offered, and with a token that is stored, requests go through its fetch."""
+    files = {"AGENTS.md": "Answer in the words of the house.\n"}
+    provider, methods = "", []
+
+    def configure(self, extra):
+        from env import base_config
+        providers = base_config(self.mock.url)["provider"]
+        for key in ("baseURL", "apiKey"):  # the plugin says where and with what
+            del providers[self.provider]["options"][key]
+        super().configure({**extra, "provider": providers})
+
+    def log_in(self, token, seconds=3600):
+        methods = self.api("GET", "/provider/auth")[self.provider]
+        want([(m["type"], m["label"]) for m in methods], self.methods, "the ways to log in")
+        self.api("PUT", "/auth/" + self.provider, {
+            "type": "oauth", "access": token, "refresh": "refresh-" + token, "expires": int(time.time() + seconds) * 1000})
+
+
+class Gemini(LoggedIn):
+    """Sends requests for Google to Code Assist, in its envelope, with the token, and renews one that has expired."""
+    name = "opencode-gemini-auth@1.3.8"
+    provider = "google"
+    methods = [("oauth", "OAuth with Google (Gemini CLI)"), ("api", "Manually enter API Key")]
+
+    def play(self):
+        def answer(r):
+            body = json.loads(r["body"])
+            raw = self.relay(f"/v1beta/models/{body['model']}:streamGenerateContent?alt=sse",
+                             {"body": json.dumps(body["request"])}).decode()
+            return re.sub(r"^data: (.*)$", r'data: {"response": \1}', raw, flags=re.M).encode()
+        host = "^/cloudcode-pa.googleapis.com/v1internal:"
+        self.outside.answers = {host + "loadCodeAssist": {"cloudaicompanionProject": "our-project"},
+                                host + "streamGenerateContent": answer}
+        self.log_in("access-token")
+        self.say(call("read", {"filePath": str(self.work / "a.txt")}, "r1"))
+        want_in(TEXT, self.cairn("run", "-m", "google/gemini-2.5-pro", "Please read"), "the answer")
+        requests = self.outside.to("streamGenerateContent")
+        want(sorted({r["headers"]["authorization"] for r in requests}), ["Bearer access-token"], "the authorizations")
+        body = json.loads(requests[-1]["body"])
+        want((body["project"], body["model"]), ("our-project", "gemini-2.5-pro"), "the envelope")
+        for text in ("Please read", "alpha", "words of the house"):
+            want_in(text, json.dumps(body["request"]), "the request")
+        # A token that it renews is stored.
+        self.outside.answers["^/oauth2.googleapis.com/token"] = {"access_token": "new-token", "expires_in": 3600}
+        self.log_in("old-token", -60)
+        self.say()
+        want_in(TEXT, self.cairn("run", "-m", "google/gemini-2.5-pro", "Once more"), "the answer")
+        want(self.outside.to("streamGenerateContent")[-1]["headers"]["authorization"], "Bearer new-token", "the authorization")
+        stored = [p for p in self.data.rglob("*") if p.is_file() and b"new-token" in p.read_bytes()]
+        want(len(stored), 1, "files with the new token")
+
+
+class Codex(LoggedIn):
+    """Sends requests for OpenAI to the server of ChatGPT, with Codex's instructions and the account of the token."""
+    name = "opencode-openai-codex-auth@4.4.0"
+    provider = "openai"
+    methods = [("oauth", "ChatGPT Plus/Pro (Codex Subscription)"), ("oauth", "ChatGPT Plus/Pro (Manual URL Paste)"),
+               ("api", "Manually enter API Key")]
+
+    def play(self):
+        self.outside.answers = {
+            "^/api.github.com/repos/openai/codex/releases/latest": {"tag_name": "rust-v1.0.0"},
+            "^/raw.githubusercontent.com/openai/codex/rust-v1.0.0/": "Instructions of Codex.",
+            "^/chatgpt.com/backend-api/codex/responses": lambda r: self.relay("/v1/responses", r)}
+        claim = base64.urlsafe_b64encode(json.dumps(
+            {"https://api.openai.com/auth": {"chatgpt_account_id": "our-account"}}).encode()).decode().rstrip("=")
+        token = f"e30.{claim}.x"
+        self.log_in(token)
+        self.say(call("read", {"filePath": str(self.work / "a.txt")}, "r1"))
+        want_in(TEXT, self.cairn("run", "-m", "openai/gpt-5", "Please read"), "the answer")
+        requests = self.outside.to("codex/responses")
+        for name, value in (("authorization", "Bearer " + token), ("chatgpt-account-id", "our-account"),
+                            ("originator", "codex_cli_rs")):
+            want(sorted({r["headers"][name] for r in requests}), [value], "the headers " + name)
+        body = json.loads(requests[-1]["body"])
+        want((body["instructions"], body["store"]), ("Instructions of Codex.", False), "what the plugin set")
+        for text in ("Please read", "alpha", "words of the house"):
+            want_in(text, json.dumps(body["input"]), "the request")
+        session = json.loads(self.cairn("export", "last"))["info"]["id"]
+        want(requests[-1]["headers"].get("session_id"), session, "the session for the cache")
+
+
+ALL = [Pruning, Heartbeats, Skills, Recorder, Guard, LocalModels, Terminals, Gemini, Codex]
