@@ -130,7 +130,7 @@ class Trial:
     # -- cairn
     def cairn(self, *args, check=True):
         r = subprocess.run([str(self.cairn_file), *args], cwd=self.work, env=self.env(), capture_output=True, text=True,
-                           timeout=400, stdin=subprocess.DEVNULL)
+                           timeout=300, stdin=subprocess.DEVNULL)
         if check and r.returncode != 0:
             raise AssertionError(f"cairn {' '.join(args)}: exit code {r.returncode}\n{r.stdout}\n{r.stderr}")
         return r.stdout

@@ -223,4 +223,39 @@ class Codex(LoggedIn):
         want(requests[-1]["headers"].get("session_id"), session, "the session for the cache")
 
 
-ALL = [Pruning, Heartbeats, Skills, Recorder, Guard, LocalModels, Terminals, Gemini, Codex]
+
+class Agents(Trial):
+    """Brings agents, tools, MCP servers and skills of its own, and gives work to agents in sessions that it creates."""
+    name = "oh-my-opencode@4.19.4"
+    config = {"permission": {"task": "allow", "skill": "allow"}}
+
+    def play(self):
+        agents = self.cairn("agent", "list")
+        for name in ("Sisyphus - ultraworker", "Prometheus - Plan Builder", "Atlas - Plan Executor", "oracle", "librarian"):
+            want_in(name, agents, "the agents")
+        # A prompt to the agent that it makes the default; it delegates.
+        self.say(call("task", {"description": "look around", "prompt": "Please look around", "subagent_type": "explore",
+                               "run_in_background": False, "load_skills": []}, "t1"),
+                 {"text": "I saw alpha."}, call("skill", {"name": "git-master"}, "s1"))
+        self.cairn("run", "-m", "mock/main", "Please delegate")
+        first, child = self.asked()[:2]
+        want_in('identity for this session is "Sisyphus"', system_text(first), "the prompt of the agent")
+        want_in("Please look around", json.dumps(child["messages"][-1]), "the request of the agent that got the task")
+        task, skill = self.results()
+        want_in("I saw alpha.", task, "the result of the task")
+        want_in("You are a Git expert", skill, "the result of skill")
+        for name in ("task", "skill", "look_at", "interactive_bash", "background_output", "session_list", "skill_mcp"):
+            want_in(name, self.tools(), "the tools")
+        # Another agent by its name, and the tools of the MCP server that the plugin configures.
+        self.await_that(lambda: self.api("GET", "/mcp")["lsp"]["status"] == "connected", "the MCP server lsp")
+        self.say()
+        self.cairn("run", "-m", "mock/main", "--agent", "Atlas - Plan Executor", "Hello")
+        want_in("Atlas", system_text(self.asked()[-1]), "the prompt of the other agent")
+        want_in("lsp_diagnostics", self.tools(), "the tools")
+
+
+def system_text(request):
+    return request["messages"][0]["content"]
+
+
+ALL = [Pruning, Heartbeats, Skills, Recorder, Guard, LocalModels, Terminals, Gemini, Codex, Agents]
