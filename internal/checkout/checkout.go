@@ -59,6 +59,23 @@ func checkoutAt(top string) (Checkout, bool) {
 	return Checkout{top, gitDir, common}, true
 }
 
+// IsDangling reports whether the nearest .git from dir upwards is a file that names a repository which is not there, as in
+// a linked worktree whose repository was moved.
+func IsDangling(dir string) bool {
+	for {
+		line, _ := FirstLine(filepath.Join(dir, ".git"))
+		if target, isLink := strings.CutPrefix(line, "gitdir: "); isLink {
+			_, err := os.Lstat(filepath.Join(MakeAbsolute(target, dir), "HEAD"))
+			return os.IsNotExist(err)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
 // FindBare returns the repository whose own directory this is, such as a bare one. It has no working tree: Top is the
 // directory.
 func FindBare(dir string) (Checkout, bool) {

@@ -71,8 +71,11 @@ func (a *Invocation) EnterWorktree(ctx context.Context, dir, name string) (strin
 	return made.Directory, err
 }
 
-// NoteUnprepared says why a new worktree could not be prepared, if so.
+// NoteUnprepared says why a new worktree could not be prepared, if so, or not wholly.
 func (a *Invocation) NoteUnprepared(made api.Worktree) {
+	if made.Note != "" {
+		a.Note(terminal.ReplaceControls(made.Note))
+	}
 	if made.Problem != "" {
 		a.Note("it could not be prepared: " + terminal.ReplaceControls(made.Problem))
 		a.Note("to prepare it again: cairn worktree prepare " + terminal.FirstLine(made.Name, 64))

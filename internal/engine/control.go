@@ -86,6 +86,9 @@ func (e *Engine) IsAwaitingReplies(id session.ID) bool {
 // Active returns the sessions that are at work in this process.
 func (e *Engine) Active() []session.ID { return e.coordinator.listActive() }
 
+// CountDroppedEvents returns of how many events extensions were not told.
+func (e *Engine) CountDroppedEvents() int64 { return e.journal.Events.CountDropped() }
+
 // scheduler runs work for package admit. It implements admit.Scheduler.
 type scheduler struct{ engine *Engine }
 

@@ -82,7 +82,10 @@ func (d *drain) run(ctx context.Context, mode drainMode) error {
 
 // takeTurns takes turns until the model is done and no steer waits. left reports that it continues the work of an
 // earlier drain. It returns what is promoted next.
-func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
+func (d *drain) takeTurns(
+	ctx context.Context, next session.Delivery, left bool,
+) (then session.Delivery, err error) {
+	defer func() { d.endWork(ctx, then, err) }()
 	d.worked, d.step, d.retries = true, 1, turnlog.RetryState{}
 	// Count what earlier drains did of the same work, so that a restart grants no more steps and attempts.
 	if left {

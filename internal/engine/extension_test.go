@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/session"
 )
+
+// observedKey is the key of the activities around one, in its context.
+type observedKey struct{}
 
 // extend adds an extension from the fields of a line: ID [may-allow] POINT SUBJECT ACT [TEXT…]. The subject is the tool,
 // the action of a permission, or * for any. What it was shown is a line of the outcome.
@@ -31,6 +35,7 @@ import (
 //	text       text TEXT
 //	stop       continue TEXT
 //	event      none
+//	observe    none
 //
 // At each point: fail TEXT, panic, hang.
 func (w *world) extend(f []string) {
@@ -186,6 +191,19 @@ func (w *world) extend(f []string) {
 		e.Event = func(ctx context.Context, v *extension.Event) error {
 			_, err := do(ctx, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", v.Type, v.Agent, v.Cause, v.Text)))
 			return err
+		}
+	case "observe":
+		e.Observe = func(ctx context.Context, a extension.Activity) extension.Observation {
+			above, _ := ctx.Value(observedKey{}).(string)
+			name := strings.TrimPrefix(above+" > "+cmp.Or(a.Tool, "work "+a.Agent), " > ")
+			return extension.Observation{
+				Attach: func(ctx context.Context) context.Context { return context.WithValue(ctx, observedKey{}, name) },
+				End: func(o extension.Outcome) {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					w.shown = append(w.shown, strings.TrimSpace(fmt.Sprintf("%s follows %s to its end %s", e.ID, name, o.Failure)))
+				},
+			}
 		}
 	default:
 		panic("unknown point " + f[1])

@@ -112,11 +112,15 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		return d.abandonTurn(clean, t, a, state)
 	}
 	// Resuming needs the location, with its tools and rules. Without it the turn fails as well.
-	scope, release, err := scope.Open(ctx, d.engine.locations, state.session)
+	// The calls were decided on for the place where the project was: after a move the model decides again.
+	scope, moved, release, err := scope.OpenForWork(ctx, d.engine.locations, state.session)
 	if err != nil {
 		return d.abandonTurn(clean, t, a, state)
 	}
 	defer release()
+	if moved {
+		return d.abandonTurn(clean, t, a, state)
+	}
 	input.scope, input.agent = scope, scope.FindAgent(a.Agent)
 	if a.Subtasks {
 		input.agent = scope.FindAgent(state.session.Agent) // a is the turn of a subagent, called with the session's rights

@@ -63,14 +63,14 @@ func (input *turnInput) showMessages(ctx context.Context) {
 }
 
 // extensionSources returns what the extensions add to the system context, a source each. A text that cannot be known now
-// stays as the model has it.
-func (input *turnInput) extensionSources(ctx context.Context) (c systemcontext.Context) {
+// stays as the model has it; isFirst says that the model has none yet, and the session begins without it.
+func (input *turnInput) extensionSources(ctx context.Context, isFirst bool) (c systemcontext.Context) {
 	v := extension.System{SessionID: input.session.ID, Agent: input.agent.ID}
 	if m, err := input.scope.ResolveModel(input.session.Model, input.agent); err == nil { // else the turn says why
 		v.Model = m.Ref
 	}
 	for _, t := range input.extensions.System(ctx, v) {
-		if t.Text == "" && t.Err == nil {
+		if t.Text == "" && (t.Err == nil || isFirst) {
 			continue
 		}
 		about := "The extension " + t.Extension

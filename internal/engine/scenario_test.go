@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -496,10 +497,20 @@ func (p *player) command(f []string) {
 		p.w.mu.Lock()
 		p.w.systemSuffix = " " + strings.Join(args, " ")
 		p.w.mu.Unlock()
-	case "taken": // TO: another project is where the sessions' project was, which is now there
+	case "taken", "renamed": // TO:  TO: the sessions' project is there now, with taken another one is where it was
 		p.w.mu.Lock()
-		p.w.movedTo = args[0]
+		p.w.movedTo, p.w.isGone = args[0], f[0] == "renamed"
 		p.w.mu.Unlock()
+	case "record": // store the project record of the sessions, as the host does
+		p.report(p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {
+			return tx.PutProject(store.Project{ID: "prj_test", Path: "/work"})
+		}))
+	case "undo": // the newest prompt
+		_, err := e.Commands.StageRevert(ctx, id, undo.Target{Before: true})
+		p.report(err)
+	case "redo":
+		_, err := e.Commands.ClearRevert(ctx, id)
+		p.report(err)
 	case "drop-tools": // as if the project configured none
 		p.w.mu.Lock()
 		p.w.tools = tool.NewRegistry(tool.Config{})

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/task"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -89,7 +90,12 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 		}
 	}()
 	// Run the call. One that waits for a person or a subagent at shutdown stays open for the next process.
-	s := t.runCall(ctx, tools, c, slotErr)
+	observed := t.input.extensions.Observe(ctx, extension.Activity{
+		SessionID: t.id, ParentID: t.input.session.ParentID, MessageID: t.input.prompt, Agent: t.input.agent.ID,
+		Tool: c.call.Name, CallID: c.call.ID, Input: c.call.RunsWith(),
+	})
+	s := t.runCall(observed.Attach(ctx), tools, c, slotErr)
+	observed.End(outcomeOf(s))
 	isWaiting := c.asks.IsPending() || c.call.Name == tool.NameTask && s.Error != nil
 	if isWaiting && errors.Is(context.Cause(ctx), turnlog.ErrShutdown) {
 		return callOutcome{unsettled: true}
@@ -178,6 +184,14 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		s.Error = stoppedFailure(ctx, s)
 	}
 	return s
+}
+
+// outcomeOf returns what extensions that follow the call are told of its end.
+func outcomeOf(s tool.Settlement) extension.Outcome {
+	if s.Error != nil {
+		return extension.Outcome{Failure: s.Error.Reason}
+	}
+	return extension.Outcome{Content: s.Output.Content}
 }
 
 // discoverInstructions records the instruction files beside what a call has visited. The model receives them at the

@@ -73,6 +73,7 @@ type drain struct {
 	extensions *extension.Run // of the newest turn; nil without any
 	answered   bool           // the newest turn sent a request and ended well, and calls for no other one
 	continued  int            // messages by which extensions made the work go on since the newest prompt
+	work       *observedWork  // nil before its first turn
 
 	summarize bool // its session gets a summary when the work has ended
 	keepAsks  bool // turns whose calls wait for replies stay open
@@ -104,6 +105,7 @@ var (
 type turnInput struct {
 	session  *session.Session
 	scope    *scope.Scope
+	moved    bool // the session's project is in another directory, that of scope
 	sources  systemcontext.Context
 	agent    session.Agent
 	rights   []permission.Layer // permission rules, lowest precedence first
@@ -137,15 +139,15 @@ type turnInput struct {
 func (e *Engine) sampleLocation(ctx context.Context, now *boundary) (input *turnInput, release func(), err error) {
 	input = emptyInput(now.session)
 	input.compaction = now.compaction
-	loc, release, err := scope.Open(ctx, e.locations, now.session)
+	loc, moved, release, err := scope.OpenForWork(ctx, e.locations, now.session)
 	if err != nil {
 		return input, func() {}, err
 	}
-	input.scope, input.agent = loc, loc.FindAgent(now.session.Agent)
+	input.scope, input.moved, input.agent = loc, moved, loc.FindAgent(now.session.Agent)
 	input.extensions = loc.Chain.Begin()
 	if input.rights, err = e.Asks.CollectRules(ctx, loc, now.session, input.agent); err == nil {
 		input.sources, err = loc.Context(ctx, scope.ContextInput{Session: now.session, Agent: input.agent})
-		input.sources = append(input.sources, input.extensionSources(ctx)...)
+		input.sources = append(input.sources, input.extensionSources(ctx, now.epoch == nil)...)
 	}
 	return input, release, err
 }

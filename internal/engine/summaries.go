@@ -64,7 +64,7 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 		return nil, err
 	}
 	// Find the small model.
-	scope, release, err := e.locations.Scope(ctx, w.session.Location)
+	scope, release, err := scope.Open(ctx, e.locations, w.session)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,18 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, d.failLocation(ctx, next, input, err)
 	}
+	if input.moved { // the turn is that of the new place, with a context of its own
+		if err := d.engine.Commands.FollowProject(ctx, now.session.ID, input.scope); err != nil {
+			return false, err
+		}
+		return false, errSelectionChanged
+	}
 	d.extensions, d.answered = input.extensions, false
 	d.notifyUsed(input)
 	// Promote the prompts and tell the model what changed in its context; now is then the session as it is after that.
 	d.summarize = input.scope.Summaries && input.session.ParentID == ""
 	titles := d.titleModel(input)
+	ctx = d.observeWork(ctx, now, input)
 	err = d.crossBoundary(ctx, now, input.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err

@@ -59,7 +59,8 @@ type world struct {
 	broken       error    // what keeps the location from working
 	gates        map[string]chan struct{}
 	effects      map[string]int // by token
-	movedTo      string         // where the project of all sessions is, if another one took its place
+	movedTo      string         // where the project of all sessions is now; "": where it was
+	isGone       bool           // with movedTo: no other project took its place
 
 	compaction scope.CompactionSettings
 	report     func(m session.ModelRef, size scope.RequestSize, tokens int64) // nil: usage is not taken
@@ -193,8 +194,11 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 			return found
 		},
 	}
-	if to := w.movedTo; to != "" {
-		s.MovedTo = func(context.Context, *session.Session) (string, error) { return to, nil }
+	if w.movedTo != "" && l.Directory != w.movedTo {
+		if w.isGone {
+			return nil, nil, session.Errorf(session.CodeInvalid, "the directory %s does not exist", l.Directory).At("directory")
+		}
+		s.RecordID = "prj_other"
 	}
 	if path := w.planPath; path != "" {
 		s.PlanPath = func(*session.Session) string { return path }
@@ -203,6 +207,16 @@ func (w *world) Scope(_ context.Context, l session.Location) (*scope.Scope, func
 		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }
 	}
 	return s, func() {}, nil
+}
+
+// FindMoved implements scope.Scopes.
+func (w *world) FindMoved(_ context.Context, s *session.Session, here *scope.Scope) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.movedTo == "" || s.Location.Directory == w.movedTo || here != nil && here.RecordID == s.RecordID {
+		return "", nil
+	}
+	return w.movedTo, nil
 }
 
 // Chain implements scope.Scopes.

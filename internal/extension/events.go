@@ -16,6 +16,7 @@ type Notifier struct {
 	mu      sync.Mutex                   // guards the rest
 	waiting map[session.ID][]queuedEvent // a session that has an entry has a goroutine
 	count   int
+	dropped int64
 	closed  bool
 	running sync.WaitGroup
 	cancel  map[session.ID]context.CancelFunc // of the goroutines
@@ -35,6 +36,7 @@ func (n *Notifier) Notify(c *Chain, e Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed || n.count >= maxEvents {
+		n.dropped++
 		c.config.Logger.Warn("extensions are not told of an event", "event", e.Type, "session", e.SessionID)
 		return
 	}
@@ -54,6 +56,13 @@ func (n *Notifier) Notify(c *Chain, e Event) {
 		defer cancel()
 		n.deliver(ctx, e.SessionID)
 	})
+}
+
+// CountDropped returns how many events were dropped.
+func (n *Notifier) CountDropped() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dropped
 }
 
 // deliver delivers the events of a session until none waits.

@@ -47,6 +47,8 @@ type Extension struct {
 	Text        func(context.Context, *Text) error        // of an answer, when the model has ended it
 	// Event is told of what has happened. It changes and guards nothing, and nothing waits for it.
 	Event func(context.Context, *Event) error
+	// Observe is told that an activity begins, by the goroutine that does it: it returns at once.
+	Observe func(context.Context, Activity) Observation
 }
 
 // Point names a point, for messages and for the record.
@@ -221,8 +223,11 @@ type Event struct {
 	SessionID session.ID
 	ParentID  session.ID // of a subagent
 	Agent     string
-	Cause     string // startup or resume; removed or archived; manual or auto; permission or question
-	Text      string // for people, or the summary
+	// Cause is startup or resume; removed or archived; manual or auto; permission or question; completed or interrupted;
+	// the session.Reason of a failure.
+	Cause    string
+	Text     string        // for people, or the summary
+	Duration time.Duration // of work that ended
 }
 
 // EventType is the kind of an Event.
@@ -235,6 +240,8 @@ const (
 	EventSubagentStarted EventType = "subagent-started"
 	EventCompacted       EventType = "compacted"
 	EventAsked           EventType = "asked" // the work waits for a person
+	EventWorkEnded       EventType = "work-ended"
+	EventWorkFailed      EventType = "work-failed"
 )
 
 // Causes of events.
@@ -247,4 +254,6 @@ const (
 	CauseAuto       = "auto"
 	CausePermission = "permission"
 	CauseQuestion   = "question"
+	CauseCompleted  = "completed"
+	CauseStopped    = "interrupted" // by a person
 )

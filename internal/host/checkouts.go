@@ -36,6 +36,24 @@ func (c checkouts) CopyChanges(ctx context.Context, from, to string) (admit.Chan
 	return lockedCopy{copied, leave}, nil
 }
 
+// CompleteCopy implements admit.Checkouts.
+func (c checkouts) CompleteCopy(ctx context.Context, from, to string) ([]string, error) {
+	source, err := c.projects.Find(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	destination, err := c.projects.Find(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.locks.occupyForMove(source.Worktree, destination.Worktree)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return c.projects.CompleteCopy(ctx, source, destination)
+}
+
 // lockedCopy are copied changes whose working trees are occupied until they are in one only.
 type lockedCopy struct {
 	*project.ChangesCopy

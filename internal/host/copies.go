@@ -94,12 +94,35 @@ func (h Host) FindCopies(ctx context.Context, o client.Options, s *session.Sessi
 	}
 	followed := user.Storage.Mirror.In(dirs)
 	for _, c := range list {
-		// The configured mirror removes the session by itself.
 		if c.Path != followed && c.mayHave(s) {
 			found = append(found, c.describe())
 		}
 	}
+	if followed != "" && !awaitRemoval(ctx, followed, s.ID) {
+		found = append(found, "the mirror "+followed+", which could not be brought up to date (see cairn fsck --mirror),")
+	}
 	return found, nil
+}
+
+// The mirror that is followed removes a deleted session by itself, in this process or in another one.
+const (
+	removalTime = 2 * time.Second
+	removalStep = 50 * time.Millisecond
+)
+
+// awaitRemoval waits until the mirror that is followed does not have the session any more, and reports whether that is so
+// within a moment.
+func awaitRemoval(ctx context.Context, dir string, id session.ID) bool {
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	for mirror.HasSession(dir, id) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(removalStep):
+		}
+	}
+	return true
 }
 
 // mayHave reports whether a mirror has the session, or a backup that exists can have it: it is not older.

@@ -18,12 +18,13 @@ func (l *locationCache) Chain(ctx context.Context, at session.Location) *extensi
 	return p.scope.Chain
 }
 
-// newChain returns the extensions of a location: the hooks of its configuration, and then its plugins. It is nil without
-// any.
+// newChain returns the extensions of a location: the hooks of its configuration, its plugins, what tells people, and what
+// measures. It is nil without any.
 func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
+	environment := process.Environment{Deny: p.models.SecretVariables()}
 	hooks := hook.New(hook.Options{
 		Hooks: p.config.ListHooks(), Directory: p.project.Directory, Worktree: p.project.Worktree,
-		Environment: process.Environment{Deny: p.models.SecretVariables()}, Supervisor: process.SupervisorCommand(),
+		Environment: environment, Supervisor: process.SupervisorCommand(),
 		Logger: l.logger, ServerTool: p.servers.FindTool, Show: l.showNote,
 	})
 	extensions := hooks.Extensions()
@@ -32,6 +33,10 @@ func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 	}
 	if len(p.plugins.problems) > 0 {
 		extensions = append(extensions, l.newPluginNote(p))
+	}
+	extensions = append(extensions, l.sender.Extensions(p.config.Notify, p.project.Directory, environment)...)
+	if l.measures != nil {
+		extensions = append(extensions, l.measures.chainExtension())
 	}
 	return extension.NewChain(extension.Config{
 		Extensions: extensions, Budget: p.config.Extensions.Timeout.Duration(), Logger: l.logger,

@@ -98,7 +98,7 @@ func startDetached(
 		return nil, nil, err
 	}
 	if _, err := startBackgroundServer(ctx, dirs, o, []string{"--socket-only"}); err != nil {
-		notify(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", err))
+		notifyUser(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", err))
 	}
 	return acquireLeaseOrConnect(ctx, dirs, o)
 }

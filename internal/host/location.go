@@ -21,6 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/location/notify"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/reach"
 	"github.com/cairn-dev/cairn/internal/location/webcache"
@@ -46,6 +48,8 @@ type locationCache struct {
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
+	measures   *measures           // nil without telemetry
+	sender     *notify.Sender      // of messages to people
 	// showNote shows a text to people who follow a session.
 	showNote func(id session.ID, source, text string)
 
@@ -110,6 +114,15 @@ func (l *locationCache) Scope(ctx context.Context, at session.Location) (*scope.
 	}), nil
 }
 
+// FindMoved implements scope.Scopes.
+func (l *locationCache) FindMoved(ctx context.Context, s *session.Session, here *scope.Scope) (string, error) {
+	var record session.RecordID
+	if here != nil {
+		record = here.RecordID
+	}
+	return l.projects.FindMoved(ctx, s, record)
+}
+
 // load returns the current setup of a directory.
 func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, error) {
 	if bare := l.findBare(ctx, dir); bare != nil {
@@ -126,15 +139,38 @@ func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, e
 // findBare returns the setup that a request of a plugin gets while the plugins of the directory are loaded; nil for other
 // requests.
 func (l *locationCache) findBare(ctx context.Context, dir string) *locationSetup {
-	if ctx.Value(fromPlugin{}) == nil || dir == "" {
+	own := plugin.DirectoryOf(ctx)
+	if own == "" || dir == "" {
 		return nil
 	}
-	return l.findSlot(dir).bare.Load()
+	if s := l.findSlot(dir); s == l.findSlot(own) {
+		return s.bare.Load()
+	}
+	return nil
 }
 
-// acquireSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
-// configuration, the project, the models or an organisation's configuration may have changed.
+// acquireSlot returns the slot of a directory with its mu locked and its plugins loaded. Plugins change what the
+// configuration says: then the setup is built again, with them.
 func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
+	s, err := l.acquireBareSlot(ctx, dir)
+	if err != nil || !s.setup.awaitsPlugins {
+		return s, err
+	}
+	s.bare.Store(s.setup)
+	defer s.bare.Store(nil)
+	whole, err := l.addPlugins(ctx, s.setup)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.setup = whole
+	return s, nil
+}
+
+// acquireBareSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
+// configuration, the project, the models or an organisation's configuration may have changed; its plugins may not be
+// loaded.
+func (l *locationCache) acquireBareSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location has no directory").At("location.directory")
 	}
@@ -150,7 +186,7 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 		return s, nil
 	}
 	changes := l.recordChanges.Load()
-	setup, err := l.build(ctx, dir, &s.bare)
+	setup, err := l.build(ctx, dir)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -296,14 +332,17 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 	return err == nil && now == before
 }
 
-// build reads the project and the configuration of a directory and sets up what it offers. Plugins change what the
-// configuration says: then it is set up without them first, in bare while they are loaded, and with them.
-func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Pointer[locationSetup]) (*locationSetup, error) {
+// build reads the project and the configuration of a directory and sets up what it offers without plugins.
+func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
 	if err := l.checkLocation(dir); err != nil {
 		return nil, err
 	}
 	// All else depends on the project and its configuration.
 	pr, err := l.projects.Find(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := l.projects.ListEarlier(ctx, pr)
 	if err != nil {
 		return nil, err
 	}
@@ -315,16 +354,10 @@ func (l *locationCache) build(ctx context.Context, dir string, bare *atomic.Poin
 	if err != nil {
 		return nil, err
 	}
-	bare.Store(p)
-	defer bare.Store(nil)
-	cfg, state, err := l.addPlugins(ctx, p)
-	if err == nil && cfg != nil {
-		p, err = l.newSetup(cfg, pr, state)
+	p.earlier = earlier
+	if p.awaitsPlugins = l.hasPlugins(p); !p.awaitsPlugins {
+		l.logWarnings(p)
 	}
-	if err != nil {
-		return nil, err
-	}
-	l.logWarnings(p)
 	return p, nil
 }
 
@@ -372,12 +405,18 @@ func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) to
 
 // Location implements v2.Locations.
 func (l *locationCache) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return api.LocationInfo{}, err
+	p := l.findBare(ctx, at.Directory)
+	if p == nil { // lists do not wait for plugins
+		s, err := l.acquireBareSlot(ctx, at.Directory)
+		if err != nil {
+			return api.LocationInfo{}, err
+		}
+		p = s.setup
+		s.mu.Unlock()
 	}
 	info := api.LocationInfo{
 		Directory: p.project.Directory, Repository: p.project.Main, RecordID: p.project.RecordID, Unlinked: p.project.Unlinked,
+		Earlier: p.earlier,
 	}
 	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	if ref, err := p.models.Default(); err == nil { // else a prompt says why

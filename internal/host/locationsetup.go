@@ -28,6 +28,7 @@ import (
 type locationSetup struct {
 	config  *config.Config
 	project project.Project
+	earlier []string // directories whose sessions go on in this one, since the project was moved
 	agents  *agent.Set
 	scope   *scope.Scope
 	skills  *skill.Cache
@@ -40,6 +41,8 @@ type locationSetup struct {
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
 	plugins      pluginState
+	// awaitsPlugins: the location has plugins, which are not loaded yet.
+	awaitsPlugins bool
 }
 
 // newSetup sets up what a directory offers with the plugins: models, tools, agents, skills and the sources of the system
@@ -61,11 +64,14 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 	}
 	cfg.ResolveBareModels(p.models.FindBare)
 	// MCP servers come before agents, whose default rules name their tools.
-	p.servers = l.mcp.Open(mcp.Location{
-		Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
-		Environment: process.Environment{Deny: p.models.SecretVariables()},
-		Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
-	})
+	// Plugins may add to them: a setup without its plugins leaves those that run alone.
+	if p.servers = l.mcp.Find(pr.Directory); p.servers == nil || loaded.set != nil || len(cfg.ListPlugins()) == 0 {
+		p.servers = l.mcp.Open(mcp.Location{
+			Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
+			Environment: process.Environment{Deny: p.models.SecretVariables()},
+			Timeout:     max(0, time.Duration(cfg.Experimental.MCPTimeout)),
+		})
+	}
 	p.agents = agent.New(cfg, agent.Options{
 		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames()),
 	})
@@ -89,13 +95,10 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
-	p.scope.MovedTo = func(ctx context.Context, s *session.Session) (string, error) {
-		return l.projects.FindMovedSession(ctx, pr, s)
-	}
 	p.scope.Extensions = slices.Concat(p.servers.Actions(), loaded.toolNames())
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
-	p.scope.Chain = l.newChain(p)
+	p.scope.Chain, p.scope.Models = l.newChain(p), l.measures.wrapModels(p.models)
 	if cfg.Snapshot {
 		p.scope.Files = l.snapshots.findWorktree(pr)
 		if cfg.LSP != nil {

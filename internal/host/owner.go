@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/mcpauth"
+	"github.com/cairn-dev/cairn/internal/location/notify"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/location/reach"
@@ -51,6 +52,7 @@ type owner struct {
 	v2        *v2.API
 	recorder  *replay.Recorder
 	locations *locationCache
+	measures  *measures // nil without telemetry
 	terminals *pty.Terminals
 	worktrees *worktrees
 	logger    *slog.Logger
@@ -85,6 +87,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
 	w.mirrorDir = user.Storage.Mirror.In(dirs)
+	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
 		return err
@@ -96,9 +99,9 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	if err := w.store.FindDamage(); err != nil {
-		notify(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, check.SalvageFix))
+		notifyUser(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, check.SalvageFix))
 	} else if why := w.store.DescribeUnchecked(); why != "" {
-		notify(o, why+"; cairn fsck checks what is there")
+		notifyUser(o, why+"; cairn fsck checks what is there")
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
@@ -134,6 +137,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
+		WriteMetrics: w.metricsWriter(user.Telemetry.Prometheus),
 	})
 	w.v2 = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
@@ -160,7 +164,7 @@ func (w *owner) newLocations(
 			Version: o.Version, Supervisor: process.SupervisorCommand(), Log: w.logger,
 			Approvals: mcp.NewApprovals(filepath.Join(w.dirs.Data, "mcp-tools.json")),
 			Offers:    mcp.NewOfferCache(filepath.Join(w.dirs.Data, "mcp-offers")),
-			Login:     logins.Handler, LoginStamp: logins.Stamp,
+			Login:     logins.Handler, LoginStamp: logins.Stamp, WrapTransport: w.measures.wrapTransport,
 			OnChange: func(directory, server string, listed bool) {
 				w.log.Notify(v2.NewServerNotice(directory, server))
 				if listed {
@@ -186,7 +190,13 @@ func (w *owner) newLocations(
 		},
 		files: file.NewTracker(), snapshots: newSnapshots(w.dirs.Data, w.logger),
 		remotes: newRemotes(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
-		logger: w.logger, newSandbox: o.Sandbox,
+		logger: w.logger, newSandbox: o.Sandbox, measures: w.measures,
+		sender: notify.NewSender(notify.Options{
+			Find: func(ctx context.Context, id session.ID) (*session.Session, error) {
+				return store.ReadSession(ctx, w.store, id)
+			},
+			Supervisor: process.SupervisorCommand(), Transport: provider.NewLazyTransport(), Logger: w.logger,
+		}),
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	if o.Replay == "" {
@@ -208,10 +218,10 @@ func (w *owner) newTransport(o client.Options) (http.RoundTripper, error) {
 		}
 		return p, nil
 	case o.Record != "":
-		w.recorder = replay.NewRecorder(o.Record, provider.NewLazyTransport())
+		w.recorder = replay.NewRecorder(o.Record, w.measures.wrapTransport(provider.NewLazyTransport()))
 		return w.recorder, nil
 	default:
-		return provider.NewLazyTransport(), nil
+		return w.measures.wrapTransport(provider.NewLazyTransport()), nil
 	}
 }
 
@@ -247,12 +257,12 @@ func (w *owner) recover(ctx context.Context, o client.Options) error {
 	for i, l := range left {
 		switch {
 		case i == most:
-			notify(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
+			notifyUser(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
 			return err
 		case l.Recovery == session.RecoveryPause:
-			notify(o, describe.DescribePaused(l.SessionID, l.Directory))
+			notifyUser(o, describe.DescribePaused(l.SessionID, l.Directory))
 		default:
-			notify(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))
+			notifyUser(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))
 		}
 	}
 	return err
@@ -282,6 +292,7 @@ func (w *owner) release() error {
 		w.locations.languages.close()
 		w.locations.plugins.close()
 	}
+	w.closeTelemetry()
 	if w.locations != nil && w.locations.pages != nil {
 		w.locations.pages.Close()
 	}
@@ -299,7 +310,7 @@ func (w *owner) release() error {
 	return errors.Join(errs...)
 }
 
-func notify(o client.Options, text string) {
+func notifyUser(o client.Options, text string) {
 	if o.Note != nil {
 		o.Note(text)
 	}

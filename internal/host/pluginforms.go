@@ -143,10 +143,10 @@ func (f *pluginForms) Model(ref session.ModelRef) (model, provider jsontext.Valu
 			continue
 		}
 		v := opencode.ProviderOf(p, "config", f.models.SupportedModels(p.ID))
-		provider = encodeForm(v)
-		if m, ok := v.Models[ref.ID]; ok {
-			model = encodeForm(m)
+		if m, ok := v.Models[ref.ID]; ok { // the others would be sent with each request
+			model, v.Models = encodeForm(m), map[string]opencode.ModelInfo{ref.ID: m}
 		}
+		provider = encodeForm(v)
 	}
 	f.known.Store(ref, [2]jsontext.Value{model, provider})
 	return model, provider

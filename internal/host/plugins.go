@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,16 +37,32 @@ type plugins struct {
 	ids   *session.IDs
 	allow []string // ids of those that may allow what a person would be asked
 
-	logins sync.Map // ids of the providers at which a plugin of a location logs in
+	mu     sync.Mutex                        // guards logins
+	logins map[string]map[string]plugin.Auth // of the plugins of a directory, by provider
 }
 
-// logsInAt reports whether a plugin that was loaded logs in at the provider. A nil value has none.
-func (p *plugins) logsInAt(provider string) bool {
+// logsInAt reports whether a plugin of the directory, "" for any, logs in at the provider. A nil value has none.
+func (p *plugins) logsInAt(directory, provider string) bool {
 	if p == nil {
 		return false
 	}
-	_, ok := p.logins.Load(provider)
-	return ok
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for of, logins := range p.logins {
+		if _, ok := logins[provider]; ok && (directory == "" || directory == of) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteLogins notes the logins of the plugins of a directory.
+func (p *plugins) noteLogins(directory string, logins map[string]plugin.Auth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.logins[directory] = logins; len(logins) == 0 {
+		delete(p.logins, directory)
+	}
 }
 
 // newPluginStore returns the packages of plugins in the data directory.
@@ -54,11 +71,13 @@ func newPluginStore(dirs config.Directories) *plugin.Store {
 }
 
 func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
-	p := &plugins{store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow}
+	p := &plugins{
+		store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow, logins: map[string]map[string]plugin.Auth{},
+	}
 	p.api.logsInAt = p.logsInAt
 	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
 	p.pool = plugin.NewPool(plugin.Options{
-		Supervisor: process.SupervisorCommand(), Logger: w.logger, Cache: filepath.Join(w.dirs.Cache, "plugins"),
+		Supervisor: process.SupervisorCommand(), Logger: w.logger, Scripts: p.store.Dir,
 		Shared: p.store.Shared(), ServerURL: p.api.address, API: &p.api,
 	})
 	return p
@@ -77,7 +96,7 @@ type pluginAPI struct {
 	handler atomic.Pointer[http.Handler] // nil until the server is ready
 	url     atomic.Pointer[string]
 	// logsInAt reports whether a plugin logs in at a provider: it may store the tokens that it renews.
-	logsInAt func(provider string) bool
+	logsInAt func(directory, provider string) bool
 }
 
 // serve gives plugins the operations of the server, which listens at the URL, "" without TCP.
@@ -101,29 +120,51 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the server is not ready")
 	}
 	role := a.role
-	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut && a.logsInAt(id) {
+	if r.Method == http.MethodDelete && role < caller.Approve { // what is deleted is gone, whose it ever was
+		role = caller.Read
+	}
+	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut &&
+		a.logsInAt(plugin.DirectoryOf(r.Context()), id) {
 		role = caller.Admin
 	}
-	ctx := context.WithValue(r.Context(), fromPlugin{}, true)
-	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(ctx, caller.Caller{
+	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(r.Context(), caller.Caller{
 		Kind: caller.KindExtension, Role: role,
 	})))
 }
 
-// fromPlugin marks the context of a request of a plugin. It does not wait for a location that is being built, which may
-// wait for the plugin.
-type fromPlugin struct{}
-
-// addPlugins loads the plugins of a setup that was built without them, and returns the configuration that they make of
-// its own; nil without plugins. What could not be loaded is in warnings.
-func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
-	listed := p.config.ListPlugins()
-	if l.plugins == nil || len(listed) == 0 {
-		if l.plugins != nil {
-			l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory}) // ends those that it had
-		}
-		return nil, pluginState{}, nil
+// hasPlugins reports whether a setup that was built without plugins has some. Those that the location had are ended if it
+// has none any more.
+func (l *locationCache) hasPlugins(p *locationSetup) bool {
+	if l.plugins == nil {
+		return false
 	}
+	has := len(p.config.ListPlugins()) > 0
+	if !has {
+		l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory})
+		l.plugins.noteLogins(p.project.Directory, nil)
+	}
+	return has
+}
+
+// addPlugins loads the plugins of a setup that was built without them, and returns the setup with them: that of the
+// configuration that they make of its own. What could not be loaded is among its problems.
+func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*locationSetup, error) {
+	cfg, state, err := l.loadPlugins(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := l.newSetup(cfg, p.project, state)
+	if err != nil {
+		return nil, err
+	}
+	whole.earlier = p.earlier
+	l.logWarnings(whole)
+	return whole, nil
+}
+
+// loadPlugins loads the plugins of a setup, and returns the configuration that they make of its own.
+func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
+	listed := p.config.ListPlugins()
 	specs, problems := l.plugins.store.Resolve(listed)
 	shown := opencode.ConfigOf(p.config.ListMembers(), p.config.Rules(), true)
 	forms := l.plugins.newForms(p.models, p.project.Directory)
@@ -135,11 +176,9 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*conf
 		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
 	})
 	state, made := set.Await(ctx)
-	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp()}
+	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp(), loadedAt: time.Now()}
 	out.collect()
-	for id := range out.Logins() {
-		l.plugins.logins.Store(id, true)
-	}
+	l.plugins.noteLogins(p.project.Directory, out.Logins())
 	// Read the configuration again with what they made of it.
 	changed := map[string]jsontext.Value{}
 	var sent map[string]jsontext.Value
@@ -147,10 +186,15 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*conf
 		changed = opencode.ConfigChanges(shown, sent)
 		keepChangedRules(shown, changed)
 	}
-	if providers := out.loadAuth(ctx, l.models.Auth, forms); len(providers) > 0 {
+	loading, cancel := context.WithTimeout(ctx, plugin.LoadTime)
+	defer cancel()
+	if providers := out.loadAuth(loading, l.models.Auth, forms); len(providers) > 0 {
 		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
 	}
 	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	if !changes.Loaded {
+		out.problems["permissions"] = errors.New("not all plugins of the project run, so its permission rules allow nothing")
+	}
 	if len(changed) > 0 {
 		changes.Text = encodeForm(changed)
 	}
@@ -211,6 +255,7 @@ type pluginState struct {
 	listed   []config.Plugin
 	problems map[string]error // why a plugin, or a part of it, is not there, by its id
 	stamp    string           // of the store
+	loadedAt time.Time
 	// transports are those of providers whose requests plugins send, by id.
 	transports map[string]http.RoundTripper
 }
@@ -240,6 +285,47 @@ func (s *pluginState) mayAllow(allow []string) bool {
 	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
 }
 
+// Plugins implements v2.Locations.
+func (l *locationCache) Plugins(ctx context.Context, at session.Location) ([]api.Plugin, error) {
+	p, err := l.load(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	// Those that are configured, with what the loaded ones offer.
+	out := []api.Plugin{}
+	problems := maps.Clone(p.plugins.problems)
+	for _, one := range p.plugins.listed {
+		v := describePlugin(one.ID, problems[one.ID])
+		v.Source = api.PluginSource{Type: "local", Path: one.File}
+		if one.File == "" {
+			v.Source = api.PluginSource{Type: "package", Target: one.Name}
+		}
+		delete(problems, one.ID)
+		for _, o := range p.plugins.State.Plugins {
+			if o.ID == one.ID {
+				v.Hooks, v.Tools = o.Hooks, o.ToolNames()
+			}
+		}
+		out = append(out, v)
+	}
+	// What concerns all of them.
+	for _, id := range slices.Sorted(maps.Keys(problems)) {
+		v := describePlugin(id, problems[id])
+		v.Source = api.PluginSource{Type: "builtin"}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// describePlugin returns a plugin with its problem; nil if it runs.
+func describePlugin(id string, problem error) api.Plugin {
+	v := api.Plugin{ID: id, Features: map[string]bool{"server": true}, State: api.PluginState{Status: "active"}}
+	if problem != nil {
+		v.State = api.PluginState{Status: "failed", Error: problem.Error()}
+	}
+	return v
+}
+
 // newPluginNote returns what tells those who follow a session of the plugins that are not there.
 func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 	return extension.Extension{ID: "plugins", Event: func(_ context.Context, v *extension.Event) error {
@@ -249,9 +335,6 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 		for _, id := range slices.Sorted(maps.Keys(p.plugins.problems)) {
 			l.showNote(v.SessionID, id, p.plugins.problems[id].Error())
 		}
-		if !p.plugins.isWhole() {
-			l.showNote(v.SessionID, "plugins", "not all plugins of the project run, so its permission rules allow nothing")
-		}
 		return nil
 	}}
 }
@@ -259,14 +342,16 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 // toolNames returns the names of the tools, which are the actions of their permissions.
 func (s *pluginState) toolNames() (out []string) {
 	for _, o := range s.Plugins {
-		for _, t := range o.Tools {
-			out = append(out, t.Name)
-		}
+		out = append(out, o.ToolNames()...)
 	}
 	return out
 }
 
+// reloadPause is how long plugins that could not be loaded are left alone.
+const reloadPause = 30 * time.Second
+
 // arePluginsFresh reports whether the packages of a setup's plugins are those that were loaded.
 func (l *locationCache) arePluginsFresh(p *locationSetup) bool {
-	return l.plugins == nil || len(p.plugins.listed) == 0 || p.plugins.stamp == l.plugins.store.Stamp()
+	return l.plugins == nil || len(p.plugins.listed) == 0 ||
+		p.plugins.stamp == l.plugins.store.Stamp() && (p.plugins.Error == "" || time.Since(p.plugins.loadedAt) < reloadPause)
 }

@@ -42,11 +42,11 @@ func (w *owner) moveApprovals(ctx context.Context, o client.Options) {
 		}
 	}
 	// Name the first ones to the person.
-	notify(o, fmt.Sprintf("%s dropped: approvals now belong to one checkout, and these held in every copy of it or "+
+	notifyUser(o, fmt.Sprintf("%s dropped: approvals now belong to one checkout, and these held in every copy of it or "+
 		"in no repository; cairn audit show lists them, and their actions are asked for again",
 		terminal.FormatPlural(len(dropped), "saved approval")))
 	for _, a := range dropped[:min(len(dropped), maxNamedApprovals)] {
-		notify(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
+		notifyUser(o, fmt.Sprintf("dropped: %s %s (in %s)", a.Action, session.ClipText(a.Resource, 100),
 			session.ClipText(a.DescribePlace(), 200)))
 	}
 }
@@ -136,6 +136,11 @@ func (r projectRecords) ForgetRecord(ctx context.Context, id session.RecordID) e
 		r.locations.forgetProjects()
 	}
 	return err
+}
+
+// FollowRenamed implements v2.Projects.
+func (r projectRecords) FollowRenamed(ctx context.Context) error {
+	return r.locations.projects.FollowRenamed(ctx)
 }
 
 // mayHaveChanged reports whether a change of the store with this error may have been made. A refused one, such as of an

@@ -61,7 +61,7 @@ func (h Host) Serve(ctx context.Context, o client.ServeOptions, ready func(clien
 			return err
 		}
 		ready = func(client.Listening) {
-			notify(o.Options, "the process that owned the data has ended; this process owns it now")
+			notifyUser(o.Options, "the process that owned the data has ended; this process owns it now")
 		}
 	}
 	if err != nil && !isUnwritableDisk(err) {
@@ -147,7 +147,7 @@ func (s *serverProcess) serveAsRelay(ctx context.Context, ready func(client.List
 	go func() { served <- front.Serve() }() // ends with Shutdown
 	l := describeListener(front, "", s.address)
 	ready(l)
-	notify(s.options.Options, fmt.Sprintf("process %d owns the data and does the work, with its environment; "+
+	notifyUser(s.options.Options, fmt.Sprintf("process %d owns the data and does the work, with its environment; "+
 		"this process relays requests to it", s.ownerPID.Load()))
 	lease, err := s.awaitLease(ctx, served)
 	if u, perr := url.Parse(l.URL); perr == nil && lease != nil { // the address that clients know

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -112,7 +113,9 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 		return r, err
 	}
 	// A tool of a plugin takes the place of a built-in one of its name, as in OpenCode.
-	for _, one := range p.plugins.set.Tools(p.plugins.State) {
+	tools, leftOut := p.plugins.set.Tools(p.plugins.State, r.Action)
+	maps.Copy(p.plugins.problems, leftOut)
+	for _, one := range tools {
 		if _, err := r.Register(one); err != nil {
 			p.plugins.problems[one.Definition().Name] = err
 		}

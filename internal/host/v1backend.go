@@ -39,6 +39,7 @@ func (b v1Backend) Location(ctx context.Context, at session.Location) (*v1.Locat
 	pr := p.project
 	return &v1.Location{
 		Directory: pr.Directory, Worktree: cmp.Or(pr.Worktree, "/"), ProjectID: pr.ID, RecordID: pr.RecordID, Git: pr.IsGit(),
+		Earlier: p.earlier,
 		Project: pr, Projects: b.projects, Config: p.config, Agents: p.agents, Skills: p.skills, Models: p.models,
 		Tools: p.scope.Tools, User: b.getenv("USER"), Files: v1Files{p},
 		MCP: p.servers, Logins: b.logins, Formatters: p.tools.formatters, Languages: p.languages,

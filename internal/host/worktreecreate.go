@@ -71,6 +71,7 @@ func (w *worktrees) CreateWorktree(
 		return out, err
 	}
 	out = api.Worktree{Directory: made.Directory, Name: made.Name, Branch: made.Branch}
+	out.Note = made.setup.config.UntrustedStartReason()
 	// Prepare it.
 	w.locks.describeAs(made.directory, beingPrepared)
 	prepare := func() error {

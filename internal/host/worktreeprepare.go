@@ -54,7 +54,7 @@ func (w *worktrees) PrepareWorktree(ctx context.Context, at session.Location, n 
 	if err != nil {
 		return out, err
 	}
-	out = api.Worktree{Directory: directory, Name: tree.Name, Branch: tree.Branch}
+	out = api.Worktree{Directory: directory, Name: tree.Name, Branch: tree.Branch, Note: fresh.config.UntrustedStartReason()}
 	if err := w.prepareMarked(ctx, fresh, directory, marks[directory].Start); err != nil {
 		out.Problem, out.Unprepared = err.Error(), true
 	}

@@ -143,6 +143,10 @@ func (nowhere) ForgetLocation(session.Location) {}
 // Chain implements scope.Scopes.
 func (nowhere) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
+func (nowhere) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
+
 func (nowhere) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
 		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
@@ -162,6 +166,8 @@ func (nowhere) Default() (session.ModelRef, error) {
 func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
 }
+
+func (nowhere) Plugins(context.Context, session.Location) ([]api.Plugin, error) { return nil, nil }
 
 func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/telemetry"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -30,6 +31,7 @@ func listStages() []stage {
 	return []stage{
 		{"recover", true, (*Server).recoverPanic},
 		{"log", true, (*Server).logRequest},
+		{"trace", true, (*Server).readTrace},
 		{"headers", false, (*Server).addSecurityHeaders},
 		{"strangers", false, (*Server).closeStrangers},
 		{"host", false, (*Server).checkHost},
@@ -123,6 +125,11 @@ func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Ha
 		s.logger.DebugContext(r.Context(), "request",
 			"method", r.Method, "path", r.URL.Path, "status", t.status, "bytes", t.bytes, "took", time.Since(begun))
 	}
+}
+
+// readTrace keeps the trace that the client names in the context of the request.
+func (s *Server) readTrace(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(w, telemetry.FromRequest(r))
 }
 
 // addSecurityHeaders tells browsers not to render or embed a response.

@@ -248,7 +248,7 @@ func Begin(d EventData, seq int64) Message {
 		return &User{
 			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
 			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format,
-			System: e.Prompt.System, Subtasks: e.Prompt.Subtasks, NoReply: e.NoReply,
+			System: e.Prompt.System, Subtasks: e.Prompt.Subtasks, NoReply: e.NoReply, Extensions: e.Extensions,
 		}
 	case *SyntheticAdded:
 		s := &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}

@@ -269,7 +269,8 @@ type (
 		NoReply   bool      `json:"noReply,omitzero"` // no turn answers it by itself
 		Recovery  Recovery  `json:"recovery,omitzero"`
 
-		Restricted bool `json:"restricted,omitzero"` // also if earlier work of the drain is
+		Restricted bool     `json:"restricted,omitzero"`  // also if earlier work of the drain is
+		Extensions []string `json:"extensions,omitempty"` // that changed it, in their order
 	}
 	// InputWithdrawn removes a pending prompt from the inbox.
 	InputWithdrawn struct {
@@ -523,7 +524,7 @@ func (e *MessagesCopied) DecodeCopies() (ms []Message, stored []jsontext.Value, 
 func (in *Input) BuildPromotion() *Prompted {
 	e := &Prompted{
 		MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
-		Restricted: in.Restricted,
+		Restricted: in.Restricted, Extensions: in.Extensions,
 	}
 	e.Timestamp = in.TimeCreated
 	return e

@@ -187,6 +187,8 @@ type Input struct {
 	// openness, rules and approvals allow, and so does all later work until the session is idle.
 	Restricted bool `json:"restricted,omitzero"`
 
+	Extensions []string `json:"extensions,omitempty"` // that changed the prompt, in their order
+
 	Compaction *CompactionRequest `json:"compaction,omitzero"` // nil for a prompt; otherwise Prompt is empty
 }
 

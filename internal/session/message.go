@@ -67,6 +67,8 @@ type User struct {
 	System string `json:"system,omitzero"` // appended to the system texts of the turns that answer it
 
 	Diffs []ChangedFile `json:"diffs,omitempty"` // what the answers to the prompt changed in files
+
+	Extensions []string `json:"extensions,omitempty"` // that changed it before it was admitted, in their order
 }
 
 // Synthetic is a user message that the system wrote.

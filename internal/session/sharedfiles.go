@@ -16,7 +16,8 @@ type SharedFiles struct {
 	SessionID ID         `json:"sessionID"`
 	Title     string     `json:"title"`
 	Directory string     `json:"directory"`
-	Files     []FilePath `json:"files"` // relative to the root of the worktree
+	Files     []FilePath `json:"files"`          // relative to the root of the worktree
+	Added     int        `json:"added,omitzero"` // of Files, those at the end that the newest setting of the entry added
 }
 
 // ReadSharedFiles returns the files of the entry KeySharedFiles, none if the entry has another form.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -184,6 +185,15 @@ func (s *Set) CanonicalName(name string) string {
 		return lower
 	}
 	return name
+}
+
+// Action returns the permission action of the tool of the name, "" without one.
+func (r *Registry) Action(name string) string {
+	e := r.currentEntry(name)
+	if e == nil {
+		return ""
+	}
+	return cmp.Or(e.def.Action, e.def.Name)
 }
 
 // Has reports whether a tool of the name is registered.

@@ -73,7 +73,7 @@ func (c *Claim) ListUnrun(loaded bool) (names []string) {
 		if loaded && (IsScript(f.Path) || slices.Contains(f.Why, WhyPlugins)) && !slices.Contains(f.Why, WhyHook) {
 			continue
 		}
-		isNamed := slices.ContainsFunc(f.Why, func(why string) bool { return strings.HasPrefix(why, WhyNamed) })
+		isNamed := f.isNamed() || c.hasNamedBeside(f.Path)
 		isProgram := IsProgram(f.Path) && slices.ContainsFunc(f.Why, func(why string) bool {
 			return why == WhyPlugin || why == WhyTool || why == WhyHook && !isNamed
 		})
@@ -82,6 +82,27 @@ func (c *Claim) ListUnrun(loaded bool) (names []string) {
 		}
 	}
 	return names
+}
+
+// IsRun reports whether the file is a script of a folder of plugins or tools, or one that the configuration names.
+func (f *File) IsRun() bool {
+	return IsScript(f.Path) && (slices.Contains(f.Why, WhyPlugin) || slices.Contains(f.Why, WhyTool) || f.isNamed())
+}
+
+// Has reports whether the claim has the file.
+func (c *Claim) Has(name string) bool {
+	return slices.ContainsFunc(c.Files, func(f File) bool { return f.Path == name })
+}
+
+// isNamed reports whether the configuration names the file.
+func (f *File) isNamed() bool {
+	return slices.ContainsFunc(f.Why, func(why string) bool { return strings.HasPrefix(why, WhyNamed) })
+}
+
+// hasNamedBeside reports whether the configuration names another file of the directory: then the rest of a folder of hooks
+// are what these use.
+func (c *Claim) hasNamedBeside(name string) bool {
+	return slices.ContainsFunc(c.Files, func(f File) bool { return path.Dir(f.Path) == path.Dir(name) && f.isNamed() })
 }
 
 // IsProgram reports whether the file of a folder of plugins, tools or hooks can be one.

@@ -60,7 +60,7 @@ func formatProject(p api.ProjectRecord) []string {
 
 // unlinkedNote says what to do in a working tree that its repository does not know.
 const unlinkedNote = ".git names a repository that does not know this directory: if a worktree was moved, run git worktree " +
-	"repair in it"
+	"repair in it; if the repository was moved, run git worktree repair DIR there"
 
 // describePresence says what is wrong with the place of a project; "" if nothing is.
 func describePresence(p api.ProjectRecord) string {

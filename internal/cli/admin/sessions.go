@@ -82,9 +82,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					g.listSessions(list, readFacts(ctx, c, list, activities), all)
 					if elsewhere > 0 {
 						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
-						if at, err := c.Location(ctx); err == nil && at.Unlinked {
-							g.inv.Err.Printf("%s\n", unlinkedNote)
-						}
+					}
+					if at, err := c.Location(ctx); err == nil && at.Unlinked && !all {
+						g.inv.Err.Printf("%s\n", unlinkedNote)
 					}
 				}
 				return nil

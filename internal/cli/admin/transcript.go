@@ -80,7 +80,11 @@ func (t *transcript) printMessage(m session.Message) {
 			t.printBlock(report)
 			return
 		}
-		t.printHeading(terminal.Cyan, "user", "")
+		about := ""
+		if len(m.Extensions) > 0 {
+			about = "changed" + describe.FormatExtensions(m.Extensions)
+		}
+		t.printHeading(terminal.Cyan, "user", about)
 		t.printBlock(m.DisplayText())
 		// Files are named, not shown.
 		for _, f := range m.Files {

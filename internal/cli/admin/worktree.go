@@ -101,6 +101,7 @@ func (g worktreeCommands) prepareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			g.inv.NoteUnprepared(done)
 			if g.inv.JSON {
 				return g.inv.PrintJSON(done)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -58,7 +59,7 @@ func (g pluginCommands) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := listPlugins(c)
+			list, err := g.loadAll(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,29 @@ func (g pluginCommands) listCommand() *cobra.Command {
 	})
 }
 
-// listPlugins returns the plugins of a configuration with their states.
+// loadAll returns the plugins of a configuration with what became of them when they were loaded.
+func (g pluginCommands) loadAll(ctx context.Context, c *config.Config) ([]listedPlugin, error) {
+	list, err := listPlugins(c)
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		loaded, err := c.Plugins(ctx)
+		for _, one := range loaded.Data {
+			i := slices.IndexFunc(list, func(l listedPlugin) bool { return l.ID == one.ID })
+			switch {
+			case i >= 0:
+				list[i].Problem = one.State.Error
+			case one.State.Error != "":
+				g.inv.Note(one.ID + ": " + one.State.Error)
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
+// listPlugins returns the plugins of a configuration; a problem is what can be seen before they are loaded.
 func listPlugins(c *config.Config) ([]listedPlugin, error) {
 	st := store(c)
 	installed, err := st.List()
@@ -308,7 +331,7 @@ func load(ctx context.Context, c *config.Config, l listedPlugin) (pluginInfo, er
 	specs, _ := st.Resolve(c.ListPlugins())
 	specs = slices.DeleteFunc(specs, func(s plugin.Spec) bool { return s.ID != l.ID })
 	pool := plugin.NewPool(plugin.Options{
-		Supervisor: st.Supervisor, Cache: filepath.Join(c.Dirs.Cache, "plugins"), Shared: st.Shared(),
+		Supervisor: st.Supervisor, Scripts: st.Dir, Shared: st.Shared(),
 	})
 	defer pool.Close()
 	directory := c.Claim.Root

@@ -13,7 +13,8 @@ import (
 // keys, configuration or approvals, or reply to the model. Only a person may run them, not a process of a tool.
 var personCommands = []string{
 	"auth login", "auth logout", "auth move",
-	"config set", "config unset",
+	"config set", "config unset", "hooks import",
+	"plugin add", "plugin remove", "plugin update",
 	"mcp add", "mcp remove", "mcp import", "mcp call", "mcp auth", "mcp logout",
 	"permission reply", "permission revoke",
 	"question answer", "question dismiss",

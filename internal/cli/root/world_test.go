@@ -287,6 +287,10 @@ type scopes struct {
 // Chain implements scope.Scopes.
 func (scopes) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
+func (scopes) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
+
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
 		Location: l, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: s, Tools: s.tools,
@@ -352,6 +356,8 @@ func (places) Expand(
 	}
 	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}}, nil
 }
+
+func (places) Plugins(context.Context, session.Location) ([]api.Plugin, error) { return nil, nil }
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +114,11 @@ func (r *promptRun) continueCommand(id session.ID) string {
 	return "cairn run " + attach + "-s " + string(id) + ` "…"`
 }
 
+// wasDeniedByPolicy reports whether a person could have allowed what was denied: not a rule or an extension denied it.
+func (r *promptRun) wasDeniedByPolicy() bool {
+	return r.progress == nil || slices.ContainsFunc(r.progress.Denials, func(d follow.Denial) bool { return d.By == "policy" })
+}
+
 // addHint adds the next step to the error.
 func (r *promptRun) addHint(out *printer.Result) {
 	e := out.Error
@@ -125,7 +131,7 @@ func (r *promptRun) addHint(out *printer.Result) {
 	switch {
 	case r.owner != "" && r.findOwnVariable(e.Message) != "":
 		e.Hint = cli.DescribeOwnKey(r.findOwnVariable(e.Message), r.owner, "PROVIDER")
-	case out.ExitCode == cli.ExitDenied && r.desk.headless:
+	case out.ExitCode == cli.ExitDenied && r.desk.headless && r.wasDeniedByPolicy():
 		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the " +
 			"configuration."
 	case e.Reason == session.ReasonAuth && strings.Contains(e.Message, session.KeyPlaceMark): // the next step is in it

@@ -42,6 +42,9 @@ func (s *setup) run(ctx context.Context) (*follow.Progress, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !s.plan.openCode {
+		s.notePlugins(ctx)
+	}
 	s.sent = true
 	in, err := s.client.Prompt(ctx, s.plan.id, s.promptRequest())
 	if err != nil && !s.plan.existing && cli.CodeOf(err) == cli.ExitUsage {
@@ -210,6 +213,20 @@ func (s *setup) selectForPrompt() {
 	p.Agent = cmp.Or(p.Agent, s.plan.agent)
 	if p.Model == nil {
 		p.Model = s.plan.model
+	}
+}
+
+// notePlugins says which plugins of the directory do not run, since they may be its guards. It waits until they are loaded,
+// as the prompt does.
+func (s *setup) notePlugins(ctx context.Context) {
+	list, err := s.client.Plugins(ctx)
+	if err != nil {
+		return // the prompt says what is wrong
+	}
+	for _, one := range list.Data {
+		if one.State.Error != "" {
+			s.desk.note(terminal.FirstLine(one.ID+": "+one.State.Error, 400))
+		}
 	}
 }
 

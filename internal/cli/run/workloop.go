@@ -52,7 +52,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	defer l.calls.Wait()
 	defer cancel()
 	l.failed, l.resumed = make(chan error), make(chan struct{})
-	o.Tasks, o.Output = true, l.live != nil
+	o.Tasks, o.Notes, o.Output = true, true, l.live != nil
 	l.watch = follow.Start(ctx, l.client, l.id, o)
 	defer l.watch.Stop()
 	l.watch.ExpectIdle()

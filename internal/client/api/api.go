@@ -64,8 +64,11 @@ type LocationInfo struct {
 	Repository string `json:"repository,omitzero"`
 	// RecordID is the record of the project; "" if it could not be stored.
 	RecordID session.RecordID `json:"recordID,omitzero"`
-	// Unlinked: .git names a repository that does not know this working tree, as in a worktree that was moved without git.
+	// Unlinked: .git names a repository that does not know this working tree, as in a worktree that was moved without git, or
+	// one that is not there.
 	Unlinked bool `json:"unlinked,omitzero"`
+	// Earlier are directories whose sessions go on in this one, since the project was moved here.
+	Earlier []string `json:"earlier,omitzero"`
 }
 
 // ProjectRef returns what a request can name the location's project by: its record, or what OpenCode calls it without one.

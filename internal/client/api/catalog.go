@@ -99,6 +99,30 @@ type Skill struct {
 	Problem     string `json:"problem,omitzero"`
 }
 
+// Plugin is a plugin or a file of tools of a location.
+type Plugin struct {
+	ID       string          `json:"id"`
+	Source   PluginSource    `json:"source"`
+	Features map[string]bool `json:"features"` // of OpenCode 2.0: server
+	State    PluginState     `json:"state"`
+	Hooks    []string        `json:"hooks,omitzero"`
+	Tools    []string        `json:"tools,omitzero"`
+}
+
+// PluginSource says where a plugin comes from: a package with its name and version, a local script or directory, or,
+// built in, what concerns all plugins.
+type PluginSource struct {
+	Type   string `json:"type" enum:"builtin,package,local"`
+	Target string `json:"target,omitzero"` // of a package
+	Path   string `json:"path,omitzero"`   // of a local one
+}
+
+// PluginState says whether a plugin runs.
+type PluginState struct {
+	Status string `json:"status" enum:"active,failed"`
+	Error  string `json:"error,omitzero"` // why it, or a part of it, does not run
+}
+
 // Command is a prompt with a name, of which the user says what differs. Only who asks for all hears of Source and
 // Hints.
 type Command struct {

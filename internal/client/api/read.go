@@ -220,6 +220,11 @@ func (c *Client) Skills(ctx context.Context) (AtLocation[[]Skill], error) {
 	return get[AtLocation[[]Skill]](ctx, c, apiPath("skill"), nil)
 }
 
+// Plugins returns the plugins of the client's location, after they were loaded.
+func (c *Client) Plugins(ctx context.Context) (AtLocation[[]Plugin], error) {
+	return get[AtLocation[[]Plugin]](ctx, c, apiPath("plugin"), nil)
+}
+
 // Commands returns the commands of the client's location.
 func (c *Client) Commands(ctx context.Context) (AtLocation[[]Command], error) {
 	return get[AtLocation[[]Command]](ctx, c, apiPath("command"), url.Values{"all": {"1"}})

@@ -92,7 +92,9 @@ type ForkRequest struct {
 
 // MoveRequest asks for a session to go on in another directory. Changes and OtherProject are additive to OpenCode 2.0.
 type MoveRequest struct {
-	Directory string `json:"directory"` // absolute
+	// Directory is absolute. "" is the one to which the session's project was moved; a session whose project was not
+	// moved stays.
+	Directory string `json:"directory,omitzero"`
 	// Delivery is OpenCode's and has no effect: a session moves at the next boundary between two turns.
 	Delivery     session.Delivery `json:"delivery,omitzero"`
 	Changes      bool             `json:"changes,omitzero"`      // take the uncommitted changes of the working tree along; needs the scope approve

@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -147,6 +144,9 @@ func (c *Client) RepositorySessions(ctx context.Context, here bool) (SessionQuer
 	if _, ok := errors.AsType[*session.Error](err); ok { // such as a broken configuration, which must not hide sessions
 		return q, nil
 	}
+	if err == nil && at.Unlinked && at.Repository == "" { // its sessions are of the repository, which was moved
+		return q, nil
+	}
 	if err == nil && (at.RecordID != "" || at.Repository != "") {
 		q.Directory, q.Project, q.Within = "", at.ProjectRef(), at.Repository
 	}
@@ -175,31 +175,23 @@ func (c *Client) IsOfOtherProject(ctx context.Context, s *session.Session) bool 
 }
 
 // FollowProject moves a session whose directory does not exist any more, or is another project's (IsOfOtherProject), to
-// where its project went, as after a rename of the project's directory. It returns the session as it is then, and false if it is not known to have gone anywhere.
+// where its project went, as after a rename of the project's directory; its next work would do that by itself. It returns
+// the session as it is then, and false if it is not known to have gone anywhere.
 func (c *Client) FollowProject(ctx context.Context, s *session.Session) (moved *session.Session, ok bool, err error) {
 	if s.RecordID == "" || s.ParentID != "" {
 		return s, false, nil
 	}
-	p, err := c.Project(ctx, session.ProjectID(s.RecordID))
-	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	err = c.MoveSession(ctx, s.ID, MoveRequest{})
+	if errors.Is(err, &session.Error{Code: session.CodeInvalid}) { // the directory is gone
 		return s, false, nil
+	}
+	if err == nil {
+		moved, err = c.Session(ctx, s.ID)
 	}
 	if err != nil {
 		return s, false, err
 	}
-	for _, earlier := range slices.Backward(p.Earlier) {
-		rest, inside := strings.CutPrefix(s.Location.Directory+"/", strings.TrimSuffix(earlier, "/")+"/")
-		to := path.Join(p.Canonical, rest)
-		if !inside || c.IsDirectoryMissing(ctx, to) {
-			continue
-		}
-		if err := c.MoveSession(ctx, s.ID, MoveRequest{Directory: to}); err != nil {
-			return s, false, err
-		}
-		moved, err := c.Session(ctx, s.ID)
-		return moved, err == nil, err
-	}
-	return s, false, nil
+	return moved, moved.Location.Directory != s.Location.Directory, nil
 }
 
 // maxDirectories bounds the directories that FindMissingDirectories asks for.

@@ -30,8 +30,10 @@ type Worktree struct {
 	// removal was cut off.
 	Problem string `json:"problem,omitzero"`
 	// Unprepared reports that the worktree is whole, and Problem is about its preparation.
-	Unprepared bool         `json:"unprepared,omitzero"`
-	Sessions   []session.ID `json:"sessions,omitzero"` // that work in it, the newest first, at most 100
+	Unprepared bool `json:"unprepared,omitzero"`
+	// Note says what was left out of the preparation that was just made: a command that waits for trust.
+	Note     string       `json:"note,omitzero"`
+	Sessions []session.ID `json:"sessions,omitzero"` // that work in it, the newest first, at most 100
 }
 
 // WorktreeName names a linked worktree of the location by its directory.

@@ -2,7 +2,7 @@ package describe
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// DescribeEvent returns the line about an event of a compaction, or about files that another session changed as well; ""
+// DescribeEvent returns the line about an event of a compaction, a move, or files that another session changed as well; ""
 // for any other event.
 func DescribeEvent(d session.EventData) string {
 	switch d := d.(type) {
@@ -20,8 +20,10 @@ func DescribeEvent(d session.EventData) string {
 		return DescribeCompactionFailure(d)
 	case *session.CompactionUndone:
 		return CompactionUndone
+	case *session.Moved:
+		return "the session goes on in " + d.Location.Directory
 	case *session.ContextEntrySet:
-		return DescribeSharedFiles([]session.ContextEntry{d.ContextEntry})
+		return describeAddedFiles(d.ContextEntry)
 	default:
 		return ""
 	}

@@ -38,8 +38,24 @@ const OpenNote = "an OpenCode client started this session: what no rule decides 
 
 // DescribeSharedFiles returns the line about the files of the entries that other sessions changed as well, "" without any.
 func DescribeSharedFiles(entries []session.ContextEntry) string {
+	return formatSharedFiles(session.ReadSharedFiles(entries))
+}
+
+// describeAddedFiles is DescribeSharedFiles for what the newest setting of the entry added.
+func describeAddedFiles(e session.ContextEntry) string {
+	var added []session.SharedFiles
+	for _, f := range session.ReadSharedFiles([]session.ContextEntry{e}) {
+		if 0 < f.Added && f.Added <= len(f.Files) {
+			f.Files = f.Files[len(f.Files)-f.Added:]
+			added = append(added, f)
+		}
+	}
+	return formatSharedFiles(added)
+}
+
+func formatSharedFiles(list []session.SharedFiles) string {
 	var lines []string
-	for _, f := range session.ReadSharedFiles(entries) {
+	for _, f := range list {
 		lines = append(lines, f.String())
 	}
 	if len(lines) == 0 {

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -175,7 +176,7 @@ func (s *Progress) ApplyAsk(d session.EventData) {
 		s.Denials = append(s.Denials, n)
 	case *session.ToolFailed:
 		if d.Error.Reason == session.ReasonDenied && !s.seen[d.PartID] {
-			name := s.calls[d.PartID]
+			name := cmp.Or(s.calls[d.PartID], "a call of a subagent")
 			s.Denials = append(s.Denials, Denial{Action: name, Tool: name, By: "rule", Message: d.Error.Message})
 		}
 	}

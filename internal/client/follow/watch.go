@@ -30,7 +30,8 @@ type Options struct {
 	Tasks  bool            // follow the sessions of the tasks that the session's calls and jobs run
 	Newest session.Message // the newest message, for the tasks that its calls wait for; may be nil
 	Jobs   []session.Job   // of the session, likewise
-	Output bool            // report the output of running calls, and texts for people
+	Notes  bool            // report texts for people
+	Output bool            // report the output of running calls
 }
 
 // Watch follows one session until its context ends or the session cannot be followed. Updates are to be received from
@@ -109,8 +110,8 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 	l.background.Go(func() {
 		followSession(ctx, l.watch.client, l.watch.id, o.After, func(i streamItem) bool { return send(ctx, l.items, i) })
 	})
-	if o.Output {
-		l.background.Go(func() { l.readOutput(ctx) })
+	if o.Output || o.Notes {
+		l.background.Go(func() { l.readOutput(ctx, o) })
 	}
 	var taskEvents <-chan TaskEvent
 	if l.tasks != nil {
@@ -230,18 +231,18 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 	})
 }
 
-// readOutput reports the output so far of running calls, and texts for people, until ctx ends. It is only for display: what is lost with a
-// connection is in the next output.
-func (l *watchLoop) readOutput(ctx context.Context) {
+// readOutput reports the output so far of running calls, and texts for people, until ctx ends. It is only for display: what
+// is lost with a connection is in the next output.
+func (l *watchLoop) readOutput(ctx context.Context, o Options) {
 	for ctx.Err() == nil {
 		for u, err := range l.watch.client.Feed(ctx, -1) {
 			if err != nil {
 				break
 			}
-			if p := ParseOutput(u); p != nil && !send(ctx, l.watch.C, Update{Output: p}) {
+			if p := ParseOutput(u); o.Output && p != nil && !send(ctx, l.watch.C, Update{Output: p}) {
 				return
 			}
-			if n := ParseNote(u); n != nil && !send(ctx, l.watch.C, Update{Note: n}) {
+			if n := ParseNote(u); o.Notes && n != nil && !send(ctx, l.watch.C, Update{Note: n}) {
 				return
 			}
 		}

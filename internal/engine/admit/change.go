@@ -50,7 +50,7 @@ func (c *Commands) selectNext(
 	if err != nil {
 		return err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ type Checkouts interface {
 	// CopyChanges copies the uncommitted changes of the working tree around one directory to that around another: all of
 	// them, or none with an error. It changes nothing if both are in one working tree.
 	CopyChanges(ctx context.Context, from, to string) (ChangesCopy, error)
+	// CompleteCopy removes from the first working tree the changes that both have, as after a CopyChanges of which Remove
+	// was cut off. It returns the files that are changed in the first one only, and stay.
+	CompleteCopy(ctx context.Context, from, to string) (left []string, err error)
 }
 
 // ChangesCopy are uncommitted changes that are in two working trees.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
@@ -121,7 +122,7 @@ func (c *Commands) checkCompaction(ctx context.Context, a *CompactionAdmission) 
 	if err != nil {
 		return err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return err
 	}

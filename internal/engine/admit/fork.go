@@ -50,7 +50,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd
 	now := c.journal.Now().UnixMilli()
 	info.Slug, info.Version = NameSlug(string(to)), c.version
 	info.Time = session.SessionTime{Created: now, Updated: now}
-	scope, release, err := c.locations.Scope(ctx, info.Location)
+	scope, release, err := scope.Open(ctx, c.locations, &info)
 	if err == nil { // without its location the fork cannot restore files
 		defer release()
 		info.Sandbox = scope.ChooseNewSandbox(info.Sandbox, info.Agent)

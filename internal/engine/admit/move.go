@@ -3,11 +3,15 @@ package admit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
+	"github.com/cairn-dev/cairn/internal/engine/undo"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,7 +19,7 @@ import (
 // MoveRequest asks for a session to go on in another directory.
 type MoveRequest struct {
 	SessionID session.ID
-	Directory string // absolute
+	Directory string // absolute; "" is where the session's project was moved to, if it was
 	// Changes takes the uncommitted changes of the session's working tree along.
 	Changes bool
 	// OtherProject allows a directory of another project.
@@ -28,7 +32,7 @@ const moveWait = time.Minute
 // MoveSession moves a session, with its subagents, to another directory (MV-1 to MV-3). It waits until no turn of it runs;
 // work that is left goes on at the destination, whose system context is new. With an error the session stays where it
 // was, but for changes that cannot be removed from the source after it moved: the error says so. A move to the session's
-// own directory does nothing.
+// own directory does nothing, but completes one with changes that was cut off.
 func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -39,12 +43,18 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 		}
 	}
 	// Check what needs no wait, so that a wrong request fails at once.
-	if _, isThere, err := c.checkMove(ctx, r); err != nil || isThere {
+	to, isThere, err := c.checkMove(ctx, r, false)
+	switch {
+	case err != nil:
 		return err
+	case isThere && r.Changes:
+		return c.completeChanges(ctx, r.SessionID, to)
+	case isThere:
+		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	err := c.scheduler.RunAtBoundary(wait, r.SessionID, func(context.Context) error {
+	err = c.scheduler.RunAtBoundary(wait, r.SessionID, func(context.Context) error {
 		return c.moveNow(context.WithoutCancel(ctx), r) // with the rights of the caller
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -54,18 +64,27 @@ func (c *Commands) MoveSession(ctx context.Context, r MoveRequest) error {
 	return err
 }
 
-// checkMove returns the destination of a move, or why it is impossible. isThere reports that the session is there already.
-func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scope, isThere bool, err error) {
-	// Find the session and the destination.
+// checkMove returns the destination of a move, or why it is impossible: now, while no turn of the session runs, or after the
+// turn that runs. isThere reports that the session is there already.
+func (c *Commands) checkMove(ctx context.Context, r MoveRequest, now bool) (to *scope.Scope, isThere bool, err error) {
+	// Find the session, where it works now, and the destination.
 	s, err := c.journal.ReadSession(ctx, r.SessionID)
 	if err != nil {
 		return nil, false, err
 	}
-	to, release, err := c.locations.Scope(ctx, session.Location{Directory: r.Directory})
-	if err != nil {
-		return nil, false, err
+	to, projectMoved, release, openErr := scope.OpenForWork(ctx, c.locations, s)
+	if openErr == nil {
+		release() // what is read of a scope below never changes
 	}
-	release() // what is read of it below never changes
+	if r.Directory == "" && (openErr != nil || !projectMoved) {
+		return to, true, openErr
+	}
+	if r.Directory != "" {
+		if to, release, err = c.locations.Scope(ctx, session.Location{Directory: r.Directory}); err != nil {
+			return nil, false, err
+		}
+		release()
+	}
 	// Refuse what cannot move, or not there.
 	conflict := func(format string, args ...any) *session.Error {
 		return session.Errorf(session.CodeConflict, format, args...)
@@ -75,7 +94,9 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 		return nil, false, conflict("%s is a subagent; move its session %s, and it comes along", s.ID, s.ParentID)
 	case s.Location.Directory == to.Location.Directory:
 		return to, true, nil
-	case s.Revert != nil && c.isOpen(ctx, s.Location): // what a gone directory had may be at the destination
+	case slices.Contains(strings.Split(filepath.ToSlash(to.Location.Directory), "/"), ".git"):
+		return nil, false, conflict("%s is in the files of a git repository, in which no session works", to.Location.Directory)
+	case s.Revert != nil && openErr == nil && !projectMoved: // what a gone directory had may be at the destination
 		return nil, false, conflict("an undo is staged; redo it, or commit it, before the session moves")
 	case !r.OtherProject && !isOfProject(s, to):
 		return nil, false, conflict("%s belongs to another project than the session",
@@ -84,10 +105,10 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest) (to *scope.Scop
 	if err := to.CheckSelection(s.Agent, nil); err != nil { // the model is looked up at the next turn
 		return nil, false, err
 	}
-	// Its subagents move with it, so none may work.
+	// Its subagents move with it, so none may work. Those for which its turn waits end with that.
 	tree, err := c.listSubagents(ctx, s)
 	for _, child := range tree {
-		if err == nil && !c.scheduler.IsIdle(child.ID) {
+		if err == nil && !c.scheduler.IsIdle(child.ID) && (now || s.RunsInBackground(child.ID)) {
 			err = conflict("its subagent %s works in the background; wait for it or cancel it (cairn jobs)", child.ID)
 		}
 	}
@@ -101,15 +122,6 @@ func isOfProject(s *session.Session, to *scope.Scope) bool {
 		return s.ProjectID.IsSame(to.ProjectID)
 	}
 	return s.RecordID == to.RecordID
-}
-
-// isOpen reports whether a location can be worked in.
-func (c *Commands) isOpen(ctx context.Context, l session.Location) bool {
-	_, release, err := c.locations.Scope(ctx, l)
-	if err == nil {
-		release()
-	}
-	return err == nil
 }
 
 // listSubagents returns the sessions below a session that work in its directory.
@@ -136,7 +148,7 @@ func (c *Commands) listSubagents(ctx context.Context, s *session.Session) (found
 // moveNow moves a session of which no turn runs.
 func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 	// The session, the destination and the subagents may have changed during the wait.
-	to, isThere, err := c.checkMove(ctx, r)
+	to, isThere, err := c.checkMove(ctx, r, true)
 	if err != nil || isThere {
 		return err
 	}
@@ -156,24 +168,74 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 			return err
 		}
 	}
-	moved := func() *session.Moved {
-		return &session.Moved{Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID}
-	}
-	// The session goes last: until then the same move can be made again for the subagents that are left.
-	for _, one := range append(tree, s) {
-		if err := c.journal.AppendFacts(ctx, one.ID, moved()); err != nil {
-			if copied != nil {
-				err = errors.Join(err, copied.TakeBack(ctx))
-			}
-			return err
-		}
-	}
-	if copied == nil {
-		return nil
+	err = c.recordMove(ctx, append(tree, s), to)
+	switch {
+	case copied == nil:
+		return err
+	case err != nil:
+		return errors.Join(err, copied.TakeBack(ctx))
 	}
 	if err := copied.Remove(ctx); err != nil {
 		return session.Errorf(session.CodeConflict, "the session has moved, but its changes are still in %s too: %v",
 			s.Location.Directory, err).Because(err)
+	}
+	return nil
+}
+
+// completeChanges removes from the place where a session was before the changes that it has where it is now: the process
+// that moved it ended before it did. Changes of the earlier place that are not here are a conflict, and stay.
+func (c *Commands) completeChanges(ctx context.Context, id session.ID, here *scope.Scope) error {
+	earlier, record, err := undo.FindEarlierPlace(ctx, c.journal.Store, id)
+	if err != nil || earlier == "" || earlier == here.Location.Directory || c.checkouts == nil {
+		return err
+	}
+	// Another project may be there by now.
+	there, release, err := c.locations.Scope(ctx, session.Location{Directory: earlier})
+	if err != nil {
+		return nil //nolint:nilerr // the earlier place is gone, and its changes with it
+	}
+	release()
+	if record != "" && there.RecordID != record {
+		return nil
+	}
+	left, err := c.checkouts.CompleteCopy(ctx, earlier, here.Location.Directory)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	const most = 10
+	names := strings.Join(left[:min(len(left), most)], ", ")
+	if more := len(left) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return session.Errorf(session.CodeConflict, "the session is in %s already; these changes are still in %s, and not here: %s",
+		here.Location.Directory, earlier, names)
+}
+
+// FollowProject records that a session works in the directory of to, to which its project was moved (scope.OpenForWork),
+// and its subagents with it. No turn of the session runs. A subagent at work follows at its own next turn.
+func (c *Commands) FollowProject(ctx context.Context, id session.ID, to *scope.Scope) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	tree, err := c.listSubagents(ctx, s)
+	if err != nil {
+		return err
+	}
+	tree = slices.DeleteFunc(tree, func(child *session.Session) bool { return !c.scheduler.IsIdle(child.ID) })
+	return c.recordMove(ctx, append(tree, s), to)
+}
+
+// recordMove records that sessions are in the directory of to. The last one is the session whose move it is: until it
+// has moved, the same move can be made again for those that are left.
+func (c *Commands) recordMove(ctx context.Context, all []*session.Session, to *scope.Scope) error {
+	for _, one := range all {
+		moved := &session.Moved{
+			Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID,
+		}
+		if err := c.journal.AppendFacts(ctx, one.ID, moved); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -295,7 +295,7 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 	if err := checkFileURIs(p.Files); err != nil || isAlone {
 		return err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return err
 	}

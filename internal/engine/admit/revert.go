@@ -181,12 +181,17 @@ func (c *Commands) runReverter(
 	if err != nil {
 		return err
 	}
-	_, release, err := scope.Open(ctx, c.locations, s) // files of another project are not touched
+	at, moved, release, err := scope.OpenForWork(ctx, c.locations, s) // files of another project are not touched
 	if err != nil {
 		return err
 	}
 	defer release()
 	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
+		if moved {
+			if err := c.FollowProject(ctx, id, at); err != nil {
+				return err
+			}
+		}
 		return c.withReverter(ctx, id, func(r undo.Reverter) error { return f(ctx, r) })
 	})
 	if err == nil && !idle {
@@ -201,7 +206,7 @@ func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(undo.
 	if err != nil {
 		return err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	if err != nil {
 		return nil, err
 	}
-	scope, release, err := scope.Open(ctx, c.locations, s)
+	scope, moved, release, err := scope.OpenForWork(ctx, c.locations, s)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,12 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	var sh *session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
 		c.scheduler.ShowBusy(s.ID)
+		if moved {
+			if err := c.FollowProject(ctx, s.ID, scope); err != nil {
+				return err
+			}
+			s.Location = scope.Location
+		}
 		sh, err = c.runShell(ctx, s, scope, facts)
 		return err
 	})

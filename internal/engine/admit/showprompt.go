@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,7 +16,7 @@ func (c *Commands) showPrompt(ctx context.Context, r *PromptRequest) error {
 	if err != nil || admitted {
 		return err
 	}
-	scope, release, err := c.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, c.locations, s)
 	if err != nil {
 		return nil //nolint:nilerr // the turn reports what is wrong with the location
 	}

@@ -55,7 +55,7 @@ func TightenSandbox(
 			return nil, false, err
 		}
 		planning = planning || parent.Agent == session.AgentPlan
-		scope, release, err := l.Scope(ctx, parent.Location)
+		scope, release, err := scope.Open(ctx, l, parent)
 		if err != nil {
 			return nil, false, err
 		}

@@ -35,7 +35,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 			return out, err
 		}
 	}
-	scope, release, err := a.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, a.locations, s)
 	if err != nil {
 		return out, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -34,7 +35,7 @@ func (a *Asks) AskExternally(
 	if err != nil {
 		return "", "", err
 	}
-	scope, release, err := a.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, a.locations, s)
 	if err != nil {
 		return "", "", err
 	}

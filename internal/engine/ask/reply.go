@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -149,7 +150,7 @@ func (a *Asks) findRecord(
 		return "", err
 	}
 	var record session.RecordID
-	scope, release, err := a.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, a.locations, s)
 	if err == nil {
 		defer release()
 		record = scope.RecordID

@@ -42,7 +42,7 @@ func (a *Asks) readCeilings(ctx context.Context, id session.ID) ([]permission.La
 	if err != nil {
 		return nil, "", err
 	}
-	scope, release, err := a.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, a.locations, s)
 	if err != nil {
 		return nil, "", err
 	}

@@ -37,7 +37,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 			return false, err
 		}
 	}
-	scope, release, err := a.locations.Scope(ctx, s.Location)
+	scope, release, err := scope.Open(ctx, a.locations, s)
 	if err != nil {
 		return false, err
 	}

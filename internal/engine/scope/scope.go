@@ -28,25 +28,44 @@ type Scopes interface {
 	// Chain returns the Chain of the current scope of a location, and starts nothing of it. It is nil if the location
 	// cannot be read.
 	Chain(ctx context.Context, l session.Location) *extension.Chain
+	// FindMoved returns the directory in which a session works since its project was moved away from the session's
+	// directory; "" if its project is there, or is not known to have moved. here is the scope of the session's directory,
+	// nil if that cannot be opened. It is a *session.Error of code conflict if another project has taken the directory, and
+	// nobody has seen where the session's project is now.
+	FindMoved(ctx context.Context, s *session.Session, here *Scope) (to string, err error)
 }
 
-// Open returns the scope of the directory in which the session works. It refuses the directory if the project of the
-// session was moved away from it and another one is there now: nothing of the session runs in another project.
+// Open returns the scope of the directory in which the session works: its own, or the one to which its project was moved.
+// It reads only; see OpenForWork. Everything that acts for a session finds its scope so: nothing of a session runs in
+// another project that has taken its directory.
 func Open(ctx context.Context, all Scopes, s *session.Session) (*Scope, func(), error) {
-	at, release, err := all.Scope(ctx, s.Location)
-	if err != nil || at.MovedTo == nil {
-		return at, release, err
+	at, _, release, err := OpenForWork(ctx, all, s)
+	return at, release, err
+}
+
+// OpenForWork is Open, and reports whether the session's project was moved. The log must then say that the session has
+// moved (admit.Commands.FollowProject) before work begins at the new place.
+func OpenForWork(ctx context.Context, all Scopes, s *session.Session) (
+	at *Scope, moved bool, release func(), err error,
+) {
+	// Most often the project of the session is in its directory.
+	at, release, err = all.Scope(ctx, s.Location)
+	if err == nil && (s.RecordID == "" || at.RecordID == "" || at.RecordID == s.RecordID) {
+		return at, false, release, nil
 	}
-	to, err := at.MovedTo(ctx, s)
-	if err == nil && to != "" {
-		err = session.Errorf(session.CodeConflict, "the project of this session has moved to %s, and another one is in %s "+
-			"now: cairn session move %s %s makes it go on there", to, s.Location.Directory, s.ID, to).At("directory")
+	// Else look where the project is. A directory that nothing is known of stays.
+	to, findErr := all.FindMoved(ctx, s, at)
+	if findErr == nil && to == "" {
+		return at, false, release, err
 	}
-	if err != nil {
+	if err == nil {
 		release()
-		return nil, nil, err
 	}
-	return at, release, nil
+	if findErr != nil {
+		return nil, false, nil, findErr
+	}
+	at, release, err = all.Scope(ctx, session.Location{Directory: to, WorkspaceID: s.Location.WorkspaceID})
+	return at, err == nil, release, err
 }
 
 // Scope is a snapshot of a location for one turn. It never changes.
@@ -55,9 +74,6 @@ type Scope struct {
 	ProjectID session.ProjectID
 	RecordID  session.RecordID // whose approvals apply; "" for none
 	Subpath   string
-	// MovedTo returns the directory in which a session of the Location would work since its project was moved, if another
-	// project is in the Location now; else "". Nil: it is always "".
-	MovedTo func(ctx context.Context, s *session.Session) (string, error)
 
 	Agents       map[string]session.Agent
 	DefaultAgent string

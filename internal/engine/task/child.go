@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -71,7 +72,7 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 // createChild creates the session of the task. It may do what its parent may, and is no more open than that.
 func (c *callTasks) createChild(ctx context.Context, t tool.Task) (*session.Session, error) {
 	parent := c.caller.Session
-	scope, release, err := c.Locations.Scope(ctx, parent.Location)
+	scope, release, err := scope.Open(ctx, c.Locations, parent)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ const maxLeftNames = 10
 type stay struct {
 	start     int64 // position in the store
 	directory string
+	record    session.RecordID
 }
 
 // describeLeft returns lines for people about files that the session changed in another working tree before it moved, and
@@ -28,7 +29,7 @@ func (r Reverter) describeLeft(
 	ctx context.Context, id session.ID, out *session.Revert, found []CallChange,
 ) (lines []string, err error) {
 	// Find where the session was; most never move.
-	stays, err := r.listStays(ctx, id)
+	stays, err := listStays(ctx, r.Journal.Store, id)
 	if err != nil || len(stays) < 2 || r.Files == nil {
 		return nil, err
 	}
@@ -70,17 +71,28 @@ func (r Reverter) describeLeft(
 	return lines, nil
 }
 
+// FindEarlierPlace returns the directory and the record of the project in which a session was before its newest move; ""
+// if it never moved.
+func FindEarlierPlace(ctx context.Context, v store.Viewer, id session.ID) (string, session.RecordID, error) {
+	stays, err := listStays(ctx, v, id)
+	if err != nil || len(stays) < 2 {
+		return "", "", err
+	}
+	before := stays[len(stays)-2]
+	return before.directory, before.record, nil
+}
+
 // listStays returns where the session was, the first place first.
-func (r Reverter) listStays(ctx context.Context, id session.ID) (out []stay, err error) {
-	events, err := store.Query(ctx, r.Journal.Store, func(rd store.Reader) ([]session.Event, error) {
+func listStays(ctx context.Context, v store.Viewer, id session.ID) (out []stay, err error) {
+	events, err := store.Query(ctx, v, func(rd store.Reader) ([]session.Event, error) {
 		return eventlog.DecodeAll(rd.Events(id, -1, 0, session.KindCreated, session.KindMoved))
 	})
 	for _, e := range events {
 		switch d := e.Data.(type) {
 		case *session.Created:
-			out = append(out, stay{e.Position, d.Info.Location.Directory})
+			out = append(out, stay{e.Position, d.Info.Location.Directory, d.Info.RecordID})
 		case *session.Moved:
-			out = append(out, stay{e.Position, d.Location.Directory})
+			out = append(out, stay{e.Position, d.Location.Directory, d.RecordID})
 		}
 	}
 	return out, err

@@ -137,11 +137,16 @@ func addShared(
 	if at < 0 {
 		at, list = len(list), append(list, session.SharedFiles{SessionID: other.ID})
 	}
+	for i := range list {
+		list[i].Added = 0
+	}
 	for _, path := range files {
 		if len(list[at].Files) < maxShared && len(path) <= maxSharedPath && !slices.Contains(list[at].Files, path) {
-			list[at].Files, changed = append(list[at].Files, path), true
+			list[at].Files = append(list[at].Files, path)
+			list[at].Added++
 		}
 	}
+	changed = list[at].Added > 0
 	list[at].Title, list[at].Directory = session.ClipText(other.Title, maxSharedName), other.Location.Directory
 	return list, changed
 }

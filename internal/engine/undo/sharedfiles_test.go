@@ -98,8 +98,8 @@ func TestSharedFiles(t *testing.T) {
 				m.check(m.recorder.AwaitSession(m.ctx, c.id))
 			}
 			for id, other := range map[session.ID]session.SharedFiles{
-				"ses_c": {SessionID: "ses_d", Title: "T", Directory: "/w", Files: test.want},
-				"ses_d": {SessionID: "ses_c", Title: "T", Directory: "/p", Files: test.want},
+				"ses_c": {SessionID: "ses_d", Title: "T", Directory: "/w", Files: test.want, Added: 1},
+				"ses_d": {SessionID: "ses_c", Title: "T", Directory: "/p", Files: test.want, Added: 1},
 			} {
 				var want []session.SharedFiles
 				if test.want != nil {

@@ -238,4 +238,5 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 			tree(parent, name, why)
 		}
 	}
+	l.claimImports(c)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"regexp"
 
 	"github.com/cairn-dev/cairn/internal/location/config/document"
@@ -44,10 +45,29 @@ func (c *Config) IsUntrustedCommand(command string) bool {
 
 // UntrustedCommandReason returns why a project's command has no effect until the project is trusted; "" if it has one.
 func (c *Config) UntrustedCommandReason(command string) string {
-	for _, w := range c.Warnings {
-		if w.Kind == WarnUntrusted && w.Key == "command."+command {
-			return w.Message
+	if w := c.findUntrusted("command." + command); w != nil {
+		return w.Message
+	}
+	return ""
+}
+
+// UntrustedStartReason says that the command with which a project's file prepares worktrees has no effect until the project
+// is trusted; "" if there is none, or it has.
+func (c *Config) UntrustedStartReason() string {
+	for _, key := range []string{"worktree.start", "worktree"} {
+		if w := c.findUntrusted(key); w != nil {
+			return "worktree.start of " + filepath.Base(w.File) + " " + w.Message
 		}
 	}
 	return ""
+}
+
+// findUntrusted returns the warning about a key that has no effect until the project is trusted; nil without one.
+func (c *Config) findUntrusted(key string) *Warning {
+	for i, w := range c.Warnings {
+		if w.Kind == WarnUntrusted && w.Key == key {
+			return &c.Warnings[i]
+		}
+	}
+	return nil
 }

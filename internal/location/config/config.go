@@ -110,7 +110,7 @@ func (c *Config) RevealSecrets(isSecret func(name string) bool) []string {
 	secrets := collectSecrets("", c.root, isSecret)
 	for _, r := range c.references {
 		if isSecret(r.path) || strings.HasSuffix(strings.ToLower(r.path), "key") ||
-			strings.Contains(r.path, "headers.") ||
+			strings.Contains(r.path, "headers.") || strings.Contains(r.path, ".webhook") ||
 			strings.Contains(r.path, "environment.") {
 			secrets = append(secrets, r.value)
 		}
@@ -123,7 +123,7 @@ func collectSecrets(name string, n *document.Node, isSecret func(name string) bo
 	if n == nil {
 		return nil
 	}
-	if n.Kind == '"' && isSecret(name) {
+	if n.Kind == '"' && (isSecret(name) || name == "webhook") {
 		secrets = append(secrets, n.Text)
 	}
 	for _, m := range n.Members {

@@ -118,7 +118,7 @@ var (
 func maskValue(n *document.Node, key string) jsontext.Value {
 	// Sensitive by its key or its content: hide all of it, since a part may be the secret.
 	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") ||
-		secretName.MatchString(key) ||
+		secretName.MatchString(key) || strings.HasSuffix(key, ".webhook") || // its path is a secret
 		userInfo.MatchString(n.Text)
 	if sensitive && !(n.Kind == '"' && isReference(n)) {
 		return document.AppendQuoted(nil, auth.Hidden)

@@ -145,6 +145,8 @@ type Hook struct {
 	MayAllow bool              `json:"mayAllow,omitzero"`
 	Source   document.Position `json:"source"`
 	Active   bool              `json:"active"` // it runs: its file is the user's, or trusted
+
+	isProject bool
 }
 
 // ListHooks returns the hooks of all layers, those of the lowest layer first in each event. Those of a project that is
@@ -152,6 +154,11 @@ type Hook struct {
 func (c *Config) ListHooks() (out []Hook) {
 	if c.root != nil {
 		out = listHooks(c.root.Get("hooks"), true)
+	}
+	for i, h := range out { // a project that is trusted without its plugins is so without its hooks
+		if h.isProject && c.Trusted && !c.runsPlugins {
+			out[i].Active = false
+		}
 	}
 	for _, n := range c.untrustedHooks {
 		out = append(out, listHooks(n, false)...)
@@ -201,7 +208,8 @@ func listHooks(n *document.Node, active bool) (out []Hook) {
 					Event: event, Matcher: HookMatcher(group.Get("matcher").TextValue()), Command: h.Command,
 					Timeout: h.Timeout, Source: item.FindPosition(), Active: active,
 				}
-				one.MayAllow = h.Allow && !item.Doc.IsProject()
+				one.isProject = item.Doc.IsProject()
+				one.MayAllow = h.Allow && !one.isProject
 				if active {
 					one.ID = fmt.Sprintf("hook/%s/%d", event, number)
 				}

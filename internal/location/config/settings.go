@@ -51,6 +51,8 @@ type Settings struct {
 	Formatter         Formatters          `json:"formatter" doc:"formatters that run after edits: true for the built-in ones, or an object by name, which adds to them"`
 	LSP               LanguageServers     `json:"lsp" doc:"language servers: true for the built-in ones, or an object by name, which adds to them"`
 	Hooks             Hooks               `json:"hooks" doc:"commands that run when something happens, in the shape of Claude Code's settings; all layers add to them"`
+	Notify            map[string]Notify   `json:"notify" doc:"commands and webhooks by name that are told of asks and of the end of work"`
+	Telemetry         Telemetry           `json:"telemetry" scope:"user" doc:"traces and metrics of OpenTelemetry, and metrics for Prometheus"`
 	Plugin            []jsontext.Value    `json:"plugin" doc:"plugins: names of npm packages, paths of scripts, or lists of one of these and options; the lists of all layers are combined"`
 	Extensions        Extensions          `json:"extensions" scope:"user" doc:"rights and limits of plugins"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`

@@ -275,6 +275,39 @@ func TestUnrunPluginsWithholdAllowRules(t *testing.T) {
 	}
 }
 
+// What plugins import of the project is part of what is trusted.
+func TestImportsAreClaimed(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		"repo/.opencode/plugin/p.ts":    "import { h } from '../../lib/h'\nexport * from \"./more.js\"\nimport 'zod'",
+		"repo/.opencode/plugin/more.ts": "const x = require( \"../data.json\" ); import(`../../../outside.ts`)",
+		"repo/.opencode/data.json":      "{}", "repo/lib/h.ts": "import './h'\nimport \"./deep\"", "repo/lib/deep/index.js": "1",
+		"repo/lib/other.ts": "not imported", "outside.ts": "x", "repo/named.ts": "import './lib/other'",
+	})
+	p.write("repo/cairn.json", `{"plugin": ["./named.ts"]}`)
+	files := func() (out []string) {
+		for _, f := range p.mustLoad().Claim.Files {
+			out = append(out, f.Path)
+		}
+		return out
+	}
+	want := []string{
+		".opencode/data.json", ".opencode/plugin/more.ts", ".opencode/plugin/p.ts", "cairn.json", "lib/deep/index.js",
+		"lib/h.ts", "lib/other.ts", "named.ts",
+	}
+	if diff := cmp.Diff(want, files()); diff != "" {
+		t.Error(diff)
+	}
+	c := p.mustLoad()
+	p.word = c.Claim.Hash()
+	if !p.mustLoad().Trusted {
+		t.Fatal("it is not trusted")
+	}
+	p.write("repo/lib/deep/index.js", "2")
+	if p.mustLoad().Trusted || c.IsFresh() {
+		t.Error("an imported file that has changed is trusted, or is not noticed")
+	}
+}
+
 // The user's own programs that do not run are named, by folder.
 func TestUsersUnrunPrograms(t *testing.T) {
 	p := newPlace(t, map[string]string{

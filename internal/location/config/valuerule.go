@@ -34,6 +34,8 @@ var valueRules = []valueRule{
 	{path: "references.*", kinds: `"{`},
 	{path: "mcp.*.type", kinds: `"`, words: []string{"local", "remote"}},
 	{path: "mcp.*.oauth", kinds: `f{`},
+	{path: "notify.*", kinds: `{`},
+	{path: "notify.*.on.*", kinds: `"`, words: []string{"ask", "end", "failure"}},
 	{path: "experimental.policies.*.effect", kinds: `"`, words: []string{"allow", "deny"}},
 	{path: "experimental.policies.*.action", kinds: `"`, words: []string{"provider.use"}},
 	{path: "provider.*.models.*.family", kinds: `"`},

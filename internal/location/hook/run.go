@@ -25,18 +25,25 @@ type Run struct {
 
 // run runs the command with the input. An error says why it came to no end of its own.
 func (c *command) run(ctx context.Context, input jsontext.Value) (Run, error) {
-	// Start it. It gets the input, and then the end of its standard input, so that it never waits for more.
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		return Run{}, fmt.Errorf("there is no shell: %w", err)
 	}
 	o := c.set.options
 	project := c.set.projectDirectory()
-	child, err := process.StartChild(process.Spec{
+	return RunProgram(ctx, process.Spec{
 		Argv: []string{shell, "-c", c.Command}, Dir: o.Directory,
 		Env:        append(o.Environment.List(), "CLAUDE_PROJECT_DIR="+project, "CAIRN_PROJECT_DIR="+project),
-		Supervisor: o.Supervisor, Processes: process.MaxProcesses,
-	})
+		Supervisor: o.Supervisor,
+	}, input)
+}
+
+// RunProgram runs a program with the input until it ends, writes too much, or ctx ends; then it ends what the program
+// left behind. An error says why it came to no end of its own.
+func RunProgram(ctx context.Context, spec process.Spec, input jsontext.Value) (Run, error) {
+	// Start it. It gets the input, and then the end of its standard input, so that it never waits for more.
+	spec.Processes = process.MaxProcesses
+	child, err := process.StartChild(spec)
 	if err != nil {
 		return Run{}, fmt.Errorf("it could not be started: %w", err)
 	}

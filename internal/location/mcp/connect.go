@@ -36,7 +36,7 @@ func (s *server) connect(ctx context.Context, client *sdk.Client) (*sdk.ClientSe
 		return nil, nil, fmt.Errorf("its address %q is not one of http or https", webcache.ShowAddress(s.config.URL))
 	}
 	var unauthorized atomic.Bool
-	transports := s.listRemote(newClient(s.config, server, &unauthorized))
+	transports := s.listRemote(s.newClient(server, &unauthorized))
 	opened, err := connectFirst(ctx, client, transports, unauthorized.Load)
 	if err != nil && unauthorized.Load() {
 		err = s.explainLogin(err)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -67,6 +68,8 @@ type Options struct {
 	Approvals *Approvals
 	// Offers remembers what servers offered; nil remembers nothing.
 	Offers *OfferCache
+	// WrapTransport changes the transport to remote servers; nil leaves it.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
 // Pool holds the servers of the locations of a process. Safe for concurrent use.
@@ -122,6 +125,13 @@ func (p *Pool) Open(l Location) *Set {
 	maps.Copy(want, p.added[l.Directory])
 	s.configure(l, want)
 	return s
+}
+
+// Find returns the servers of a directory as they were opened last, nil if they were not.
+func (p *Pool) Find(directory string) *Set {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sets[directory]
 }
 
 // CloseLocation ends the servers of a directory that is no longer used, in the background. Open returns others at once.

@@ -14,7 +14,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -124,10 +123,13 @@ func hostOf(u *url.URL) string {
 }
 
 // newClient returns the HTTP client of a remote server.
-func newClient(c config.MCP, server *url.URL, unauthorized *atomic.Bool) *http.Client {
-	base := http.DefaultTransport.(*http.Transport).Clone()
+func (s *server) newClient(server *url.URL, unauthorized *atomic.Bool) *http.Client {
+	var base http.RoundTripper = http.DefaultTransport.(*http.Transport).Clone()
+	if wrap := s.set.pool.options.WrapTransport; wrap != nil {
+		base = wrap(base)
+	}
 	return &http.Client{
-		Transport: &remoteTripper{base, c.Headers, server, unauthorized},
+		Transport: &remoteTripper{base, s.config.Headers, server, unauthorized},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if len(via) > 5 {
 				return errors.New("it redirects too often")

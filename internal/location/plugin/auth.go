@@ -10,9 +10,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,6 +67,9 @@ type Credential struct {
 // errLogin is the error of a login that the plugin reports as failed.
 var errLogin = errors.New("the login failed")
 
+// beginTime bounds the wait for the page of a login.
+const beginTime = 30 * time.Second
+
 // LogIn logs in at a provider with the method of the index. show is called with the page to open; code asks the person for
 // the code of a login whose method is "code".
 func (s *Set) LogIn(
@@ -75,11 +80,16 @@ func (s *Set) LogIn(
 		Authorization
 		Result *Credential `json:"result"`
 	}
-	if err := s.call(ctx, "auth/authorize", params, &begun, nil); err != nil {
+	begin, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	if err := s.call(begin, "auth/authorize", params, &begun, nil); err != nil {
 		return Credential{}, err
 	}
 	result := begun.Result
 	if result == nil {
+		if u, err := url.Parse(begun.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return Credential{}, fmt.Errorf("the plugin named %.200q, which is no page to log in", begun.URL)
+		}
 		dialog.Show(begun.Authorization)
 		end := object{"provider": provider}
 		if begun.Method == "code" {
@@ -120,6 +130,11 @@ func (s *Set) LoadAuth(ctx context.Context, provider string, info jsontext.Value
 		HasFetch bool                      `json:"hasFetch"`
 	}
 	err = s.call(ctx, "auth/load", object{"provider": provider, "info": info}, &out, nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.logins, provider); err == nil {
+		s.logins[provider] = info
+	}
 	return out.Options, out.HasFetch, err
 }
 
@@ -178,7 +193,7 @@ func (t authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := t.set.call(r.Context(), "auth/fetch", object{
 		"provider": t.provider, "stream": stream, "method": r.Method, "url": r.URL.String(), "headers": headers,
 		"body": base64.StdEncoding.EncodeToString(body),
-	}, &head, nil)
+	}, &head, func(p *peer, _ int64) { content.setSource(p) })
 	if err != nil {
 		t.set.responses.end(stream, err)
 		return nil, fmt.Errorf("the plugin that sends requests to %s failed: %w", t.provider, err)
@@ -253,14 +268,15 @@ func (a *responses) end(stream int64, err error) bool {
 	return c != nil
 }
 
-// endAll ends all bodies, when the program has ended.
-func (a *responses) endAll(err error) {
+// endAll ends the bodies of a program that has ended.
+func (a *responses) endAll(p *peer, err error) {
 	a.mu.Lock()
 	open := maps.Clone(a.open)
-	clear(a.open)
 	a.mu.Unlock()
-	for _, c := range open {
-		c.finish(err)
+	for stream, c := range open {
+		if c.isOf(p) {
+			a.end(stream, err)
+		}
 	}
 }
 
@@ -269,6 +285,7 @@ type content struct {
 	onClose func()
 
 	mu      sync.Mutex // guards the rest
+	source  *peer      // the program that sends it; nil before the request is sent
 	changed sync.Cond
 	unread  bytes.Buffer
 	isEnded bool
@@ -287,6 +304,18 @@ func (c *content) write(data []byte) bool {
 	c.unread.Write(data)
 	c.changed.Broadcast()
 	return true
+}
+
+func (c *content) setSource(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.source = p
+}
+
+func (c *content) isOf(p *peer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.source == p
 }
 
 func (c *content) finish(err error) {
@@ -350,11 +379,12 @@ func (s *Set) credential(params jsontext.Value) (any, error) {
 		return nil, err
 	}
 	c := s.running()
-	if c == nil || s.location.Credential == nil {
+	find := s.place().Credential
+	if c == nil || find == nil {
 		return nil, errors.New("no credential is available")
 	}
 	if _, ok := c.state.Logins()[p.Provider]; !ok {
 		return nil, fmt.Errorf("no plugin logs in at %q", p.Provider)
 	}
-	return s.location.Credential(p.Provider)
+	return find(p.Provider)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/location/plugin"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // signIn is a plugin that logs in at a provider and sends its requests.
@@ -41,6 +42,19 @@ export default async () => ({
 	},
 	provider: { id: "acme", models: async (provider, { auth }) => ({ one: { id: "one", name: "One " + auth.type } }) },
 })`
+
+// exits is a tool that ends the program.
+const exits = `export default { description: "Exit", args: {}, async execute() { process.exit(1) } }`
+
+// exit ends the program.
+func (w *world) exit(set *plugin.Set, state plugin.State) {
+	w.Helper()
+	tools, _ := set.Tools(state, nil)
+	call := tool.Call{Input: jsontext.Value("{}"), Ask: func(context.Context, tool.Request) error { return nil }}
+	if _, err := tools[0].Run(w.Context(), call); err == nil {
+		w.Fatal("the program has not ended")
+	}
+}
 
 // TestAuth: the logins of a plugin, the options of its provider, and its models.
 func TestAuth(t *testing.T) {
@@ -98,11 +112,11 @@ func TestTransport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.credential = func(string) (jsontext.Value, error) { return jsontext.Value(`{"access":"token"}`), nil }
-	set, _, _ := w.open(map[string]string{"signin.ts": signIn})
+	set, state, _ := w.open(map[string]string{"signin.ts": signIn, "tool_exit.ts": exits})
 	if _, _, err := set.LoadAuth(t.Context(), "acme", jsontext.Value(`{}`)); err != nil {
 		t.Fatal(err)
 	}
-	next, ended := make(chan struct{}), make(chan struct{})
+	next, ended := make(chan struct{}), make(chan struct{}, 9)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		rw.Header().Set("X-Got", r.Header.Get("Authorization")+" "+string(body))
@@ -113,7 +127,7 @@ func TestTransport(t *testing.T) {
 		case <-next:
 			_, _ = io.WriteString(rw, "data: 2\n\n")
 		case <-r.Context().Done():
-			close(ended)
+			ended <- struct{}{}
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -151,6 +165,14 @@ func TestTransport(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+	// A program that is started again sends requests as the one before.
+	w.exit(set, state)
+	answer, err = send(t.Context(), "X-Target")
+	if err != nil || answer.Header.Get("X-Got") != "Bearer token hello" {
+		t.Error(answer, err)
+	} else {
+		_ = answer.Body.Close()
+	}
 	// A fetch that fails says why.
 	if _, err := send(t.Context(), "X-Fail"); err == nil || !strings.Contains(err.Error(), "refused here") {
 		t.Error(err)

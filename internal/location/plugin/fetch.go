@@ -35,7 +35,7 @@ func (a *answers) handle(ctx context.Context, method string, params jsontext.Val
 	case "fetch":
 		return a.fetch(ctx, params)
 	case "tool/ask":
-		return nil, a.set.ask(ctx, params)
+		return nil, a.set.ask(ctx, a.peer, params)
 	case "auth/get":
 		return a.set.credential(params)
 	default:
@@ -54,7 +54,7 @@ func (a *answers) notify(method string, params jsontext.Value) {
 			a.cancel(p.Stream)
 		}
 	case "tool/metadata":
-		a.set.showProgress(params)
+		a.set.showProgress(a.peer, params)
 	case "response/chunk", "response/end":
 		a.set.takeChunk(method, params)
 	}
@@ -89,6 +89,19 @@ type apiHead struct {
 	Headers map[string]string `json:"headers"`
 }
 
+// directoryKey is the key of the directory in the context of a request.
+type directoryKey struct{}
+
+func newContext(ctx context.Context, directory string) context.Context {
+	return context.WithValue(ctx, directoryKey{}, directory)
+}
+
+// DirectoryOf returns the directory of the plugins that make a request of Options.API, by its context; "" for others.
+func DirectoryOf(ctx context.Context) string {
+	directory, _ := ctx.Value(directoryKey{}).(string)
+	return directory
+}
+
 // maxStreams bounds the answers that are not complete.
 const maxStreams = 32
 
@@ -107,7 +120,7 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 		return nil, err
 	}
 	// The request ends with the program, or when the plugin cancels it.
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(newContext(context.Background(), a.set.place().Directory))
 	r, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		cancel()
@@ -130,21 +143,35 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 		case <-ctx.Done():
 		}
 	}()
-	answer, err := a.set.pool.options.API.RoundTrip(r) //nolint:bodyclose // the goroutine below closes it
+	begun := make(chan begunAnswer, 1)
+	go func() {
+		defer a.cancel(q.Stream)
+		a.answerAPI(r, q.Stream, begun)
+	}()
+	b := <-begun
+	return b.head, b.err
+}
+
+// begunAnswer is the beginning of an answer, or why there is none.
+type begunAnswer struct {
+	head apiHead
+	err  error
+}
+
+// answerAPI sends a request to the API, gives the beginning of its answer to begun, and then sends the body.
+func (a *answers) answerAPI(r *http.Request, stream int64, begun chan<- begunAnswer) {
+	answer, err := a.set.pool.options.API.RoundTrip(r)
 	if err != nil {
-		a.cancel(q.Stream)
-		return nil, err
+		begun <- begunAnswer{err: err}
+		return
 	}
+	defer func() { _ = answer.Body.Close() }()
 	head := apiHead{Status: answer.StatusCode, Headers: map[string]string{}}
 	for name := range answer.Header {
 		head.Headers[name] = answer.Header.Get(name)
 	}
-	go func() {
-		defer a.cancel(q.Stream)
-		defer func() { _ = answer.Body.Close() }()
-		a.sendBody(q.Stream, answer.Body)
-	}()
-	return head, nil
+	begun <- begunAnswer{head: head}
+	a.sendBody(stream, answer.Body)
 }
 
 // maxChunk bounds a piece of a body in bytes.
@@ -194,7 +221,7 @@ func (a *answers) cancel(stream int64) {
 }
 
 // ask asks for a permission, for a call of a tool.
-func (s *Set) ask(ctx context.Context, params jsontext.Value) error {
+func (s *Set) ask(ctx context.Context, p *peer, params jsontext.Value) error {
 	var q struct {
 		Call       int64          `json:"call"`
 		Permission string         `json:"permission"`
@@ -205,15 +232,19 @@ func (s *Set) ask(ctx context.Context, params jsontext.Value) error {
 	if err := json.Unmarshal(params, &q); err != nil {
 		return err
 	}
-	call, ok := s.findCall(q.Call)
+	call, ok := s.findCall(callKey{p, q.Call})
 	if !ok {
 		return errors.New("the call has ended")
 	}
-	return call.Ask(ctx, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
+	// The question ends with the call, or with the program.
+	asking, cancel := context.WithCancelCause(call.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(errEnded) })()
+	return call.Ask(asking, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
 }
 
 // showProgress shows the state of a call.
-func (s *Set) showProgress(params jsontext.Value) {
+func (s *Set) showProgress(p *peer, params jsontext.Value) {
 	var q struct {
 		Call     int64          `json:"call"`
 		Title    string         `json:"title"`
@@ -222,15 +253,15 @@ func (s *Set) showProgress(params jsontext.Value) {
 	if json.Unmarshal(params, &q) != nil {
 		return
 	}
-	if call, ok := s.findCall(q.Call); ok && call.Progress != nil {
+	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.Progress != nil {
 		call.Progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
 	}
 }
 
 // findCall returns the call of a tool that runs.
-func (s *Set) findCall(id int64) (tool.Call, bool) {
+func (s *Set) findCall(k callKey) (runningCall, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call, ok := s.calls[id]
+	call, ok := s.calls[k]
 	return call, ok
 }

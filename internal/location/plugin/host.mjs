@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 
 const word = process.argv[2];
@@ -117,7 +117,8 @@ async function shareImports() {
       name: "cairn",
       setup(build) {
         build.onResolve({ filter: names }, (args) => {
-          const from = args.importer ? dirname(args.importer.replace(/^file:\/\//, "")) : process.cwd();
+          const { importer } = args;
+          const from = importer ? dirname(importer.startsWith("file:") ? fileURLToPath(importer) : importer) : process.cwd();
           const path = findModule(args.path, from);
           return path ? { path } : undefined;
         });
@@ -129,7 +130,7 @@ async function shareImports() {
   registerHooks?.({
     resolve(specifier, context, next) {
       if (!names.test(specifier)) return next(specifier, context);
-      const from = context.parentURL?.startsWith("file:") ? dirname(new URL(context.parentURL).pathname) : process.cwd();
+      const from = context.parentURL?.startsWith("file:") ? dirname(fileURLToPath(context.parentURL)) : process.cwd();
       const path = findModule(specifier, from);
       return path ? { url: pathToFileURL(path).href, shortCircuit: true } : next(specifier, context);
     },
@@ -157,12 +158,29 @@ async function apiFetch(input, init) {
     streams.delete(number);
     closing();
   });
+  request.signal?.throwIfAborted();
   const head = await call("fetch", {
     stream: number, method: request.method, url: request.url, headers: Object.fromEntries(request.headers), body,
+  }).catch((e) => {
+    streams.delete(number);
+    throw e;
   });
   const isEmpty = [101, 204, 205, 304].includes(head.status);
   if (isEmpty) streams.delete(number);
   return new Response(isEmpty ? null : content, { status: head.status, headers: head.headers });
+}
+
+// shareFetch sends requests to the address of the server through the pipe, also those that do not use the client: OpenCode's
+// SDK follows events with the fetch of the runtime. The server refuses connections of this program.
+function shareFetch(serverUrl) {
+  const { host } = new URL(serverUrl);
+  const direct = globalThis.fetch;
+  globalThis.fetch = Object.assign((input, init) => {
+    try {
+      if (new URL(typeof input === "string" ? input : (input.url ?? String(input))).host === host) return apiFetch(input, init);
+    } catch {} // no address: fetch says so
+    return direct(input, init);
+  }, direct);
 }
 
 // ---- $, which Node lacks: commands through sh, as far as plugins use them.
@@ -255,15 +273,18 @@ async function loadPlugin(spec, input) {
   const one = { id: spec.id, from: dirname(spec.file ?? join(spec.package, "package.json")), hooks: [], tools: {}, parsers: new Map() };
   try {
     const file = spec.file ?? entryOf(spec.package, hasServer(spec.package) ? "./server" : ".");
-    const module = await import(pathToFileURL(file).href);
+    const module = await inTime(import(pathToFileURL(file).href), "it was imported");
     if (spec.isTool) {
       const name = basename(spec.file, extname(spec.file));
       for (const [key, value] of Object.entries(module)) {
         if (typeof value?.execute === "function") one.tools[key === "default" ? name : name + "_" + key] = value;
       }
+      if (Object.keys(one.tools).length === 0) throw new Error("it exports no tool: an object with a function execute");
       return one;
     }
-    for (const make of pluginsOf(module)) one.hooks.push((await make(input, spec.options)) ?? {});
+    const makes = pluginsOf(module);
+    if (makes.length === 0) throw new Error("it exports no plugin: a function, or an object with a function server");
+    for (const make of makes) one.hooks.push((await inTime(make(input, spec.options), "it was loaded")) ?? {});
     for (const hooks of one.hooks) Object.assign(one.tools, hooks.tool);
   } catch (e) {
     one.error = describe(e);
@@ -275,6 +296,17 @@ async function loadPlugin(spec, input) {
 function hasServer(dir) {
   const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   return Boolean(exports && typeof exports === "object" && "./server" in exports);
+}
+
+// A plugin that does not come to an end when it is loaded does not keep the others from it.
+const loadTime = 5000;
+
+function inTime(work, what) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it took more than ${loadTime / 1000} s until ${what}`)), loadTime);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 const find = (id) => {
@@ -369,6 +401,7 @@ const methods = {
     process.chdir(place.directory); // it was started elsewhere, so that no file of the directory changes how it starts
     shared = params.shared;
     await shareImports();
+    shareFetch(params.serverUrl);
     let client;
     const unavailable = new Proxy({}, {
       get(_, name) {
@@ -393,7 +426,7 @@ const methods = {
     for (const one of plugins) {
       for (const hooks of one.hooks) {
         try {
-          await hooks.config?.(config);
+          if (hooks.config) await inTime(hooks.config(config), "its config hook returned");
         } catch (e) {
           one.error ??= "config: " + describe(e);
         }
@@ -410,8 +443,7 @@ const methods = {
 
   // start follows the events of the location, if a plugin wants them.
   async start() {
-    if (!plugins.some((one) => one.hooks.some((hooks) => hooks.event))) return;
-    followEvents();
+    if (plugins.some((one) => one.hooks.some((hooks) => hooks.event))) followEvents();
   },
 
   async tool({ plugin, name, args, context }, signal, id) {
@@ -448,14 +480,17 @@ const methods = {
   // auth/load asks for the options of a provider that is logged in, and keeps its fetch.
   async "auth/load"({ provider, info }) {
     const { hooks } = findAuth(provider);
-    const { fetch: send, ...options } = (await hooks.auth.loader(() => call("auth/get", { provider }), info)) ?? {};
+    const { fetch: send, ...options } = (await inTime(hooks.auth.loader(() => call("auth/get", { provider }), info), "its loader returned")) ?? {};
     if (typeof send === "function") fetches.set(provider, send);
     return { options, hasFetch: typeof send === "function" };
   },
 
   // auth/fetch sends a request with the fetch of a plugin. The body of the answer follows in notifications.
   async "auth/fetch"({ provider, stream, method, url, headers, body }, signal) {
-    const text = body ? Buffer.from(body, "base64").toString() : undefined;
+    // Plugins read JSON as text; other bodies stay as they are.
+    const bytes = body ? Buffer.from(body, "base64") : undefined;
+    const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    const text = bytes && /json|text|^$/.test(type) ? bytes.toString() : bytes;
     const closing = new AbortController();
     signal.addEventListener("abort", () => closing.abort(signal.reason));
     const answer = await fetches.get(provider)(url, { method, headers, body: text, signal: closing.signal });
@@ -471,7 +506,7 @@ const methods = {
   // models asks a plugin for the models of its provider.
   async models({ provider, info, auth }) {
     for (const one of plugins) {
-      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return hook.models(info, { auth });
+      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return inTime(hook.models(info, { auth }), "its models returned");
     }
   },
 
@@ -492,7 +527,9 @@ const methods = {
     else controller?.close();
   },
 
+  // dispose lets plugins end what they do, after they have seen the events that have come.
   async dispose() {
+    if (following) await Promise.race([following, new Promise((resolve) => setTimeout(resolve, 300))]);
     for (const one of plugins) for (const hooks of one.hooks) await hooks.dispose?.();
   },
 };
@@ -539,11 +576,17 @@ async function offerOf(one) {
   return { id: one.id, error: one.error, hooks: [...names], tools, auths, models };
 }
 
-// followEvents gives events to plugins, those of one plugin one after the other, until the program ends.
+let following; // the end of the stream of events, with all of them given to plugins
+
+// followEvents gives events to plugins, one after the other, until the program ends.
 async function followEvents() {
+  let pause = 500;
   for (;;) {
+    let end;
+    following = new Promise((resolve) => (end = resolve));
     try {
       const response = await apiFetch(place.serverUrl + "/event?directory=" + encodeURIComponent(place.directory));
+      if (!response.ok) throw new Error("the server answers " + response.status);
       let text = "";
       const decoder = new TextDecoder();
       for await (const chunk of response.body) {
@@ -557,11 +600,16 @@ async function followEvents() {
     } catch (e) {
       print("events:", describe(e));
     }
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    end();
+    await new Promise((resolve) => setTimeout(resolve, (pause = Math.min(pause * 2, 60_000))));
   }
 }
 
+// Events of the stream itself and of the second contract, which OpenCode does not give to plugins.
+const foreign = /^(server\.|session\.next\.|permission\.v2\.|question\.v2\.)/;
+
 async function giveEvent(event) {
+  if (foreign.test(event.type)) return;
   for (const one of plugins) {
     for (const hooks of one.hooks) {
       try {
@@ -576,11 +624,13 @@ async function giveEvent(event) {
 process.on("uncaughtException", (e) => print("uncaught:", e));
 process.on("unhandledRejection", (e) => print("unhandled:", e));
 
-let rest = Buffer.alloc(0);
+let rest = []; // pieces of a line
 process.stdin.on("data", (chunk) => {
-  rest = rest.length ? Buffer.concat([rest, chunk]) : chunk;
-  for (let end; (end = rest.indexOf(10)) >= 0; rest = rest.subarray(end + 1)) {
-    receive(rest.subarray(0, end).toString()).catch((e) => print("message:", e));
+  for (let end; (end = chunk.indexOf(10)) >= 0; chunk = chunk.subarray(end + 1)) {
+    const line = Buffer.concat([...rest, chunk.subarray(0, end)]).toString();
+    rest = [];
+    receive(line).catch((e) => print("message:", e));
   }
+  if (chunk.length) rest.push(chunk);
 });
 process.stdin.on("end", () => process.exit(0));

@@ -2,6 +2,8 @@ package plugin_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -112,7 +114,7 @@ func TestBadPlugins(t *testing.T) {
 		"f_works.ts":   `export default async () => ({ "shell.env": async (i, o) => { o.env.A = "1" } })`,
 	})
 	want := map[string]string{
-		"a_syntax": "", "b_throws": "not today", "c_import": "no-such-package", "d_nothing": "-", "e_config": "no config",
+		"a_syntax": "", "b_throws": "not today", "c_import": "no-such-package", "d_nothing": "exports no plugin", "e_config": "no config",
 		"f_works": "-",
 	}
 	for _, o := range state.Plugins {
@@ -157,8 +159,74 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 			return nil
 		},
 	}
-	out, err := set.Tools(state)[0].Run(t.Context(), call)
+	tools, _ := set.Tools(state, nil)
+	out, err := tools[0].Run(t.Context(), call)
 	if err != nil || out.Content[0].Text != "bounded" {
 		t.Errorf("%+v %v", out, err)
+	}
+}
+
+// TestUnreadMessages: a program that does not read keeps nobody waiting: calls end with their context, the program is
+// ended, and so is the location.
+func TestUnreadMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{"tool_busy.ts": `
+export default { description: "Busy", args: { type: "object", properties: {} }, async execute() { for (;;); } }`})
+	tools, _ := set.Tools(state, nil)
+	allow := func(context.Context, tool.Request) error { return nil }
+	for _, size := range []int{1, 4 << 20} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		input := jsontext.Value(`{"text":"` + strings.Repeat("x", size) + `"}`)
+		if _, err := tools[0].Run(ctx, tool.Call{Input: input, Ask: allow}); err == nil {
+			t.Error("a busy tool has answered")
+		}
+		cancel()
+	}
+	w.pool.Close()
+}
+
+// TestChangedFile: a program that is started again does not run what has changed since the plugin was resolved.
+func TestChangedFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.one(`export default async () => ({ "tool.execute.before": async (i, o) => { process.exit(1) } })`)
+	if err := callOnce(t, e, time.Minute); err == nil {
+		t.Fatal("the program has not ended")
+	}
+	file := filepath.Join(w.dir, "one.ts")
+	if err := os.WriteFile(file, []byte(`export default async () => ({ "tool.execute.before": async () => {} })`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := callOnce(t, e, time.Minute); err == nil || !strings.Contains(err.Error(), "has changed while cairn ran") {
+		t.Error(err)
+	}
+}
+
+// TestAskOfAnEndedCall: what a tool asks ends with its call.
+func TestAskOfAnEndedCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{"tool_ask.ts": `
+export default { description: "Ask", args: {}, async execute(args, context) {
+	await context.ask({ permission: "p", patterns: [], always: [], metadata: {} });
+	return "asked";
+} }`})
+	tools, _ := set.Tools(state, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	isFirst := true
+	_, err := tools[0].Run(ctx, tool.Call{Input: jsontext.Value(`{}`), Ask: func(ctx context.Context, _ tool.Request) error {
+		if isFirst {
+			isFirst = false
+			return nil
+		}
+		cancel()
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	}})
+	if err == nil || <-ended == nil {
+		t.Error(err)
 	}
 }

@@ -48,7 +48,7 @@ type Forms interface {
 type Options struct {
 	Supervisor []string // process.Spec.Supervisor
 	Logger     *slog.Logger
-	Cache      string // the directory of the program's script
+	Scripts    string // the directory of the program's script, which commands of models do not write
 	Shared     string // the directory whose packages all plugins can import
 	// ServerURL returns what plugins are told; requests to it by their client go to API.
 	ServerURL func() string
@@ -59,10 +59,11 @@ type Options struct {
 type Pool struct {
 	options Options
 
-	mu     sync.Mutex // guards the rest
-	sets   map[string]*Set
-	closed bool
-	ending sync.WaitGroup
+	mu      sync.Mutex // guards the rest
+	sets    map[string]*Set
+	retired map[*Set]bool // those of turns that began before a change
+	closed  bool
+	ending  sync.WaitGroup
 }
 
 // NewPool returns an empty pool.
@@ -76,7 +77,7 @@ func NewPool(o Options) *Pool {
 	if o.API == nil {
 		o.API = noServer{}
 	}
-	return &Pool{options: o, sets: map[string]*Set{}}
+	return &Pool{options: o, sets: map[string]*Set{}, retired: map[*Set]bool{}}
 }
 
 // noServer refuses requests.
@@ -117,11 +118,18 @@ func (p *Pool) Open(l Location) *Set {
 	defer p.mu.Unlock()
 	old := p.sets[l.Directory]
 	if old != nil && old.isFor(l) {
+		old.reopen(l)
 		return old
 	}
 	if old != nil {
 		delete(p.sets, l.Directory)
-		p.ending.Go(old.close)
+		p.retired[old] = true
+		p.ending.Go(func() {
+			old.retire()
+			p.mu.Lock()
+			delete(p.retired, old)
+			p.mu.Unlock()
+		})
 	}
 	if len(l.Plugins) == 0 || p.closed {
 		return nil
@@ -155,6 +163,9 @@ func (p *Pool) Close() {
 	for _, s := range p.sets {
 		p.ending.Go(s.close)
 	}
+	for s := range p.retired {
+		p.ending.Go(s.close)
+	}
 	p.sets = map[string]*Set{}
 	p.mu.Unlock()
 	p.ending.Wait()
@@ -179,6 +190,14 @@ type Offer struct {
 	} `json:"tools"`
 	Auths  []Auth   `json:"auths,omitzero"`
 	Models []string `json:"models,omitzero"` // providers for which it has models
+}
+
+// ToolNames returns the names of its tools.
+func (o *Offer) ToolNames() (out []string) {
+	for _, t := range o.Tools {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 // hasHook reports whether the plugin has the hook.

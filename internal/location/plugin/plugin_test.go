@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -166,7 +169,7 @@ func newWorldWith(t testing.TB) *world {
 		}, nil
 	}
 	w.pool = plugin.NewPool(plugin.Options{
-		Supervisor: []string{self, process.SuperviseWord}, Cache: filepath.Join(w.dir, "cache"),
+		Supervisor: []string{self, process.SuperviseWord}, Scripts: filepath.Join(w.dir, "scripts"),
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{b: w.logs}, nil)),
 		ServerURL: func() string { return "http://cairn.localhost" },
 		API:       roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
@@ -184,10 +187,13 @@ func (w *world) open(texts map[string]string) (*plugin.Set, plugin.State, jsonte
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			w.Fatal(err)
 		}
-		specs = append(specs, plugin.Spec{
+		resolved, problems := (&plugin.Store{}).Resolve([]config.Plugin{{
 			ID: "plugin/" + strings.TrimSuffix(name, filepath.Ext(name)), File: file, IsTool: strings.HasPrefix(name, "tool"),
-			Stamp: text,
-		})
+		}})
+		if len(problems) > 0 {
+			w.Fatal(problems)
+		}
+		specs = append(specs, resolved...)
 	}
 	slices.SortFunc(specs, func(a, b plugin.Spec) int { return strings.Compare(a.ID, b.ID) })
 	set := w.pool.Open(plugin.Location{
@@ -368,7 +374,8 @@ export const waits = { description: "Wait", args: {}, execute: (args, { abort })
 `})
 	var got []string
 	var greet, fails, waits tool.Tool
-	for _, one := range set.Tools(state) {
+	tools, _ := set.Tools(state, nil)
+	for _, one := range tools {
 		d := one.Definition()
 		got = append(got, d.Name+" "+d.Description+" "+string(d.Schema))
 		switch d.Name {
@@ -441,7 +448,8 @@ func TestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := w.one(`export default async ({ client }) => ({ "experimental.text.complete": async (i, o) => {
+	e := w.one(`export default async ({ client, serverUrl }) => ({ "experimental.text.complete": async (i, o) => {
+	if (o.text === "direct") return (o.text = "" + (await fetch(new URL("/direct", serverUrl))).status);
 	o.text = await client.get(o.text, { headers: { authorization: "Bearer stolen" } }).catch((e) => e.message) } })`)
 	w.api = func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "" {
@@ -454,6 +462,7 @@ func TestClient(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/session":             "418 yes " + strings.Repeat("x", 100_000),
+		"direct":               "418", // the fetch of the runtime, as the SDK uses it for events
 		"http://elsewhere.org": `"http://elsewhere.org/" is no address of this server`,
 	} {
 		v := extension.Text{Text: path}
@@ -479,6 +488,7 @@ const first = new Promise((yes) => (told = yes));
 export default async () => ({ event: async ({ event }) => { seen.push(event.type); if (seen.length === 2) told() },
 	"experimental.text.complete": async (i, o) => { await first; o.text = seen.join() } })`)
 	go func() {
+		_, _ = io.WriteString(pw, "data: {\"type\":\"server.connected\"}\n\ndata: {\"type\":\"session.next.prompted\"}\n\n")
 		_, _ = io.WriteString(pw, "data: {\"type\":\"a\"}\n\nda")
 		_, _ = io.WriteString(pw, "ta: {\"type\":\"b\"}\n\n")
 	}()
@@ -487,4 +497,59 @@ export default async () => ({ event: async ({ event }) => { seen.push(event.type
 		t.Error(v.Text, err)
 	}
 	_ = pw.Close()
+}
+
+// TestLastEvents: plugins have seen the events of a stream that ended before they end.
+func TestLastEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.api = func(*http.Request) (*http.Response, error) {
+		text := "data: {\"type\":\"a\"}\n\ndata: {\"type\":\"b\"}\n\n"
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text))}, nil
+	}
+	w.one(`import { appendFileSync } from "node:fs";
+export default async ({ directory }) => ({ event: async ({ event }) => {
+	await new Promise((next) => setTimeout(next, 20));
+	appendFileSync(directory + "/seen", event.type);
+} })`)
+	w.pool.Close()
+	seen, err := os.ReadFile(filepath.Join(w.dir, "seen"))
+	if err != nil || string(seen) != "ab" {
+		t.Error(string(seen), err)
+	}
+}
+
+// TestEventsGoOn: a program that ended is started again although nothing but events needs it.
+func TestEventsGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	streams := 0
+	w.api = func(r *http.Request) (*http.Response, error) {
+		streams++
+		text := "data: {\"type\":\"a\"}\n\n"
+		if streams > 1 {
+			text = "data: {\"type\":\"b\"}\n\n"
+		}
+		ended, end := io.Pipe() // the stream goes on
+		context.AfterFunc(r.Context(), func() { _ = end.Close() })
+		return &http.Response{StatusCode: http.StatusOK, Body: struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader(text), ended), ended}}, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	w.one(`import { connect } from "node:net";
+export default async () => ({ event: async ({ event }) => {
+	if (event.type === "a") process.exit(1);
+	connect(` + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port) + `, "127.0.0.1");
+} })`)
+	conn, err := listener.Accept() // the second program has seen the second event
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,9 +24,10 @@ type plugin struct {
 
 // Extensions returns the plugins that are loaded as extensions, in their order.
 func (s *Set) Extensions(state State) (out []extension.Extension) {
+	mayAllow := s.place().MayAllow
 	for _, o := range state.Plugins {
 		p := &plugin{s, o}
-		e := extension.Extension{ID: o.ID, MayAllow: s.location.MayAllow != nil && s.location.MayAllow(o.ID)}
+		e := extension.Extension{ID: o.ID, MayAllow: mayAllow != nil && mayAllow(o.ID)}
 		// A point is of interest if the plugin has one of its hooks.
 		on(p, &e.Prompt, p.seePrompt, "chat.message")
 		on(p, &e.Options, p.seeOptions, "chat.params", "chat.headers")
@@ -74,7 +76,7 @@ func callHook[T any](ctx context.Context, p *plugin, name string, input any, out
 
 // seePrompt is chat.message.
 func (p *plugin) seePrompt(ctx context.Context, v *extension.Prompt) error {
-	forms := p.set.location.Forms
+	forms := p.set.place().Forms
 	message, parts, err := forms.Prompt(v)
 	if err != nil {
 		return err
@@ -109,15 +111,27 @@ func isEqual(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
+// withContext returns a provider as hooks get it: its members, as OpenCode gives them, and those that its types name.
+func withContext(provider jsontext.Value) object {
+	out := object{}
+	_ = json.Unmarshal(provider, &out) // null has no members
+	options := out["options"]
+	if options == nil {
+		options = object{}
+	}
+	out["source"], out["info"], out["options"] = "config", provider, options
+	return out
+}
+
 // seeOptions is chat.params and chat.headers.
 func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
-	model, provider := p.set.location.Forms.Model(v.Model)
+	model, provider := p.set.place().Forms.Model(v.Model)
 	in := object{
-		"sessionID": v.SessionID, "agent": v.Agent, "model": model,
-		"provider": object{"source": "config", "info": provider, "options": object{}},
+		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "provider": withContext(provider),
 		"message": object{
 			"id": v.MessageID, "sessionID": v.SessionID, "role": "user", "agent": v.Agent,
 			"model": object{"providerID": v.Model.ProviderID, "modelID": v.Model.ID},
+			"time":  object{"created": time.Now().UnixMilli()},
 		},
 	}
 	if p.hasHook("chat.params") {
@@ -232,7 +246,7 @@ func (p *plugin) seePermission(ctx context.Context, v *extension.Permission) err
 	out := struct {
 		Status session.Effect `json:"status"`
 	}{before}
-	out, err := callHook(ctx, p, "permission.ask", p.set.location.Forms.Permission(v), out)
+	out, err := callHook(ctx, p, "permission.ask", p.set.place().Forms.Permission(v), out)
 	if err != nil {
 		return err
 	}
@@ -300,10 +314,10 @@ func (p *plugin) seeProceed(ctx context.Context, v *extension.Proceed) error {
 	out := struct {
 		Enabled bool `json:"enabled"`
 	}{v.Enabled}
-	model, provider := p.set.location.Forms.Model(v.Model)
+	model, provider := p.set.place().Forms.Model(v.Model)
 	out, err := callHook(ctx, p, "experimental.compaction.autocontinue", object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "overflow": v.Overflow,
-		"provider": object{"source": "config", "info": provider, "options": object{}},
+		"provider": withContext(provider),
 	}, out)
 	if err == nil {
 		v.Enabled = out.Enabled
@@ -317,7 +331,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 		System []string `json:"system"`
 	}{[]string{}}
 	in := object{"sessionID": v.SessionID}
-	if model, _ := p.set.location.Forms.Model(v.Model); model != nil {
+	if model, _ := p.set.place().Forms.Model(v.Model); model != nil {
 		in["model"] = model
 	}
 	out, err := callHook(ctx, p, "experimental.chat.system.transform", in, out)
@@ -330,7 +344,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 
 // seeCommand is command.execute.before.
 func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
-	forms := p.set.location.Forms
+	forms := p.set.place().Forms
 	shown := extension.Prompt{SessionID: v.SessionID, Prompt: v.Prompt}
 	message, parts, err := forms.Prompt(&shown)
 	if err != nil {
@@ -369,7 +383,7 @@ func (p *plugin) seeText(ctx context.Context, v *extension.Text) error {
 // seeMessages is experimental.chat.messages.transform. Messages that it leaves alone keep their native form, and those
 // that OpenCode has no form for keep their place.
 func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
-	forms := p.set.location.Forms
+	forms := p.set.place().Forms
 	// Show each message in OpenCode's form. A compaction has two there, and some messages none.
 	owner := map[string]int{} // index of the message, by the id of its first value
 	groups := make([][]jsontext.Value, len(v.Messages))

@@ -41,18 +41,25 @@ var errEnded = errors.New("the program of the plugins has ended")
 type peer struct {
 	in   io.Writer
 	word string // begins each line of the program
-	// handle answers a request; notify takes a notification. Both are called by a goroutine of their own each.
+	// handle answers a request, in a goroutine of its own; notify takes a notification and does not wait.
 	handle func(ctx context.Context, method string, params jsontext.Value) (any, error)
 	notify func(method string, params jsontext.Value)
 	print  func(line string) // a line that is not of the program
 	done   chan struct{}     // closed when the messages have ended
 
-	writing sync.Mutex // held while a message is written
-
 	mu      sync.Mutex // guards the rest
 	last    int64
 	waiting map[int64]chan message
+	queue   [][]byte      // messages that are not written
+	queued  int           // bytes of these
+	more    chan struct{} // capacity 1: the queue has grown
 	ended   bool
+}
+
+func newPeer(in io.Writer, word string) *peer {
+	return &peer{
+		in: in, word: word, waiting: map[int64]chan message{}, done: make(chan struct{}), more: make(chan struct{}, 1),
+	}
 }
 
 // read reads the messages of the program until they end. Its requests are answered concurrently, maxRequests at once;
@@ -120,17 +127,56 @@ func (p *peer) answer(ctx context.Context, m message) {
 	_ = p.send(reply) // the program has ended
 }
 
-// send writes a message.
+// maxQueued bounds the messages that a program does not read, in bytes.
+const maxQueued = 2 * maxMessage
+
+// send queues a message. It never waits for the program, which may not read.
 func (p *peer) send(m message) error {
 	m.Version = "2.0"
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	_, err = p.in.Write(append(raw, '\n'))
-	return err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+		return errEnded
+	case p.queued+len(raw) > maxQueued:
+		return fmt.Errorf("the program of the plugins does not read: more than %d bytes wait for it", maxQueued)
+	}
+	p.queue, p.queued = append(p.queue, append(raw, '\n')), p.queued+len(raw)+1
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// write writes the queued messages until the messages of the program end, or its pipe does.
+func (p *peer) write() {
+	for {
+		p.mu.Lock()
+		var next []byte
+		if len(p.queue) > 0 {
+			next, p.queue = p.queue[0], p.queue[1:]
+		}
+		p.mu.Unlock()
+		if next == nil {
+			select {
+			case <-p.more:
+				continue
+			case <-p.done:
+				return
+			}
+		}
+		if _, err := p.in.Write(next); err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.queued -= len(next)
+		p.mu.Unlock()
+	}
 }
 
 // tell sends a notification.
@@ -143,8 +189,8 @@ func (p *peer) tell(method string, params any) error {
 }
 
 // call sends a request and reads the result into out. When ctx ends, the program is told to stop the work, and its
-// answer does not count. number, if not nil, gets the id of the request before it is sent.
-func (p *peer) call(ctx context.Context, method string, params, out any, number func(int64)) error {
+// answer does not count. number, if not nil, gets the peer and the id of the request before it is sent.
+func (p *peer) call(ctx context.Context, method string, params, out any, number func(*peer, int64)) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return err
@@ -160,10 +206,13 @@ func (p *peer) call(ctx context.Context, method string, params, out any, number 
 	p.waiting[id] = reply
 	p.mu.Unlock()
 	if number != nil {
-		number(id)
+		number(p, id)
 	}
 	if err := p.send(message{ID: id, Method: method, Params: raw}); err != nil {
-		return errors.Join(errEnded, err)
+		p.mu.Lock()
+		delete(p.waiting, id)
+		p.mu.Unlock()
+		return err
 	}
 	select {
 	case m, ok := <-reply:
@@ -192,10 +241,10 @@ func (p *peer) call(ctx context.Context, method string, params, out any, number 
 func (p *peer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = true
+	p.ended, p.queue = true, nil
+	close(p.done) // before those who wait go on: their next call needs another program
 	for _, c := range p.waiting {
 		close(c)
 	}
 	clear(p.waiting)
-	close(p.done)
 }

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -26,17 +29,27 @@ type pluginTool struct {
 	name        string
 	description string
 	schema      jsontext.Value
+	action      string // of a built-in tool that it takes the place of; else its name
+	isNew       bool   // it takes no place
 }
 
-// Tools returns the tools of the plugins that are loaded. Of two tools with one name the later counts, as in OpenCode.
-func (s *Set) Tools(state State) (out []tool.Tool) {
+// Tools returns the tools of the plugins that are loaded, and why some are left out, by the id of their plugin. Of two tools
+// with one name the later counts, as in OpenCode.
+// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil: there is none.
+func (s *Set) Tools(state State, actionOf func(name string) string) (out []tool.Tool, problems map[string]error) {
 	at := map[string]int{}
+	problems = map[string]error{}
 	for _, o := range state.Plugins {
 		for _, t := range o.Tools {
-			one := &pluginTool{s, o.ID, t.Name, session.ClipText(cmp.Or(t.Description, t.Name), maxDescription), t.Schema}
+			builtin := ""
+			if actionOf != nil {
+				builtin = actionOf(t.Name)
+			}
+			about := session.ClipText(cmp.Or(t.Description, t.Name), maxDescription)
+			one := &pluginTool{s, o.ID, t.Name, about, t.Schema, cmp.Or(builtin, t.Name), builtin == ""}
 			if len(t.Schema) > maxSchema || t.Schema.Kind() != '{' {
-				s.pool.options.Logger.Warn("a tool of a plugin is left out: its schema is no object, or too large",
-					"plugin", o.ID, "tool", t.Name)
+				problems[o.ID] = fmt.Errorf("the tool %s is left out: its schema is no object, or has more than %d bytes",
+					t.Name, maxSchema)
 				continue
 			}
 			if i, ok := at[t.Name]; ok {
@@ -47,25 +60,42 @@ func (s *Set) Tools(state State) (out []tool.Tool) {
 			out = append(out, one)
 		}
 	}
-	return out
+	return out, problems
 }
 
 // Definition describes the tool.
 func (t *pluginTool) Definition() tool.Definition {
-	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.name}
+	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.action}
+}
+
+// resources returns what a call is about, for the rules. Those of a built-in tool deny parts of what it can do: a tool in its
+// place is about each text of its input, so that what one of them denies is denied.
+func (t *pluginTool) resources(input jsontext.Value) []string {
+	out := []string{"*"}
+	var members map[string]any
+	if t.isNew || json.Unmarshal(input, &members) != nil {
+		return out
+	}
+	for _, value := range members {
+		if text, ok := value.(string); ok && text != "" {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Run asks and calls the tool.
 func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	request := tool.Request{
-		Action: t.name, Resources: []string{"*"}, Save: []string{"*"},
+		Action: t.action, Resources: t.resources(call.Input), Save: []string{"*"},
 		Metadata: tool.EncodeObject(map[string]any{"plugin": t.plugin, "input": call.Input}),
 	}
 	if err := call.Ask(ctx, request); err != nil {
 		return tool.Output{}, err
 	}
 	// Call it. Its requests for permissions find the call by the id of the request.
-	var id int64
+	var key callKey
 	var result struct {
 		Title       string         `json:"title"`
 		Output      string         `json:"output"`
@@ -81,14 +111,14 @@ func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 		"context": map[string]any{
 			"sessionID": call.SessionID, "messageID": call.MessageID, "agent": call.Agent, "callID": call.CallID,
 		},
-	}, &result, func(n int64) {
-		id = n
+	}, &result, func(p *peer, id int64) {
+		key = callKey{p, id}
 		t.set.mu.Lock()
 		defer t.set.mu.Unlock()
-		t.set.calls[n] = call
+		t.set.calls[key] = runningCall{call, ctx}
 	})
 	t.set.mu.Lock()
-	delete(t.set.calls, id)
+	delete(t.set.calls, key)
 	t.set.mu.Unlock()
 	if err != nil {
 		return tool.Output{}, t.describe(ctx, err)

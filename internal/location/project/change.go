@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,10 @@ func (f *Finder) ChangeRecord(ctx context.Context, id session.RecordID, c Record
 		real, err := resolve(*c.Directory)
 		if err != nil {
 			return out, err
+		}
+		if filepath.Dir(real) == real {
+			return out, session.Errorf(session.CodeInvalid, "%s cannot be the directory of a project: everything is in it",
+				real).At("directory")
 		}
 		now, _, _ = f.observe(ctx, real)
 		now.observeWorktrees()

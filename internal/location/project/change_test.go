@@ -171,3 +171,14 @@ func TestFindPresence(t *testing.T) {
 	}
 	check("a removed repository", repository, PresenceGone)
 }
+
+// The root directory is nobody's project: everything would be in it.
+func TestRebindToTheRoot(t *testing.T) {
+	f := recordFinder(t)
+	own := find(t, f, repository(t))
+	root := "/"
+	_, err := f.ChangeRecord(t.Context(), own.RecordID, RecordChange{Directory: &root})
+	if !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+		t.Errorf("error %v, want one of code invalid", err)
+	}
+}

@@ -56,6 +56,30 @@ func (c fileContent) kind() fs.FileMode { return c.mode & (fs.ModeType | 0o100) 
 // same content in the changed files, which the destination must not have changed, or have changed in the same way. No
 // index changes. If both are the same working tree, nothing is copied.
 func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCopy, error) {
+	copied, err := f.copyChanges(ctx, from, to)
+	if err != nil {
+		return nil, describeCopyError(ctx, err, from, to)
+	}
+	return copied, nil
+}
+
+// describeCopyError returns the error of a copy as one for people: a working tree that was removed meanwhile, what was
+// refused, or what git says.
+func describeCopyError(ctx context.Context, err error, from, to Project) error {
+	for _, p := range []Project{from, to} {
+		if !isDirectory(p.Directory) {
+			return session.Errorf(session.CodeConflict, "the directory %s does not exist any more", p.Directory).Because(err)
+		}
+	}
+	if _, ok := errors.AsType[*session.Error](err); ok || ctx.Err() != nil {
+		return err
+	}
+	words, _, _ := strings.Cut(err.Error(), "\n")
+	return session.Errorf(session.CodeConflict, "the changes of %s cannot be copied: %s", from.Worktree,
+		session.ClipText(words, 300)).Because(err)
+}
+
+func (f *Finder) copyChanges(ctx context.Context, from, to Project) (*ChangesCopy, error) {
 	copied := &ChangesCopy{from: from, to: to}
 	switch {
 	case from.Worktree == to.Worktree && from.IsGit():
@@ -68,6 +92,9 @@ func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCop
 	// Find the changes of both, and what both commits have.
 	changes, err := f.listChanged(ctx, from)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.refuseHidden(ctx, from, changes); err != nil {
 		return nil, err
 	}
 	theirs, err := f.listChanged(ctx, to)
@@ -120,7 +147,7 @@ func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCop
 		copied.files = append(copied.files, one)
 	}
 	// Write them.
-	if err := replaceFiles(destination, copied.files, false); err != nil {
+	if err := replaceFiles(destination, source, copied.files, false); err != nil {
 		return nil, session.Errorf(session.CodeConflict, "the changes cannot be written to %s: %v", to.Worktree, err).Because(err)
 	}
 	return copied, nil
@@ -129,27 +156,29 @@ func (f *Finder) CopyChanges(ctx context.Context, from, to Project) (*ChangesCop
 // Remove makes the changed files of the first working tree as both commits have them. If one of them has changed since,
 // nothing is removed and the error says which.
 func (c *ChangesCopy) Remove(context.Context) error {
-	return removeFrom(c.from, slices.Concat(c.files, c.there))
+	return removeFrom(c.from, c.to, slices.Concat(c.files, c.there))
 }
 
 // TakeBack is Remove for the second working tree.
-func (c *ChangesCopy) TakeBack(context.Context) error { return removeFrom(c.to, c.files) }
+func (c *ChangesCopy) TakeBack(context.Context) error { return removeFrom(c.to, c.from, c.files) }
 
-func removeFrom(p Project, files []copiedFile) error {
+// removeFrom makes files of one working tree clean; the other one has their changes.
+func removeFrom(p, other Project, files []copiedFile) error {
 	if len(files) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(p.Worktree)
+	root, there, err := openBoth(p, other)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	defer there.Close()
 	for _, one := range files {
 		if now, err := readContent(root, one.name); err != nil || !now.equals(one.changed) {
 			return fmt.Errorf("%s has changed meanwhile", one.name)
 		}
 	}
-	return replaceFiles(root, files, true)
+	return replaceFiles(root, there, files, true)
 }
 
 // readCommitted returns what the commit of a working tree has of a file, whose mode and object are those of readTree.
@@ -173,6 +202,11 @@ func (f *Finder) readCommitted(ctx context.Context, p Project, name, object stri
 	return fileContent{mode, []byte(text)}, nil
 }
 
+// listChanges are the arguments of git that list what differs from the commit.
+var listChanges = []string{
+	"diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "HEAD", "--",
+}
+
 // listChanged returns the files of a working tree that differ from its commit, and new ones that git does not ignore,
 // sorted. A nested repository is an error, because git does not say what it contains.
 func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
@@ -186,8 +220,7 @@ func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
 	}
 	// Ask git for changed and for new files.
 	work := "--work-tree=" + c.Top
-	changed, err := g.runFor(ctx, c, env, work, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--ignore-submodules=none", "HEAD", "--")
+	changed, err := g.runFor(ctx, c, env, append([]string{work}, listChanges...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list the changes of %s: %w", p.Worktree, err)
 	}
@@ -211,6 +244,30 @@ func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
 			maxCopied, p.Worktree)
 	}
 	return names, nil
+}
+
+// refuseHidden returns an error if git was told not to show the change of a file: it would stay behind without a word.
+func (f *Finder) refuseHidden(ctx context.Context, p Project, shown []string) error {
+	g, c, err := f.open(p)
+	if err != nil {
+		return err
+	}
+	x, err := g.copyIndex(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer x.remove()
+	all, err := x.run(ctx, listChanges...)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(all, "\x00"), "\x00") {
+		if _, found := slices.BinarySearch(shown, name); name != "" && !found && !strings.HasPrefix(path.Base(name), sidePrefix) {
+			return session.Errorf(session.CodeConflict, "%s is changed in %s, and git was told not to show it: git update-index "+
+				"--no-assume-unchanged --no-skip-worktree shows it, so that it can be taken along", name, p.Worktree)
+		}
+	}
+	return nil
 }
 
 // readTree returns mode and object of the files in the commit of a working tree, by name. Those that it does not have

@@ -141,13 +141,65 @@ func (x *indexCopy) remove() { _ = os.Remove(x.path) }
 
 // run runs git with the copy. Its output is whole, or the error says that it is too long.
 func (x *indexCopy) run(ctx context.Context, args ...string) (string, error) {
+	return x.feed(ctx, "", args...)
+}
+
+// feed is run with an input. New files outside of a sparse checkout are files as all others.
+func (x *indexCopy) feed(ctx context.Context, stdin string, args ...string) (string, error) {
 	const most = 64 << 20 // names of a million files
-	args = append([]string{"--work-tree=" + x.c.Top}, args...)
-	out, err := x.git.call(ctx, x.c, invocation{args: args, env: x.env, most: most, limit: worktreeTime})
+	all := append([]string{"--work-tree=" + x.c.Top, "-c", "core.sparseCheckout=false"}, args...)
+	out, err := x.git.call(ctx, x.c, invocation{args: all, env: x.env, stdin: stdin, most: most, limit: worktreeTime})
 	if err == nil && len(out) >= most {
-		err = fmt.Errorf("git %s lists too many files", args[1])
+		err = fmt.Errorf("git %s lists too many files", args[0])
 	}
 	return out, err
+}
+
+// addBytes puts the changed files into the index as they are on disk: git add converts line ends and keywords.
+func (x *indexCopy) addBytes(ctx context.Context) error {
+	// Find the regular files that differ from the commit, with their new modes.
+	list, err := x.run(ctx, "diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=none", "HEAD", "--")
+	if err != nil {
+		return err
+	}
+	var modes, names []string
+	var paths strings.Builder
+	fields := strings.Split(list, "\x00") // two for each file: modes, objects and status, then the name
+	for i := 0; i+1 < len(fields); i += 2 {
+		about, name := strings.Fields(fields[i]), fields[i+1]
+		if len(about) < 2 || !strings.HasPrefix(about[1], "100") {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(x.c.Top, filepath.FromSlash(name)))
+		if err != nil || !info.Mode().IsRegular() { // only the index has it
+			continue
+		}
+		modes, names = append(modes, about[1]), append(names, name)
+		paths.WriteString(quotePath(name) + "\n")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	// Store their bytes, and put these into the index.
+	out, err := x.feed(ctx, paths.String(), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return err
+	}
+	objects := strings.Fields(out)
+	if len(objects) != len(names) {
+		return fmt.Errorf("git stored %d of %d files", len(objects), len(names))
+	}
+	var entries strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&entries, "%s %s\t%s\x00", modes[i], objects[i], name)
+	}
+	_, err = x.feed(ctx, entries.String(), "update-index", "-z", "--index-info")
+	return err
+}
+
+// quotePath returns a path as git reads it from a line.
+func quotePath(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
 }
 
 // save commits everything in the worktree below a reference, and what only its index has as a second parent.
@@ -160,6 +212,9 @@ func (x *indexCopy) save(ctx context.Context, at work) (string, error) {
 		all = "--ignore-removal"
 	}
 	if _, err := x.run(ctx, "add", all, "--", "."); err != nil {
+		return "", err
+	}
+	if err := x.addBytes(ctx); err != nil {
 		return "", err
 	}
 	tree, err := x.run(ctx, "write-tree")

@@ -1,36 +1,152 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// FindMovedSession returns where a session whose directory is in the project p would work since its own project was
-// moved away from there. It is "" unless p is another project, and the directory exists below the new place.
-func (f *Finder) FindMovedSession(ctx context.Context, p Project, s *session.Session) (to string, err error) {
-	if s.RecordID == "" || p.RecordID == "" || s.RecordID == p.RecordID {
+// FindMoved returns where a session works since its project was moved away from the session's directory. here is the
+// record of the project that is in that directory now, "" if none is known. The result is "" if the directory is there and
+// no other project has it, or if nothing is known of a move. If another project took the place of the session's own, and
+// that was not seen elsewhere since, it is a *session.Error of code conflict.
+func (f *Finder) FindMoved(ctx context.Context, s *session.Session, here session.RecordID) (to string, err error) {
+	if s.RecordID == "" || here == s.RecordID || here == "" && isDirectory(s.Location.Directory) {
 		return "", nil
 	}
-	found, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
-		return r.Projects(store.ProjectQuery{ID: s.RecordID})
-	})
-	if err != nil || len(found) == 0 {
+	own, err := f.readRecord(ctx, s.RecordID)
+	if err != nil || own == nil {
 		return "", err
 	}
-	for _, earlier := range slices.Backward(found[0].Earlier) {
-		rest, inside := strings.CutPrefix(s.Location.Directory+"/", strings.TrimSuffix(earlier, "/")+"/")
-		to := filepath.Join(found[0].Path, rest)
-		if inside && to != s.Location.Directory {
-			if info, err := os.Stat(to); err == nil && info.IsDir() {
-				return to, nil
-			}
+	if to := findSince(own, s.Location.Directory); to != "" {
+		return to, nil
+	}
+	// Nobody has opened it since. Most often a project is renamed: look beside the place where it was.
+	if own, err = f.findRenamed(ctx, own); err != nil {
+		return "", err
+	}
+	if to := findSince(own, s.Location.Directory); to != "" || here == "" {
+		return to, nil
+	}
+	// A repository that was made in the session's directory, or is there instead of one that was removed, took nothing away.
+	other, err := f.readRecord(ctx, here)
+	if err != nil || other == nil || other.Path != own.Path || own.PathFile != "" && own.PathFile == other.PathFile {
+		return "", err
+	}
+	return "", session.Errorf(session.CodeConflict, "the project of this session is not in %s any more, another one is: "+
+		"run a cairn command where it is now, such as cairn session list, or cairn session move %s DIR --to-other-project",
+		own.Path, s.ID).At("directory")
+}
+
+// findSince returns where a directory of the project is, since the project was moved; "" if it is not known to have been,
+// or does not have the directory any more.
+func findSince(p *store.Project, directory string) string {
+	for _, earlier := range slices.Backward(p.Earlier) {
+		rest, inside := cutDirectory(directory, earlier)
+		if to := filepath.Join(p.Path, rest); inside && to != directory && isDirectory(to) {
+			return to
 		}
 	}
-	return "", nil
+	return ""
+}
+
+// maxBeside bounds the directories that findRenamed looks at.
+const maxBeside = 1000
+
+// findRenamed looks for the directory of a project beside the place where it was, and returns the record as it is then. If
+// it is not found that is p.
+func (f *Finder) findRenamed(ctx context.Context, p *store.Project) (*store.Project, error) {
+	identity := cmp.Or(p.PathFile, p.File)
+	if identity == "" || fileattr.ReadIdentity(p.Path) == identity {
+		return p, nil
+	}
+	parent, err := os.Open(filepath.Dir(p.Path))
+	if err != nil {
+		return p, nil //nolint:nilerr // the parent is gone as well
+	}
+	defer parent.Close()
+	beside, _ := parent.ReadDir(maxBeside)
+	for _, entry := range beside {
+		path := filepath.Join(filepath.Dir(p.Path), entry.Name())
+		if !entry.IsDir() || fileattr.ReadIdentity(path) != identity {
+			continue
+		}
+		found, err := f.Find(ctx, path)
+		if err != nil || found.RecordID != p.ID {
+			return p, err
+		}
+		now, err := f.readRecord(ctx, p.ID)
+		return cmp.Or(now, p), err
+	}
+	return p, nil
+}
+
+// maxRenamed bounds the missing directories that FollowRenamed looks for.
+const maxRenamed = 50
+
+// FollowRenamed brings the records up to date whose directories were only renamed: what is beside the old place is theirs.
+func (f *Finder) FollowRenamed(ctx context.Context) error {
+	all, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
+		return r.Projects(store.ProjectQuery{})
+	})
+	missing := slices.DeleteFunc(all, func(p store.Project) bool { return isDirectory(p.Path) })
+	for _, p := range missing[max(0, len(missing)-maxRenamed):] { // the newest ones
+		if err == nil {
+			_, err = f.findRenamed(ctx, &p)
+		}
+	}
+	return err
+}
+
+// ListEarlier returns the directories whose sessions go on in the directory of the project p, since p was moved
+// (FindMoved): those of which the sessions are not the project's own any more.
+func (f *Finder) ListEarlier(ctx context.Context, p Project) ([]string, error) {
+	own, err := f.readRecord(ctx, p.RecordID)
+	if err != nil || own == nil {
+		return nil, err
+	}
+	rest, inside := cutDirectory(p.Directory, own.Path)
+	if !inside {
+		return nil, nil
+	}
+	var out []string
+	for _, earlier := range own.Earlier {
+		dir := filepath.Join(earlier, rest)
+		if there, err := f.Peek(ctx, dir); err == nil && there.RecordID == p.RecordID { // such as a worktree
+			continue
+		}
+		out = append(out, dir)
+	}
+	return out, nil
+}
+
+// readRecord returns the record, nil without one.
+func (f *Finder) readRecord(ctx context.Context, id session.RecordID) (*store.Project, error) {
+	if id == "" || f.Store == nil {
+		return nil, nil
+	}
+	found, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
+		return r.Projects(store.ProjectQuery{ID: id})
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// cutDirectory returns the path below a directory, and whether it is the directory or below it.
+func cutDirectory(path, directory string) (rest string, inside bool) {
+	return strings.CutPrefix(path+"/", strings.TrimSuffix(directory, "/")+"/")
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

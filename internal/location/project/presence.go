@@ -41,7 +41,7 @@ func FindPresence(p store.Project) Presence {
 	c, isGit := checkout.Find(p.Path)
 	_, isBare := checkout.FindBare(p.Path)
 	switch {
-	case isGit && c.Top == p.Path && !c.IsOwned():
+	case isGit && c.Top == p.Path && !c.IsOwned(), !isGit && checkout.IsDangling(p.Path):
 		return PresenceUnlinked
 	case isGit && c.Top == p.Path, !isGit && isBare:
 		return PresenceReplaced

@@ -36,8 +36,8 @@ type Project struct {
 	Worktree  string            // root of its checkout; "" outside of one
 	Main      string            // root of the checkout that contains the repository: Worktree, but in a linked worktree
 	Subpath   string            // Directory relative to Worktree, with slashes; "" at the root and outside
-	// Unlinked: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git.
-	// It is a project of its own.
+	// Unlinked: .git names a repository that does not know the checkout, as in a linked worktree that was moved without git,
+	// or that is not there, as in one whose repository was moved. It is a project of its own.
 	Unlinked bool
 
 	anchor, file string // what the record is found by, and its identity
@@ -107,7 +107,7 @@ func (f *Finder) find(ctx context.Context, dir string, write bool) (Project, err
 	}
 	if !isGit {
 		if now.Common == "" { // the record may have the commit of a repository that was removed
-			p.Root = ""
+			p.Root, p.Unlinked = "", checkout.IsDangling(real)
 		}
 		return p, nil
 	}

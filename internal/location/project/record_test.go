@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -373,5 +374,32 @@ func TestNormalizeRemote(t *testing.T) {
 		if got := normalizeRemote(address); got != want {
 			t.Errorf("%q: %q, want %q", address, got, want)
 		}
+	}
+}
+
+// A linked worktree whose repository was moved says so until git worktree repair ran.
+func TestWorktreeOfAMovedRepository(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	linked := filepath.Join(realTemp(t), "linked")
+	runGit(t, repo, "worktree", "add", "-q", linked)
+	f := recordFinder(t)
+	first := find(t, f, linked)
+	needsIdentities(t, first)
+	if first.Unlinked {
+		t.Fatal("a worktree of a repository that is there")
+	}
+	rename(t, repo, repo+"2")
+	got := find(t, f, linked)
+	if !got.Unlinked || got.RecordID == first.RecordID {
+		t.Errorf("after the repository was moved: %+v", got)
+	}
+	i := slices.IndexFunc(f.records(t), func(p store.Project) bool { return p.ID == got.RecordID })
+	if i < 0 || FindPresence(f.records(t)[i]) != PresenceUnlinked {
+		t.Errorf("the presence of its record: %v", f.records(t))
+	}
+	runGit(t, repo+"2", "worktree", "repair", linked)
+	if got := find(t, f, linked); got.Unlinked || got.RecordID != first.RecordID {
+		t.Errorf("after the repair: %+v, want the record %s", got, first.RecordID)
 	}
 }

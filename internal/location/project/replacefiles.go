@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/cairn-dev/cairn/internal/fileattr"
 )
 
 // replaceFiles makes files what they are in the source, or clean: all, or with an error as they were. All new contents are
 // written before the first file is replaced, and what is replaced keeps a second name until the end, so that also a full
-// disk changes nothing.
-func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
+// disk changes nothing. New directories are no more open than those of the other working tree.
+func replaceFiles(root, other *os.Root, files []copiedFile, clean bool) (err error) {
 	var undo []func() error // of what was done
 	var litter []string     // files to remove at the end, which may have another name by then
 	id := rand.Text()       // of this call: two at a time share no file
@@ -38,10 +40,10 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 		if next.isNothing() {
 			continue
 		}
-		if err := root.MkdirAll(path.Dir(one.name), 0o777); err != nil {
+		if err := makeDirectories(root, other, path.Dir(one.name)); err != nil {
 			return err
 		}
-		name := sideName(one.name, "new", id, i)
+		name := sideName(one.name, sideNew, id, i)
 		if err := writeContent(root, name, next); err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
@@ -49,7 +51,7 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 	}
 	// Put them in place.
 	for i, one := range files {
-		old := sideName(one.name, "old", id, i)
+		old := sideName(one.name, sideOld, id, i)
 		isNew := one.next(!clean).isNothing()
 		if !isNew {
 			if err := keepSecondName(root, one.name, old); err != nil {
@@ -60,7 +62,7 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 		if one.next(clean).isNothing() {
 			err = root.Remove(one.name)
 		} else {
-			err = root.Rename(sideName(one.name, "new", id, i), one.name)
+			err = root.Rename(sideName(one.name, sideNew, id, i), one.name)
 		}
 		undo = append(undo, func() error {
 			if isNew {
@@ -73,6 +75,24 @@ func replaceFiles(root *os.Root, files []copiedFile, clean bool) (err error) {
 		}
 	}
 	removeEmpty(root, files, clean)
+	return nil
+}
+
+// makeDirectories makes the missing directories of a path, with the permissions that they have in the other working tree.
+func makeDirectories(root, other *os.Root, dir string) error {
+	if _, err := root.Stat(dir); dir == "." || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeDirectories(root, other, path.Dir(dir)); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o777)
+	if info, err := other.Stat(dir); err == nil && info.IsDir() {
+		mode = info.Mode().Perm() | 0o700
+	}
+	if err := root.Mkdir(dir, mode); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	return nil
 }
 
@@ -122,15 +142,28 @@ func sideName(name, kind, id string, i int) string {
 	return path.Join(path.Dir(name), fmt.Sprintf("%s%s-%d-%s-%d", sidePrefix, kind, os.Getpid(), id, i))
 }
 
-// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. Second names stay,
-// because one may be the only name of a file.
-func removeAbandoned(name string) {
+// The kinds of files that replaceFiles makes.
+const (
+	sideNew = "new" // a new content
+	sideOld = "old" // a second name of what is replaced
+)
+
+// findAbandoned returns which kind of file of replaceFiles a path is, "" for none, and whether its process has ended.
+func findAbandoned(name string) (kind string, isAbandoned bool) {
 	var pid int
-	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"new-%d-", &pid); err != nil {
-		return
+	if _, err := fmt.Sscanf(filepath.Base(name), sidePrefix+"%3s-%d-", &kind, &pid); err != nil {
+		return "", false
 	}
 	p, err := os.FindProcess(pid)
-	if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+	return kind, err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. The only name of a
+// file stays.
+func removeAbandoned(name string) {
+	kind, isAbandoned := findAbandoned(name)
+	info, err := os.Lstat(name)
+	if isAbandoned && err == nil && (kind == sideNew || fileattr.CountLinks(info) > 1) {
 		_ = os.Remove(name) // the next move tries again
 	}
 }

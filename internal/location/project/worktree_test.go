@@ -345,6 +345,63 @@ func TestRemoveWorktreeWithHiddenChanges(t *testing.T) {
 	}
 }
 
+// What is saved is what was there, byte by byte, whatever git converts and shows.
+func TestRemoveWorktreeSavesBytes(t *testing.T) {
+	f, p, parent := newRepository(t)
+	for _, c := range []struct{ name, key, value, attributes string }{
+		{name: "plain"},
+		{name: "autocrlf", key: "core.autocrlf", value: "true"},
+		{name: "input", key: "core.autocrlf", value: "input"},
+		{name: "attributes", attributes: "* text=auto\n*.txt ident\n"},
+	} {
+		if c.key != "" {
+			runGit(t, p.Worktree, "config", c.key, c.value)
+		}
+		w := create(t, f, p, NewWorktree{Name: c.name, Parent: parent})
+		files := map[string]string{
+			"a.txt": "one\r\nchanged $Id: 1 $\r\n", "new \"ü\"\n.txt": "x\r\ny\r\n", "d/new.txt": "$Id: 2 $\r\n",
+		}
+		if c.attributes != "" {
+			files[".gitattributes"] = c.attributes
+		}
+		writeFiles(t, w.Directory, files)
+		if err := os.Chmod(filepath.Join(w.Directory, "d", "new.txt"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range files {
+			got := runGit(t, p.Worktree, "cat-file", "blob", saved.Ref+":"+name)
+			if got != strings.TrimSpace(want) {
+				t.Errorf("%s: saved %q as %q, want %q", c.name, name, got, want)
+			}
+		}
+		if tree := runGit(t, p.Worktree, "ls-tree", saved.Ref, "d/new.txt"); !strings.HasPrefix(tree, "100755 ") {
+			t.Errorf("%s: the mode of the saved file: %s", c.name, tree)
+		}
+		if c.key != "" {
+			runGit(t, p.Worktree, "config", "--unset", c.key)
+		}
+	}
+}
+
+// A worktree that shows a part of its commit only is removed with what is new in it, and nothing else counts as deleted.
+func TestRemoveSparseWorktree(t *testing.T) {
+	f, p, parent := newRepository(t)
+	w := create(t, f, p, NewWorktree{Name: "sparse", Parent: parent})
+	runGit(t, w.Directory, "sparse-checkout", "set", "--no-cone", "nothing")
+	writeFiles(t, w.Directory, map[string]string{"new.txt": "new\n"})
+	saved, err := f.RemoveWorktree(t.Context(), p, Removal{Directory: w.Directory, Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := runGit(t, p.Worktree, "diff", "--name-status", "HEAD", saved.Ref); got != "A\tnew.txt" {
+		t.Errorf("saved is %q", got)
+	}
+}
+
 // A worktree that the user has locked stays, also when its disk is not there, and the commits of a gone one are saved.
 func TestRemoveWorktreeThatIsAway(t *testing.T) {
 	f, p, parent := newRepository(t)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,12 +46,12 @@ func (g git) findWork(ctx context.Context, at work) (x *indexCopy, changes []str
 		return nil, nil, err
 	}
 	if x, err = g.copyIndex(ctx, c); err != nil {
-		return nil, nil, fmt.Errorf("look for uncommitted changes in %s: %w", at.directory, err)
+		return nil, nil, describeGitError("its uncommitted changes cannot be looked for", at, err)
 	}
 	status, err := x.run(ctx, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames")
 	if err != nil {
 		x.remove()
-		return nil, nil, fmt.Errorf("look for uncommitted changes in %s: %w", at.directory, err)
+		return nil, nil, describeGitError("its uncommitted changes cannot be looked for", at, err)
 	}
 	changes = slices.DeleteFunc(strings.Split(status, "\x00"), func(line string) bool {
 		return line == "" || at.isPartial && strings.HasPrefix(line, " D")
@@ -75,9 +76,19 @@ func (g git) secure(ctx context.Context, at work, force bool) (ref string, err e
 		return "", refuseChanges(at.tree, changes)
 	}
 	if ref, err = x.save(ctx, at); err != nil {
-		return "", fmt.Errorf("save the changes in %s: %w", at.directory, err)
+		return "", describeGitError("its changes cannot be saved", at, err)
 	}
 	return ref, nil
+}
+
+// describeGitError says which step at a worktree git refused, and why.
+func describeGitError(step string, at work, err error) error {
+	if _, ok := errors.AsType[*session.Error](err); ok {
+		return err
+	}
+	words := strings.Join(strings.Fields(err.Error()), " ")
+	return session.Errorf(session.CodeConflict, "the worktree %s stays, because %s: %s", at.tree.Directory, step,
+		session.ClipText(words, 300)).Because(err)
 }
 
 func refuseChanges(w LinkedWorktree, changes []string) error {

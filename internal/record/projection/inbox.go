@@ -56,7 +56,7 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 	return tx.PutInput(&session.Input{
 		AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt, Delivery: d.Delivery,
 		TimeCreated: d.Timestamp, Order: e.Seq, Asks: d.Asks, Hold: d.Hold,
-		NoReply: d.NoReply, Recovery: d.Recovery, Restricted: d.Restricted,
+		NoReply: d.NoReply, Recovery: d.Recovery, Restricted: d.Restricted, Extensions: d.Extensions,
 	})
 }
 
@@ -126,7 +126,7 @@ func editInput(tx store.Tx, id session.ID, d *session.InputEdited) error {
 	if in.Compaction != nil {
 		return session.Conflict("message", string(d.MessageID), "is a request for a compaction, which has no text to edit")
 	}
-	in.Prompt, in.Restricted = d.Prompt, in.Restricted || d.Restricted
+	in.Prompt, in.Restricted, in.Extensions = d.Prompt, in.Restricted || d.Restricted, nil
 	return tx.PutInput(in)
 }
 

@@ -165,6 +165,7 @@ type SessionQuery struct {
 	// Search is a substring of the title, case-insensitive, taken literally.
 	Search    string            `json:"search,omitzero" query:"search"`
 	Directory string            `json:"directory,omitzero" query:"directory"` // exact; "" any
+	Moved     *Moved            `json:"moved,omitzero" query:"-"`             // with Directory: what the list has besides
 	ProjectID session.ProjectID `json:"project,omitzero" query:"project"`     // exact; "" any
 	RecordID  session.RecordID  `json:"record,omitzero" query:"-"`            // exact; "" any
 	// Within is the directory of a repository, for RecordID only. The list then also has sessions of the project "global"
@@ -182,6 +183,20 @@ type SessionQuery struct {
 	Before   int64          `json:"-" query:"-"` // with Recent: only sessions that last changed before; 0 any
 	After    *SessionAnchor `json:"-" query:"-"` // continue after this one, in the order of the query
 	Limit    int            `json:"-" query:"-"`
+}
+
+// Moved selects the sessions of a record in directories from which its project was moved.
+type Moved struct {
+	RecordID    session.RecordID `json:"record"`
+	Directories []string         `json:"directories"` // at most MaxEarlier
+}
+
+// NewMoved returns nil without a record or a directory.
+func NewMoved(id session.RecordID, directories []string) *Moved {
+	if id == "" || len(directories) == 0 {
+		return nil
+	}
+	return &Moved{RecordID: id, Directories: directories}
 }
 
 // SessionAnchor is a position in a list of sessions.

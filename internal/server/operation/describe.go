@@ -120,6 +120,7 @@ func describeTags() map[string]string {
 		"log": "The server log.", "lsp": "Language servers.", "mcp": "MCP servers.", "model": "Models.",
 		"path": "Directories of the server.", "permission": "Permission requests.", "project": "Projects.",
 		"provider": "Providers and their models.", "pty": "Terminals.", "question": "Questions of the model.",
+		"plugin":    "Plugins and files of tools.",
 		"reference": "References to other projects.", "resource": "Resources of MCP servers.",
 		"session": "Sessions, their messages and their work.", "skill": "Skills.", "stats": "Spending.",
 		"sync": "Events of other servers.", "tool": "Tools.", "tui": "The terminal interface.",

@@ -56,6 +56,7 @@ type Location struct {
 	Worktree  string // the top of its checkout, "/" outside of one
 	ProjectID session.ProjectID
 	RecordID  session.RecordID // "" if it could not be stored
+	Earlier   []string         // directories whose sessions go on in this one, since the project was moved
 	Git       bool
 
 	Project  project.Project

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Config of an API. All fields but Head, Condition and Logger are required.
+// Config of an API. All fields but Head, Condition, Logger and WriteMetrics are required.
 type Config struct {
 	Commands    SessionCommands
 	Reverts     RevertCommands
@@ -35,6 +36,8 @@ type Config struct {
 	Head      func(directory string) string
 	Condition func() error // why nothing can be written now; nil if writes work
 	Logger    *slog.Logger
+	// WriteMetrics writes the metrics of the process for Prometheus; nil if they are not served.
+	WriteMetrics func(io.Writer) error
 }
 
 // dependencies holds what all handlers share: the configuration, and the state of the API.

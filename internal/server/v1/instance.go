@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/telemetry"
 )
 
 // instanceHandlers describes the server and its locations.
@@ -173,4 +174,16 @@ func (d *dependencies) writeDocument(context.Context, struct{}) (operation.Func[
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		return httpio.WriteEncoded(w, http.StatusOK, doc)
 	}, err
+}
+
+// getMetrics answers with the metrics of the process in the text form of Prometheus.
+func (h instanceHandlers) getMetrics(context.Context, struct{}) (operation.Func[string], error) {
+	if h.WriteMetrics == nil {
+		return nil, session.Errorf(session.CodeNotFound,
+			"metrics are not served; set telemetry.prometheus in your configuration and restart cairn serve")
+	}
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", telemetry.PrometheusType)
+		return h.WriteMetrics(w)
+	}, nil
 }

@@ -47,6 +47,7 @@ func (d *dependencies) listInstanceOperations() []operation.Operation {
 			"project.directories", instances.listProjectDirectories),
 		operation.New("read GET /app", "", instances.getApp),
 		operation.New("read GET /doc", "", d.writeDocument),
+		operation.New("read GET /metrics", "", instances.getMetrics),
 
 		operation.New("read GET /event Stream the events of a location", "event.subscribe", events.subscribe),
 		operation.New("read GET /global/event Stream the events of all locations", "global.event", events.subscribeGlobal),

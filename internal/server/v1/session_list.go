@@ -68,7 +68,7 @@ func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	if in.Path != nil {
 		q.Subpath = *in.Path
 	} else if in.Directory != "" && in.Scope != "project" {
-		q.Directory = l.Directory
+		q.Directory, q.Moved = l.Directory, store.NewMoved(l.RecordID, l.Earlier)
 	}
 	rows, err := h.readSessions(ctx, q)
 	return sessionList(rows, opencode.SessionOf), err

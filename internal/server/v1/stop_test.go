@@ -29,6 +29,10 @@ type lasting struct{ tools *tool.Registry }
 // Chain implements scope.Scopes.
 func (lasting) Chain(context.Context, session.Location) *extension.Chain { return nil }
 
+func (lasting) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
+
 func (l lasting) Scope(_ context.Context, at session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
 		Location: at, ProjectID: "global", RecordID: "prj_test", DefaultAgent: "build", Models: l, Tools: l.tools,

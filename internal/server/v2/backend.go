@@ -19,6 +19,8 @@ type Locations interface {
 	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
 	// Skills returns the valid skills, then those with a Problem.
 	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
+	// Plugins loads the plugins and returns how they are. What concerns all of them has an id of no plugin.
+	Plugins(ctx context.Context, l session.Location) ([]api.Plugin, error)
 	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
 	// Expand returns the prompt of a command. It runs the shell commands of the command's template if permit allows it.
 	Expand(ctx context.Context, l session.Location, r api.ExpandRequest, permit templates.Permit) (api.Expansion, error)

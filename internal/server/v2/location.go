@@ -61,6 +61,10 @@ func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.AtLoca
 	return out, err
 }
 
+func (h locationHandlers) listPlugins(ctx context.Context, in locationIn) (api.AtLocation[[]api.Plugin], error) {
+	return listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Plugins)
+}
+
 func (h locationHandlers) listCommands(ctx context.Context, in listIn) (api.AtLocation[[]api.Command], error) {
 	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Commands)
 	for i := range out.Data {

@@ -44,6 +44,7 @@ func (d *dependencies) listOpenCodeOperations() []operation.Operation {
 			"v2.location.get", locations.get),
 		operation.New("read GET /api/agent List the agents of a location", "v2.agent.list", locations.listAgents),
 		operation.New("read GET /api/skill List the skills of a location", "v2.skill.list", locations.listSkills),
+		operation.New("read GET /api/plugin List the plugins of a location", "v2.plugin.list", locations.listPlugins),
 		operation.New("read GET /api/command List the commands of a location", "v2.command.list", locations.listCommands),
 		operation.New("read GET /api/model List the models of a location", "v2.model.list", locations.listModels),
 		operation.New("read GET /api/provider List the providers of a location",

@@ -147,11 +147,9 @@ func (h sessionHandlers) updateSummary(ctx context.Context, in sessionIn) (api.D
 	return newData(s), err
 }
 
-// move makes the session go on in another directory, at the next boundary between two turns.
+// move makes the session go on in another directory, at the next boundary between two turns: in the one that the request
+// names, else in that to which its project was moved.
 func (h sessionHandlers) move(ctx context.Context, in bodyOf[api.MoveRequest]) (none operation.None, err error) {
-	if in.Body.Directory == "" {
-		return none, httpio.NewInvalid("body", "directory", "directory is missing: it must name a directory")
-	}
 	return none, httpio.WithPart("body", h.Commands.MoveSession(ctx, admit.MoveRequest{
 		SessionID: in.SessionID, Directory: in.Body.Directory, Changes: in.Body.Changes, OtherProject: in.Body.OtherProject,
 	}))

@@ -46,6 +46,7 @@ func (h sessionHandlers) list(
 	in sessionListIn,
 ) (operation.Func[api.Page[session.Session]], error) {
 	h.selectRecord(ctx, &in)
+	h.selectMoved(ctx, &in)
 	c, err := in.findCursor()
 	if err != nil {
 		return nil, err
@@ -91,6 +92,16 @@ func (h sessionHandlers) selectRecord(ctx context.Context, in *sessionListIn) {
 	at, err := h.Locations.Location(ctx, in.Location.Location)
 	if err == nil && at.Project.ID == in.ProjectID && at.RecordID != "" {
 		in.RecordID, in.ProjectID = at.RecordID, ""
+	}
+}
+
+// selectMoved adds to a list of the location's directory the sessions that go on there since their project was moved.
+func (h sessionHandlers) selectMoved(ctx context.Context, in *sessionListIn) {
+	if in.Cursor != "" || in.Directory == "" || in.Directory != in.Location.Directory {
+		return
+	}
+	if at, err := h.Locations.Location(ctx, in.Location.Location); err == nil {
+		in.Moved = store.NewMoved(at.RecordID, at.Earlier)
 	}
 }
 

@@ -60,7 +60,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 	w.api = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
 		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
-		IDs: ids, Locations: places{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
+		IDs: ids, Locations: places{}, Projects: noProjects{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
@@ -103,11 +103,20 @@ func request[T any](t testing.TB, w *world, method, path, body string) (answer T
 	return answer
 }
 
+// noProjects has no records to change.
+type noProjects struct{ v2.Projects }
+
+func (noProjects) FollowRenamed(context.Context) error { return nil }
+
 // scopes provides the scopes of turns.
 type scopes struct{ *world }
 
 // Chain implements scope.Scopes.
 func (scopes) Chain(context.Context, session.Location) *extension.Chain { return nil }
+
+func (scopes) FindMoved(context.Context, *session.Session, *scope.Scope) (string, error) {
+	return "", nil
+}
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*scope.Scope, func(), error) {
 	return &scope.Scope{
@@ -197,6 +206,20 @@ func (places) Expand(
 		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}
 	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + ".", Agent: "plan"}}, nil
+}
+
+func (places) Plugins(context.Context, session.Location) ([]api.Plugin, error) {
+	return []api.Plugin{
+		{
+			ID: "plugin/guard", Source: api.PluginSource{Type: "package", Target: "guard@1.0.0"},
+			Features: map[string]bool{"server": true}, State: api.PluginState{Status: "active"},
+			Hooks: []string{"tool.execute.before"},
+		},
+		{
+			ID: "tool/count", Source: api.PluginSource{Type: "local", Path: "/home/u/.cairn/tool/count.ts"},
+			Features: map[string]bool{"server": true}, State: api.PluginState{Status: "failed", Error: "it does not exist"},
+		},
+	}, nil
 }
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {

@@ -143,15 +143,29 @@ func testProjectSessions(t *testing.T, s store.Store) {
 		{"directory outside of git", store.SessionQuery{RecordID: "prj_h"}, []session.ID{"ses_home"}},
 		{"unknown", store.SessionQuery{RecordID: "prj_x"}, nil},
 	} {
-		rows := get(t, s, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(c.q) })
-		var ids []session.ID
-		for _, row := range rows {
-			ids = append(ids, row.ID)
-		}
-		checkEqual(t, c.name, ids, c.want)
+		checkEqual(t, c.name, listIDs(t, s, c.q), c.want)
 	}
+	testMovedProject(t, s)
 	testElsewhere(t, s, []store.Project{repo, clone, folder})
 	testForgottenProject(t, s, clone, put)
+}
+
+// testMovedProject lists the sessions of testProjectSessions for directories to which their project was moved.
+func testMovedProject(t *testing.T, s store.Store) {
+	t.Helper()
+	toRepo, toClone := store.NewMoved("prj_r", []string{"/c", "/linked"}), store.NewMoved("prj_r", []string{"/r"})
+	checkEqual(t, "directory of a moved project", listIDs(t, s, store.SessionQuery{Directory: "/r", Moved: toRepo, Oldest: true}),
+		[]session.ID{"ses_named", "ses_begun", "ses_linked"})
+	checkEqual(t, "recent", listIDs(t, s, store.SessionQuery{Directory: "/c", Moved: toClone, Recent: true, Limit: 3}),
+		[]session.ID{"ses_old_clone", "ses_clone", "ses_begun"})
+}
+
+func listIDs(t *testing.T, s store.Store, q store.SessionQuery) (ids []session.ID) {
+	t.Helper()
+	for _, row := range get(t, s, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(q) }) {
+		ids = append(ids, row.ID)
+	}
+	return ids
 }
 
 // testElsewhere counts the sessions of other records of testProjectSessions.

@@ -99,7 +99,7 @@ func (r reader) findDescendants(id session.ID) map[session.ID]bool {
 func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
 	s := &row.key
 	switch {
-	case q.Directory != "" && s.Location.Directory != q.Directory,
+	case q.Directory != "" && s.Location.Directory != q.Directory && !isMoved(q.Moved, row),
 		q.ProjectID != "" && s.ProjectID != q.ProjectID,
 		q.RecordID != "" && row.record != q.RecordID && !r.isBefore(q, row),
 		q.Subpath != "" && s.Path() != q.Subpath && !strings.HasPrefix(s.Path(), q.Subpath+"/"),
@@ -114,6 +114,11 @@ func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
 	default:
 		return true
 	}
+}
+
+// isMoved reports whether the session is one that m selects.
+func isMoved(m *store.Moved, row *sessionRow) bool {
+	return m != nil && row.record == m.RecordID && slices.Contains(m.Directories, row.key.Location.Directory)
 }
 
 // isBefore reports whether the session is one of "global" within the directory of q, and not of another repository.

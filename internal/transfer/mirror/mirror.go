@@ -69,14 +69,18 @@ func CheckDir(dir, storeID string) error {
 	return err
 }
 
-// HasSession reports whether a folder is a mirror, of whatever store, that has the session.
+// HasSession reports whether a folder is a mirror, of whatever store, that has the session or some of its messages.
 func HasSession(dir string, id session.ID) bool {
 	if _, err := os.Stat(filepath.Join(dir, storageDir, markerName)); err != nil {
 		return false
 	}
+	name := jsontree.FileName(string(id))
+	if left, _ := os.ReadDir(filepath.Join(dir, storageDir, "message", name)); len(left) > 0 {
+		return true
+	}
 	projects, _ := os.ReadDir(filepath.Join(dir, storageDir, "session")) // without it there is no session
 	for _, p := range projects {
-		file := filepath.Join(dir, storageDir, "session", p.Name(), jsontree.FileName(string(id))+".json")
+		file := filepath.Join(dir, storageDir, "session", p.Name(), name+".json")
 		if _, err := os.Stat(file); err == nil {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -185,6 +186,20 @@ func (w *world) insert(rows []store.EventRow) {
 	}
 }
 
+// The file of a project names the place of its first session, also after that has moved.
+func TestMirrorOfARenamedProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add("ses_a", info("ses_a", 5))
+	w.add("ses_b", info("ses_b", 6))
+	w.follow()
+	for i, id := range []session.ID{"ses_b", "ses_a"} {
+		w.add(id, &session.Moved{Location: session.Location{Directory: "/renamed"}, ProjectID: "p1"})
+		w.follow()
+		w.proveComplete(fmt.Sprintf("after move %d", i+1))
+	}
+}
+
 // A mirror that follows the log in batches of any size is as one that is made of the rows.
 func TestFollowedMirrorIsComplete(t *testing.T) {
 	t.Parallel()
@@ -256,6 +271,7 @@ func TestRareEvents(t *testing.T) {
 		{"no todos", []session.EventData{&session.TodosSet{}}},
 		{"edit", []session.EventData{&session.MessageEdited{MessageID: "msg_1", Prompt: session.Prompt{Text: "Hey"}}}},
 		{"removed part", []session.EventData{&session.PartRemoved{TurnFact: turn, PartID: "prt_1"}}},
+		{"project renamed", []session.EventData{&session.Moved{Location: session.Location{Directory: "/renamed"}, ProjectID: "p1"}}},
 		{"moved", []session.EventData{&session.Moved{Location: session.Location{Directory: "/v"}, ProjectID: "p2"}}},
 		{"archived", []session.EventData{&session.Archived{At: 9}}},
 		{"removed message", []session.EventData{&session.MessageRemoved{MessageID: "msg_4"}}},

@@ -61,7 +61,7 @@ func (w *writer) sync(ctx context.Context) error {
 		return w.removeSession()
 	}
 	// The session comes first, so that no message is without one.
-	if err := w.writeSession(); err != nil {
+	if err := w.writeSession(ctx); err != nil {
 		return err
 	}
 	if w.change.whole {
@@ -88,12 +88,19 @@ func (w *writer) sync(ctx context.Context) error {
 }
 
 // writeSession writes the session and its project.
-func (w *writer) writeSession() error {
+func (w *writer) writeSession(ctx context.Context) error {
 	v := opencode.GlobalSessionOf(w.session)
 	project, id := jsontree.FileName(string(v.ProjectID)), jsontree.FileName(string(v.ID))
 	// The first session of a project names its working tree: another one may be in another checkout.
 	key := jsontree.Key{"project", project}
-	if w.tally.isFirstOf(key) || !w.hasProject(key, v.ProjectID) {
+	isFirst := w.tally.isFirstOf(key) || !w.hasProject(key, v.ProjectID)
+	if !isFirst && w.change.whole && w.tally == nil { // it may have moved with its project
+		var err error
+		if isFirst, err = w.isFirstOfProject(ctx); err != nil {
+			return err
+		}
+	}
+	if isFirst {
 		p := opencode.Project{
 			ID: v.ProjectID, Worktree: v.Project.Worktree, Sandboxes: []string{},
 			Time: opencode.ProjectTime{Created: v.Time.Created, Updated: v.Time.Created},
@@ -110,6 +117,18 @@ func (w *writer) writeSession() error {
 		return err
 	}
 	return w.removeFromProjects(id, project) // it may have moved
+}
+
+// isFirstOfProject reports whether no older session has the project of the session.
+func (w *writer) isFirstOfProject(ctx context.Context) (isFirst bool, err error) {
+	err = w.store.View(ctx, func(r store.Reader) error {
+		oldest, err := r.RawSessions(store.SessionQuery{
+			ProjectID: w.session.ProjectID, Archived: true, Oldest: true, Limit: 1,
+		})
+		isFirst = len(oldest) > 0 && oldest[0].ID == w.session.ID
+		return err
+	})
+	return isFirst, err
 }
 
 // hasProject reports whether the project's file is there, and one of the project.

@@ -178,12 +178,24 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		{!q.Archived, notArchived, ""},
 	} {
 		switch {
+		case f.isSet && f.condition == byDirectory && q.Moved != nil:
+			l.addDirectories(q)
 		case f.isSet && f.condition == index:
 			l.add(` AND `+f.condition, f.value)
 		case f.isSet:
 			l.add(` AND +`+f.condition, f.value)
 		}
 	}
+}
+
+// addDirectories adds the condition for the directory of q and those that q.Moved names. It reads the index by directory.
+func (l *sessionList) addDirectories(q store.SessionQuery) {
+	l.add(` AND directory IN (?`, q.Directory)
+	for _, dir := range q.Moved.Directories {
+		l.add(`, ?`, dir)
+	}
+	l.add(`) AND (+directory = ?`, q.Directory)
+	l.add(` OR +record_id = ?)`, string(q.Moved.RecordID))
 }
 
 // add adds text with one parameter, which it names ?, once or several times or not at all.

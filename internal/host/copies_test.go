@@ -1,0 +1,47 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// A deletion names the followed mirror if it still has the session after a moment: its session file, or texts only.
+func TestDeletionNamesAStuckMirror(t *testing.T) {
+	home, _ := newMirroredHome(t, "true")
+	dir := filepath.Join(home, "data", "mirror", "opencode")
+	o := optionsOf(home)
+	id := talkOnce(t, o)
+	find := func() (found []string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			var err error
+			if found, err = (Host{}).FindCopies(t.Context(), o, &session.Session{ID: id}); err != nil {
+				t.Error(err)
+			}
+		})
+		return found
+	}
+	// No process follows: as with a mirror that cannot be written.
+	for _, removed := range []string{"", filepath.Join("session", "global", string(id)+".json")} {
+		if removed != "" {
+			if err := os.Remove(filepath.Join(dir, "storage", removed)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found := find(); len(found) != 1 || !strings.Contains(found[0], dir) || !strings.Contains(found[0], "fsck --mirror") {
+			t.Errorf("without %q: %q", removed, found)
+		}
+	}
+	// A mirror without the session is not named.
+	if err := os.RemoveAll(filepath.Join(dir, "storage", "message", string(id))); err != nil {
+		t.Fatal(err)
+	}
+	if found := find(); len(found) != 0 {
+		t.Errorf("a mirror without the session: %q", found)
+	}
+}

@@ -1,0 +1,85 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// A session whose project was moved works at the new place, never in another project at the old one.
+func TestFindMoved(t *testing.T) {
+	repo := repository(t)
+	sub := filepath.Join(repo, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := recordFinder(t)
+	own := find(t, f, repo)
+	needsIdentities(t, own)
+	at := func(dir string) *session.Session {
+		return &session.Session{ID: "ses_1", RecordID: own.RecordID, Location: session.Location{Directory: dir}}
+	}
+	check := func(about, dir string, here session.RecordID, want string) {
+		t.Helper()
+		if to, err := f.FindMoved(t.Context(), at(dir), here); err != nil || to != want {
+			t.Errorf("%s: %q, %v; want %q", about, to, err, want)
+		}
+	}
+	check("not moved", repo, own.RecordID, "")
+	check("not moved, and not opened", repo, "", "")
+
+	// Moved, and seen at the new place.
+	away := repo + ".away"
+	rename(t, repo, away)
+	check("renamed, and not seen yet", sub, "", filepath.Join(away, "sub"))
+	if find(t, f, away).RecordID != own.RecordID {
+		t.Fatal("the repository has another record after it was moved")
+	}
+	check("gone", sub, "", filepath.Join(away, "sub"))
+	// The list of projects finds it as well.
+	rename(t, away, repo+".listed")
+	if err := f.FollowRenamed(t.Context()); err != nil || f.records(t)[0].Path != repo+".listed" {
+		t.Errorf("the record is of %s, %v", f.records(t)[0].Path, err)
+	}
+	rename(t, repo+".listed", away)
+	earlier, err := f.ListEarlier(t.Context(), find(t, f, filepath.Join(away, "sub")))
+	if err != nil || !slices.Equal(earlier, []string{sub, filepath.Join(repo+".listed", "sub")}) {
+		t.Errorf("earlier directories: %q, %v", earlier, err)
+	}
+
+	// Another repository took the place.
+	if err := os.Rename(repository(t), repo); err != nil {
+		t.Fatal(err)
+	}
+	other := find(t, f, repo)
+	check("taken", repo, other.RecordID, away)
+
+	// A repository below a project took no place.
+	inner := filepath.Join(away, "sub")
+	runGit(t, inner, "init", "-q")
+	check("repository below", inner, find(t, f, inner).RecordID, "")
+}
+
+// A session does not run in another project, also if its own was not seen anywhere since.
+func TestFindMovedUnseen(t *testing.T) {
+	repo := repository(t)
+	f := recordFinder(t)
+	own := find(t, f, repo)
+	needsIdentities(t, own)
+	rename(t, repo, filepath.Join(t.TempDir(), "away"))
+	other := repository(t)
+	commit(t, other, "other")
+	rename(t, other, repo)
+	now := find(t, f, repo)
+	if now.RecordID == own.RecordID {
+		t.Skip("the repository without commits has the record of the place")
+	}
+	s := &session.Session{ID: "ses_1", RecordID: own.RecordID, Location: session.Location{Directory: repo}}
+	if _, err := f.FindMoved(t.Context(), s, now.RecordID); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		t.Errorf("error %v, want a conflict", err)
+	}
+}
