@@ -11,8 +11,8 @@ TEXT = "All done."
 
 
 class Outside:
-    """The servers of the world that a plugin asks, as paths /HOST/PATH. `answers` maps regular expressions of paths to what
-    they answer: a text, a value as JSON, or a function of the request that returns bytes; all else is 404."""
+    """The servers of the world that a plugin asks, as paths /HOST/PATH. `answers` maps regular expressions of paths to
+    what they answer: a text, a value as JSON, or a function of the request that returns bytes; all else is 404."""
     def __init__(self, port=0):
         outside = self
         self.answers, self.requests, self.port = {}, [], port
@@ -172,8 +172,8 @@ class Trial:
         wrapper.chmod(0o755)
         self.port = free_port()
         log = open(self.root / "serve.log", "wb")
-        server = subprocess.Popen([str(self.cairn_file), "serve", "--port", str(self.port)], cwd=self.work, env=self.env(),
-                                  stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        server = subprocess.Popen([str(self.cairn_file), "serve", "--port", str(self.port)], cwd=self.work,
+                                  env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         try:
             self.await_that(lambda: self.api("GET", "/global/health"), "the server")
             loaded = [p for p in json.loads(self.cairn("plugin", "list", "--json")) if p.get("problem")]

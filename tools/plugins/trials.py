@@ -11,7 +11,8 @@ class Pruning(Trial):
 
     def play(self):
         read = {"filePath": str(self.work / "a.txt")}
-        self.say(call("read", {"filePath": str(self.work / "b.txt")}, "r1"), call("read", read, "r2"), call("read", read, "r3"),
+        self.say(call("read", {"filePath": str(self.work / "b.txt")}, "r1"),
+                 call("read", read, "r2"), call("read", read, "r3"),
                  call("compress", {"topic": "Reading b", "content": [
                      {"startId": "m0002", "endId": "m0002", "summary": "The file b.txt was read."}]}, "c1"))
         self.cairn("run", "Please read")
@@ -42,9 +43,11 @@ class Heartbeats(Trial):
                  call("edit", {"filePath": str(file), "oldString": "alpha", "newString": "one\ntwo"}, "e1"))
         self.cairn("run", "Please edit")
         beats = self.home / "heartbeats"
-        self.await_that(lambda: beats.exists() and "--ai-line-changes 1" in beats.read_text(), "the heartbeat of the edit")
+        self.await_that(lambda: beats.exists() and "--ai-line-changes 1" in beats.read_text(),
+                        "the heartbeat of the edit")
         line = beats.read_text()
-        for text in (f"--entity {file}", f"--project-folder {self.work}", "--plugin opencode-cli/", "opencode-wakatime/"):
+        for text in (f"--entity {file}", f"--project-folder {self.work}", "--plugin opencode-cli/",
+                     "opencode-wakatime/"):
             want_in(text, line, "the heartbeat")
 
 
@@ -52,7 +55,8 @@ class Skills(Trial):
     """A SKILL.md is a tool, whose text reaches the model."""
     name = "opencode-skills@0.1.7"
     config = {"permission": {"skills_*": "allow"}}
-    files = {".opencode/skills/brew-tea/SKILL.md": "---\nname: brew-tea\ndescription: How tea is made in this project\n---\n"
+    files = {".opencode/skills/brew-tea/SKILL.md":
+             "---\nname: brew-tea\ndescription: How tea is made in this project\n---\n"
              "Pour over the leaves at 80 degrees.\n"}
 
     def play(self):
@@ -80,7 +84,7 @@ class Recorder(Trial):
 
 
 class Guard(Trial):
-    """Asks about destructive commands that the rules allow; without a person that is a refusal. Its tool counts them."""
+    """Asks about destructive commands that the rules allow; without a person that refuses them. Its tool counts."""
     name = "@sureshsankaran/opencode-destructive-check@1.0.5"
     config = {"permission": {"bash": "allow", "destructive-check-status": "allow"}}
 
@@ -106,7 +110,7 @@ class LocalModels(Trial):
     def try_it(self):
         self.studio = Outside(1234).start()
         self.studio.answers = {
-            "^/v1/models": {"object": "list", "data": [{"id": "qwen2.5-7b-instruct", "object": "model", "owned_by": "qwen"}]},
+            "^/v1/models": {"object": "list", "data": [{"id": "qwen2.5-7b-instruct", "object": "model"}]},
             "^/v1/chat/completions": lambda r: self.relay("/v1/chat/completions", r)}
         try:
             super().try_it()
@@ -128,8 +132,8 @@ class Terminals(Trial):
     config = {"permission": {"pty_*": "allow"}}
 
     def play(self):
-        self.say(call("pty_spawn", {"command": "sh", "args": ["-c", "test -t 1 && echo terminal of $0; sleep 60", "ours"],
-                                    "description": "say hello"}, "p1"))
+        self.say(call("pty_spawn", {"command": "sh", "description": "say hello", "args": [
+            "-c", "test -t 1 && echo terminal of $0; sleep 60", "ours"]}, "p1"))
         self.cairn("run", "Please start")
         for name in ("pty_spawn", "pty_read", "pty_write", "pty_list", "pty_kill"):
             want_in(name, self.tools(), "the tools")
@@ -156,7 +160,8 @@ class LoggedIn(Trial):
         methods = self.api("GET", "/provider/auth")[self.provider]
         want([(m["type"], m["label"]) for m in methods], self.methods, "the ways to log in")
         self.api("PUT", "/auth/" + self.provider, {
-            "type": "oauth", "access": token, "refresh": "refresh-" + token, "expires": int(time.time() + seconds) * 1000})
+            "type": "oauth", "access": token, "refresh": "refresh-" + token,
+            "expires": int(time.time() + seconds) * 1000})
 
 
 class Gemini(LoggedIn):
@@ -188,7 +193,8 @@ class Gemini(LoggedIn):
         self.log_in("old-token", -60)
         self.say()
         want_in(TEXT, self.cairn("run", "-m", "google/gemini-2.5-pro", "Once more"), "the answer")
-        want(self.outside.to("streamGenerateContent")[-1]["headers"]["authorization"], "Bearer new-token", "the authorization")
+        last = self.outside.to("streamGenerateContent")[-1]
+        want(last["headers"]["authorization"], "Bearer new-token", "the authorization")
         stored = [p for p in self.data.rglob("*") if p.is_file() and b"new-token" in p.read_bytes()]
         want(len(stored), 1, "files with the new token")
 
@@ -231,7 +237,8 @@ class Agents(Trial):
 
     def play(self):
         agents = self.cairn("agent", "list")
-        for name in ("Sisyphus - ultraworker", "Prometheus - Plan Builder", "Atlas - Plan Executor", "oracle", "librarian"):
+        for name in ("Sisyphus - ultraworker", "Prometheus - Plan Builder", "Atlas - Plan Executor", "oracle",
+                     "librarian"):
             want_in(name, agents, "the agents")
         # A prompt to the agent that it makes the default; it delegates.
         self.say(call("task", {"description": "look around", "prompt": "Please look around", "subagent_type": "explore",

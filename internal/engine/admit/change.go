@@ -122,13 +122,14 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		}
 		facts = append(facts, d)
 	}
-	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+	build := func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
 		if err == nil && change.Permission != nil && !isTightened(s.Permission, *change.Permission) {
 			err = requireRules(ctx) // another caller has changed them meanwhile
 		}
 		return eventlog.NewDrafts(facts...), err
-	})
+	}
+	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, build)
 	if err != nil || change.Archived == nil || !*change.Archived {
 		return err
 	}
