@@ -365,6 +365,44 @@ func TestForkOfChildSession(t *testing.T) {
 	}
 }
 
+// Callers who may not approve may only tighten a session's rules.
+func TestRulesAreTightenedByAll(t *testing.T) {
+	rule := func(effect session.Effect, action, resource string) session.Rule {
+		return session.Rule{Action: action, Resource: resource, Effect: effect}
+	}
+	ask, deny := rule(session.Ask, "bash", "*"), rule(session.Deny, "webfetch", "*")
+	for name, c := range map[string]struct {
+		rules []session.Rule
+		ok    bool
+	}{
+		"the same":                    {[]session.Rule{ask, deny}, true},
+		"one more denied":             {[]session.Rule{ask, deny, rule(session.Deny, "task", "*")}, true},
+		"denied instead of asked":     {[]session.Rule{deny, rule(session.Deny, "bash", "*")}, true},
+		"partly denied instead":       {[]session.Rule{deny, rule(session.Deny, "bash", "ls")}, false},
+		"another denied instead":      {[]session.Rule{ask, rule(session.Deny, "task", "*")}, false},
+		"another order":               {[]session.Rule{deny, ask}, false},
+		"none":                        {nil, false},
+		"one more allowed":            {[]session.Rule{ask, deny, rule(session.Allow, "task", "*")}, false},
+		"one more asked":              {[]session.Rule{ask, deny, rule(session.Ask, "webfetch", "*")}, false},
+		"a denied one allowed before": {[]session.Rule{rule(session.Allow, "task", "*"), ask, deny}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, script.Script{})
+			defer w.close(t)
+			if _, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
+				ID: "ses_a", Location: session.Location{Directory: "/w"}, Permission: []session.Rule{ask, deny},
+			}); err != nil {
+				t.Fatal("create the session:", err)
+			}
+			ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Role: caller.Prompt})
+			err := w.engine.Commands.ChangeSession(ctx, "ses_a", admit.SessionChange{Permission: &c.rules})
+			if c.ok != (err == nil) || err != nil && !errors.Is(err, &session.Error{Code: session.CodeDenied}) {
+				t.Errorf("%v, want success %t", err, c.ok)
+			}
+		})
+	}
+}
+
 // A session that begins as a copy begins in the sandbox of new sessions.
 func TestCopiesBeginInTheSandbox(t *testing.T) {
 	w := newWorld(t, script.Script{})

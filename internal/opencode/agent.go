@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -55,16 +56,24 @@ func AgentOf(a session.Agent, native bool, layers []permission.Layer) Agent {
 func flattenRules(layers []permission.Layer) []session.Rule {
 	var rules, denies []session.Rule
 	for _, l := range layers {
-		for _, r := range l.Rules {
+		for i, r := range l.Rules {
 			switch {
 			case !l.Ceiling:
 				rules = append(rules, r)
+			case isLifted(r, l.Rules[i+1:]):
 			case r.Effect == session.Deny || l.Strict && r.Effect == session.Ask:
 				denies = append(denies, r)
 			}
 		}
 	}
 	return append(rules, denies...)
+}
+
+// isLifted reports whether a later rule of its layer allows all that the rule is about.
+func isLifted(r session.Rule, later []session.Rule) bool {
+	return slices.ContainsFunc(later, func(o session.Rule) bool {
+		return o.Effect == session.Allow && o.Action == r.Action && (o.Resource == "*" || o.Resource == r.Resource)
+	})
 }
 
 // takeNumber removes a number from the options and returns it, or nil.

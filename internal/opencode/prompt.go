@@ -118,6 +118,11 @@ type ToolSwitch struct {
 	IsOn bool
 }
 
+// ListOff returns those that may not be used.
+func (t ToolSwitches) ListOff() ToolSwitches {
+	return slices.DeleteFunc(slices.Clone(t), func(s ToolSwitch) bool { return s.IsOn })
+}
+
 // UnmarshalJSONFrom reads an object of booleans, or null.
 func (t *ToolSwitches) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	*t = nil

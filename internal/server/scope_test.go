@@ -204,8 +204,8 @@ func TestTokensEnd(t *testing.T) {
 	}
 }
 
-// A caller with the scope prompt gives no session more than its rules allow: no rule that allows, no other rules, no
-// asks that are allowed. The session of such a caller asks, where others' do not.
+// A caller with the scope prompt gives no session more than its rules allow: no rule that allows, none in the place of
+// others, no asks that are allowed; it may deny more. The session of such a caller asks, where others' do not.
 func TestOnlyApproversLoosenRules(t *testing.T) {
 	tokens := accesstoken.New(t.TempDir())
 	h := start(t, server.Config{Tokens: tokens})
@@ -236,7 +236,9 @@ func TestOnlyApproversLoosenRules(t *testing.T) {
 	}{
 		{"POST", "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"allow"}]}`, 403},
 		{"POST", "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"deny"}]}`, 200},
-		{"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","pattern":"*","action":"deny"}]}`, 403},
+		{"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","pattern":"*","action":"ask"}]}`, 403},
+		{"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","pattern":"*","action":"deny"}]}`, 200},
+		{"PATCH", "/api/session/" + id, `{"permission":[{"action":"edit","resource":"*","effect":"deny"}]}`, 403},
 		{"PATCH", "/session/" + id, `{"title":"x"}`, 200},
 		{
 			"POST", "/session/" + id + "/prompt_async", `{"tools":{"bash":true},"parts":[{"type":"text","text":"x"}]}`,

@@ -13,6 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -94,8 +96,10 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 	}
 	if change.Permission != nil {
 		// The new rules replace the old ones, which may deny more.
-		if err := caller.Require(ctx, caller.Approve, "a change of a session's rules"); err != nil {
-			return err
+		if s, err := c.journal.ReadSession(ctx, id); err != nil || !isTightened(s.Permission, *change.Permission) {
+			if err := cmp.Or(err, requireRules(ctx)); err != nil {
+				return err
+			}
 		}
 		if err := session.CheckRules("permission", *change.Permission); err != nil {
 			return err
@@ -118,13 +122,47 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		}
 		facts = append(facts, d)
 	}
-	if err := c.journal.AppendFacts(ctx, id, facts...); err != nil || change.Archived == nil || !*change.Archived {
+	build := func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := store.FindSession(tx, id)
+		if err == nil && change.Permission != nil && !isTightened(s.Permission, *change.Permission) {
+			err = requireRules(ctx) // another caller has changed them meanwhile
+		}
+		return eventlog.NewDrafts(facts...), err
+	}
+	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, build)
+	if err != nil || change.Archived == nil || !*change.Archived {
 		return err
 	}
 	if s, err := c.journal.ReadSession(ctx, id); err == nil {
 		c.notifyEnded(ctx, s, extension.CauseArchived)
 	}
 	return nil
+}
+
+func requireRules(ctx context.Context) error {
+	return caller.Require(ctx, caller.Approve, "a change of a session's rules that does more than deny")
+}
+
+// isTightened reports whether the new rules of a session are its old ones with denies after them. An old rule may be
+// missing if one of these denies all that it is about.
+func isTightened(old, rules []session.Rule) bool {
+	missing := map[string]bool{} // actions
+	for _, r := range old {
+		if len(rules) > 0 && rules[0] == r {
+			rules = rules[1:]
+			continue
+		}
+		missing[r.Action] = true
+	}
+	for _, r := range rules {
+		if r.Effect != session.Deny {
+			return false
+		}
+		if r.Resource == "*" {
+			delete(missing, r.Action)
+		}
+	}
+	return len(missing) == 0
 }
 
 // notifyEnded tells the extensions of the session's location that the session has ended.

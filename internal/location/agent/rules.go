@@ -45,17 +45,32 @@ func untrustedLayer(list config.RuleList) permission.Layer {
 
 // AgentLayers returns all rules for the agent at the location, lowest first; a session's own rules come after. The
 // order is: defaults, the agent's built-in rules, the user's rules, the user's rules for this agent; and as ceilings
-// the agent's own denies and the project's. An unknown agent is denied everything (PM-3).
+// the agent's own denies and the project's, of each document what it says of all and of the agent. An unknown agent is denied everything (PM-3).
 func (s *Set) AgentLayers(name string) []permission.Layer {
 	own, ok := s.byAgent[name]
 	if _, enabled := s.agents[name]; !ok || !enabled {
 		return []permission.Layer{{Name: "agent", Source: "there is no agent " + name, Rules: denyAll(), Ceiling: true}}
 	}
-	var out []permission.Layer
-	out = append(out, s.rules[0], own[0])
-	out = append(out, s.rules[1:]...)
-	return append(out, own[1:]...)
+	out := []permission.Layer{s.rules[0], own[0]}
+	for _, l := range s.rules[1:] {
+		if !slices.ContainsFunc(own, func(o permission.Layer) bool { return isSameCeiling(l, o) }) {
+			out = append(out, l)
+		}
+	}
+	for _, o := range own[1:] {
+		for _, l := range s.rules[1:] {
+			if isSameCeiling(l, o) {
+				o.Rules, o.RuleSources = slices.Concat(l.Rules, o.Rules), slices.Concat(l.RuleSources, o.RuleSources)
+			}
+		}
+		out = append(out, o)
+	}
+	return out
 }
+
+// isSameCeiling reports whether both layers are of one document that may only tighten. What it says of an agent changes
+// what it says of all, so they are one layer.
+func isSameCeiling(a, b permission.Layer) bool { return a.Strict && b.Strict && a.Source == b.Source }
 
 func newRule(action, resource string, effect session.Effect) session.Rule {
 	return session.Rule{Action: action, Resource: resource, Effect: effect}

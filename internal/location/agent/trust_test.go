@@ -120,3 +120,32 @@ func TestUntrustedProjectOnlyTightens(t *testing.T) {
 		}
 	})
 }
+
+// What an untrusted document denies to all, it may allow to an agent, as far as the others allow it.
+func TestUntrustedProjectAllowsWhatItDenied(t *testing.T) {
+	s := set(
+		t,
+		`{"permission": {"webfetch": "allow"}}`,
+		`{"permission": {"task": "deny", "webfetch": "deny", "bash": "deny", "read": "ask"}, "agent": {"general": {"permission": `+
+			`{"task": "allow", "webfetch": "allow", "bash": "allow", "edit": "allow"}}}}`,
+	)
+	for _, tt := range []struct {
+		agent, action string
+		want          session.Effect
+	}{
+		{"build", "task", session.Deny},
+		{"build", "webfetch", session.Deny},
+		{"general", "webfetch", session.Allow},
+		{"general", "bash", session.Ask}, // as without the project
+		{"general", "edit", session.Ask},
+		{"general", "read", session.Ask},
+	} {
+		layers := s.AgentLayers(tt.agent)
+		if d := permission.Evaluate(layers, nil, tt.action, "x"); d.Effect != tt.want {
+			t.Errorf("%s by %s: %+v, want %s", tt.action, tt.agent, d, tt.want)
+		}
+		if is, want := permission.IsHidden(layers, tt.action), tt.want == session.Deny; is != want {
+			t.Errorf("%s by %s: hidden %t, want %t", tt.action, tt.agent, is, want)
+		}
+	}
+}

@@ -219,10 +219,11 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Start it below a supervisor, with a word that its lines begin with.
+	// Start it below a supervisor, with a word that its lines begin with. It goes to the location's directory itself, since
+	// Bun runs what a bunfig.toml names in the directory where it starts, and reads variables from .env there.
 	word := rand.Text()
 	p, err := process.StartChild(process.Spec{
-		Argv: append(runtime, file, word), Dir: l.Directory, Env: l.Environment.List(),
+		Argv: append(runtime, file, word), Dir: filepath.Dir(file), Env: l.Environment.List(),
 		Supervisor: s.pool.options.Supervisor, Processes: process.MaxProcesses,
 	})
 	if err != nil {
@@ -429,7 +430,7 @@ func (s *Set) tell(method string, params any) {
 // findRuntime returns the command line that runs a script: Bun, or Node that reads TypeScript.
 func findRuntime(ctx context.Context) ([]string, error) {
 	if path, err := exec.LookPath("bun"); err == nil {
-		return []string{path}, nil
+		return []string{path, "--no-install"}, nil // packages are installed with cairn plugin add only
 	}
 	path, err := exec.LookPath("node")
 	if err != nil {

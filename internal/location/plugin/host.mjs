@@ -398,6 +398,7 @@ const methods = {
   // init loads the plugins, one after the other, and returns what they offer.
   async init(params) {
     place = params;
+    process.chdir(place.directory); // it was started elsewhere, so that no file of the directory changes how it starts
     shared = params.shared;
     await shareImports();
     shareFetch(params.serverUrl);

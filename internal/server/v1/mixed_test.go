@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/cairn-dev/cairn/internal/access/caller"
 )
 
 // Prompts of V2 name neither agent nor model: V1 shows them with those of their answers.
@@ -106,5 +108,31 @@ func TestToolsKeepTheirOrder(t *testing.T) {
 	body = `{"tools":{"write":1},"parts":[{"type":"text","text":"x"}]}`
 	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", body); a.status != 400 {
 		t.Error(a)
+	}
+}
+
+// The tools that a plugin turns off are off; that it turns some on has no effect, as its other rules that allow.
+func TestToolsOfPlugins(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := newSession(t, w, `{}`)
+	ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindExtension, Role: caller.Prompt})
+	body := `{"noReply":true,"tools":{"task":false,"bash":true},"parts":[{"type":"text","text":"x"}]}`
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/session/"+id+"/message",
+		strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", resp.StatusCode, text)
+	}
+	a := w.ask(t, http.MethodGet, "/session/"+id, "")
+	if want := `"permission":[{"permission":"task","pattern":"*","action":"deny"}]`; !strings.Contains(a.body, want) {
+		t.Errorf("the session %s, want %s", a.body, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
@@ -60,6 +61,9 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 	}
 	if err != nil {
 		return nil, httpio.WithPart("body", err)
+	}
+	if c := caller.FromContext(ctx); c.Kind == caller.KindExtension && c.Role < caller.Approve {
+		in.Body.Tools = in.Body.Tools.ListOff() // what plugins allow has no effect
 	}
 	if len(in.Body.Tools) > 0 {
 		rules := in.Body.MergeRules(s.Permission)
