@@ -192,7 +192,7 @@ func TestQueue(t *testing.T) {
 		if took := closeWithin(s, 2*time.Second); took != 2*time.Second || s.CountDropped() != 199 {
 			t.Errorf("%d are dropped; the end took %v", s.CountDropped(), took)
 		}
-		if !strings.Contains(log.String(), "too many wait") || !strings.Contains(log.String(), "messages=64") {
+		if !strings.Contains(log.String(), "a message is dropped") || !strings.Contains(log.String(), "messages=64") {
 			t.Errorf("the log: %.1000s", log)
 		}
 		tell(t, s, map[string]config.Notify{"a": {Webhook: "https://a.example/"}}, failed)
