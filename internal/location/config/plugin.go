@@ -65,19 +65,16 @@ func (c *Config) ListPlugins() (out []Plugin) {
 // readPlugin returns the plugin that an item of the key plugin names: a package, a path or a file URL, alone or in a
 // list with its options.
 func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
-	name := item
-	if item.Kind == '[' && len(item.Items) > 0 {
-		name = item.Items[0]
-		if len(item.Items) > 1 && item.Items[1].Kind == '{' {
-			one.Options = item.Items[1].AppendJSON(nil, document.Substituted)
-		}
+	name := pluginName(item)
+	if item.Kind == '[' && len(item.Items) > 1 && item.Items[1].Kind == '{' {
+		one.Options = item.Items[1].AppendJSON(nil, document.Substituted)
 	}
 	text := name.TextValue()
 	one.Source, one.Project = name.FindPosition(), name.Doc.IsProject()
+	l := &loader{dirs: c.Dirs}
+	one.File = l.findPluginPath(name)
 	switch {
-	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
-		l := &loader{dirs: c.Dirs}
-		one.File = l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+	case one.File != "":
 		one.ID = "plugin/" + fileTitle(one.File)
 	case IsPackageName(text):
 		one.Name = text
@@ -87,6 +84,33 @@ func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
 		return one, false
 	}
 	return one, true
+}
+
+// pluginName returns the name in an item of the key plugin.
+func pluginName(item *document.Node) *document.Node {
+	if item.Kind == '[' && len(item.Items) > 0 {
+		return item.Items[0]
+	}
+	return item
+}
+
+// findPluginPath returns the script or directory that the name of a plugin means; "" if it is not a path. What needs trust
+// (claimPlugins) and what is loaded are both found by it. References in the names of a project are not expanded: the
+// decision about trust is made before they are.
+func (l *loader) findPluginPath(name *document.Node) string {
+	text := name.TextValue()
+	if name.Doc.IsProject() {
+		written, err := jsontext.AppendUnquote(nil, name.Raw)
+		if err != nil { // not a string
+			return ""
+		}
+		text = string(written)
+	}
+	switch {
+	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
+		return l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+	}
+	return ""
 }
 
 // fileTitle returns the name of a file without its extension; of an index file, that of its directory.
