@@ -157,7 +157,11 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		Config: encodeForm(shown), Plugins: specs, Environment: process.Environment{Deny: p.models.SecretVariables()},
 		Forms:      forms,
 		Credential: func(provider string) (jsontext.Value, error) { return credentialForm(l.models.Auth, provider) },
-		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
+		MayAllow: func(id string) bool {
+			return slices.ContainsFunc(listed, func(one config.Plugin) bool {
+				return one.ID == id && one.MayAllow(l.plugins.allow)
+			})
+		},
 	})
 	state, made := set.Await(ctx)
 	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp()}
@@ -265,7 +269,7 @@ func (s *pluginState) isWhole() bool {
 // mayAllow reports whether each plugin may allow what a person would be asked: they share what they make of the
 // configuration.
 func (s *pluginState) mayAllow(allow []string) bool {
-	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
+	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !one.MayAllow(allow) })
 }
 
 // Plugins implements v2.Locations.

@@ -109,7 +109,7 @@ func listPlugins(c *config.Config) ([]listedPlugin, error) {
 	for _, one := range plugins {
 		l := listedPlugin{
 			ID: one.ID, Source: cmp.Or(one.File, one.Source.String()), Project: one.Project,
-			MayAsk: slices.Contains(c.Extensions.Allow, one.ID),
+			MayAsk: one.MayAllow(c.Extensions.Allow),
 		}
 		name, _ := config.SplitPackageName(one.Name)
 		for _, i := range installed {

@@ -41,8 +41,8 @@ func SplitPackageName(text string) (name, version string) {
 }
 
 // ListPlugins returns the plugins of all layers in their order: those that files name, then those in the folders of the
-// user and of the project. Of two packages with one name the later counts. Those that need trust and lack it are not
-// among them. The variable OPENCODE_PURE, or CAIRN_PURE, leaves out all.
+// user and of the project, with an id each. Of two packages with one name the later counts. Those that need trust and lack
+// it are not among them. The variable OPENCODE_PURE, or CAIRN_PURE, leaves out all.
 func (c *Config) ListPlugins() (out []Plugin) {
 	if c.root == nil || c.pure {
 		return nil
@@ -50,16 +50,39 @@ func (c *Config) ListPlugins() (out []Plugin) {
 	if list := c.root.Get("plugin"); list != nil {
 		for _, item := range list.Items {
 			if one, ok := c.readPlugin(item); ok && (!one.Project || c.runsPlugins) {
-				out = slices.DeleteFunc(out, func(old Plugin) bool { return old.ID == one.ID })
+				out = slices.DeleteFunc(out, func(old Plugin) bool {
+					return old.Name != "" && one.Name != "" && old.ID == one.ID // the id of a package is its name
+				})
 				out = append(out, one)
 			}
 		}
 	}
-	for _, one := range c.pluginFiles {
-		one.ID = distinctID(out, one.ID)
-		out = append(out, one)
-	}
+	out = append(out, c.pluginFiles...)
+	distinguishIDs(out)
 	return out
+}
+
+// MayAllow reports whether the user lets the plugin allow what a person would be asked: the ids are those of the key
+// extensions.allow. A plugin that a project names or contains never may.
+func (p *Plugin) MayAllow(ids []string) bool { return !p.Project && slices.Contains(ids, p.ID) }
+
+// distinguishIDs puts a number behind each id that another plugin has. The user's plugins are first: a project cannot
+// take an id of theirs.
+func distinguishIDs(plugins []Plugin) {
+	taken := map[string]bool{}
+	for _, isProject := range []bool{false, true} {
+		for i := range plugins {
+			one := &plugins[i]
+			if one.Project != isProject {
+				continue
+			}
+			id := one.ID
+			for n := 2; taken[one.ID]; n++ {
+				one.ID = id + "-" + strconv.Itoa(n)
+			}
+			taken[one.ID] = true
+		}
+	}
 }
 
 // readPlugin returns the plugin that an item of the key plugin names: a package, a path or a file URL, alone or in a
@@ -120,15 +143,6 @@ func fileTitle(path string) string {
 		title = filepath.Base(filepath.Dir(path))
 	}
 	return title
-}
-
-// distinctID returns the id, with a number behind it if a plugin has it already.
-func distinctID(plugins []Plugin, id string) string {
-	distinct := id
-	for n := 2; slices.ContainsFunc(plugins, func(p Plugin) bool { return p.ID == distinct }); n++ {
-		distinct = id + "-" + strconv.Itoa(n)
-	}
-	return distinct
 }
 
 // findPluginFiles collects the files in the folders of plugins and tools: the user's, and those of a trusted project.
