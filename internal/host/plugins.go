@@ -16,7 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
@@ -25,6 +27,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -326,12 +329,21 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 	}}
 }
 
-// toolNames returns the names of the tools, which are the actions of their permissions.
+// guardedActions are actions whose default rules a tool of a plugin with that name does not change: they are about more
+// than the calls of one tool, such as paths outside of the location and secrets, or deny.
+var guardedActions = []string{
+	permission.Outside, permission.LocalFetch, ask.ActionLoop, "read", "question", "plan_enter", "plan_exit",
+}
+
+// toolNames returns the names of the tools, which are the actions of their permissions. Names that no tool can have are
+// left out, since they may be patterns, and guardedActions.
 func (s *pluginState) toolNames() (out []string) {
 	for _, o := range s.Plugins {
 		out = append(out, o.ToolNames()...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(name string) bool {
+		return !tool.IsName(name) || slices.Contains(guardedActions, name)
+	})
 }
 
 // arePluginsFresh reports whether the packages of a setup's plugins are those that were loaded.
