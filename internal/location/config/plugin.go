@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,11 +27,15 @@ type Plugin struct {
 	Source  document.Position // of the name
 }
 
-// packageName matches the names of npm packages, with a version or a tag behind "@".
-var packageName = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@[\w.^~<>=*+-]+)?$`)
+// packageName matches the names of npm packages, with a version or a tag behind "@". By npm's rules no name begins with
+// "." or "_"; one that begins with "-" would be an option of npm.
+var packageName = regexp.MustCompile(`^(@[a-z0-9_~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=*+-]+)?$`)
 
 // IsPackageName reports whether a text names an npm package, with or without a version.
-func IsPackageName(text string) bool { return len(text) <= 214 && packageName.MatchString(text) }
+func IsPackageName(text string) bool {
+	name, _ := SplitPackageName(text)
+	return len(text) <= 214 && packageName.MatchString(text) && name != "node_modules"
+}
 
 // SplitPackageName returns the name and the version of a text that IsPackageName accepts; "" without one.
 func SplitPackageName(text string) (name, version string) {
@@ -155,6 +160,7 @@ func (l *loader) findPluginFiles() {
 	for _, dir := range append(dirs, l.namedDirectory()) {
 		l.addPluginFolders(dir, false)
 	}
+	l.stampNamedPlugins()
 	if !l.readsProject() || !l.config.runsPlugins {
 		return
 	}
@@ -167,6 +173,36 @@ func (l *loader) findPluginFiles() {
 				l.addPluginFolders(filepath.Join(dir, parent), true)
 			}
 		}
+	}
+}
+
+// maxNamedStamps bounds the files of one directory that stampNamedPlugins looks at.
+const maxNamedStamps = 2000
+
+// stampNamedPlugins stamps the scripts and directories that the key plugin names, so that a change of them is noticed.
+func (l *loader) stampNamedPlugins() {
+	list := l.config.root.Get("plugin")
+	if list == nil {
+		return
+	}
+	for _, item := range list.Items {
+		full := l.findPluginPath(pluginName(item))
+		if full == "" {
+			continue
+		}
+		n := 0
+		_ = filepath.WalkDir(full, func(path string, e fs.DirEntry, err error) error { // what cannot be read is left out
+			l.addStamp(path)
+			switch n++; {
+			case n >= maxNamedStamps:
+				return fs.SkipAll
+			case err != nil:
+				return nil //nolint:nilerr // missing: stamped as such
+			case path != full && isInstalled(e) && e.IsDir():
+				return fs.SkipDir
+			}
+			return nil
+		})
 	}
 }
 

@@ -68,3 +68,38 @@ func TestPluginIDs(t *testing.T) {
 		}
 	}
 }
+
+// A name is that of a package by npm's rules, and never a path or an option.
+func TestPackageNames(t *testing.T) {
+	for text, want := range map[string]bool{
+		"one": true, "one@1.2.3": true, "one@^1": true, "one@latest": true, "@scope/one": true, "@scope/one@2": true,
+		"one.js": true, "a_b-c": true, "~x": true, "1x": true,
+		"": false, ".": false, "..": false, ".x": false, "_x": false, "-x": false, "--x": false, "@scope": false,
+		"@scope/": false, "@scope/.": false, "@scope/..": false, "@scope/-x": false, "@../x": false, "@/x": false,
+		"node_modules": false, "node_modules@1": false, "a/b": false, "Upper": false, "one@": false, "one@1;x": false,
+	} {
+		if got := IsPackageName(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A change of a script or a directory that the user's configuration names is noticed.
+func TestNamedPluginsAreStamped(t *testing.T) {
+	for _, name := range []string{"guard.ts", "dir/src/index.ts", "dir/src/new.ts", "missing.ts"} {
+		p := newPlace(t, map[string]string{
+			"home/.config/cairn/cairn.json": `{"plugin": ["./guard.ts", ["./dir", {}], "./missing.ts", "package"]}`,
+			"home/.config/cairn/guard.ts":   "1", "home/.config/cairn/dir/package.json": "{}",
+			"home/.config/cairn/dir/src/index.ts": "1", "home/.config/cairn/dir/node_modules/zod/index.js": "1",
+		})
+		c := p.mustLoad()
+		p.write("home/.config/cairn/dir/node_modules/zod/index.js", "changed")
+		if !c.IsFresh() {
+			t.Error("a change in node_modules is noticed")
+		}
+		p.write("home/.config/cairn/"+name, "changed")
+		if c.IsFresh() {
+			t.Errorf("a change of %s is not noticed", name)
+		}
+	}
+}
