@@ -294,6 +294,9 @@ func (l *locationCache) Plugins(ctx context.Context, at session.Location) ([]api
 		for _, o := range p.plugins.State.Plugins {
 			if o.ID == one.ID {
 				v.Hooks, v.Tools = o.Hooks, o.ToolNames()
+				for _, a := range o.Auths {
+					v.Logins = append(v.Logins, a.Provider)
+				}
 			}
 		}
 		out = append(out, v)
