@@ -91,7 +91,8 @@ func (l *locationCache) Expand(
 			return api.Expansion{}, session.Errorf(session.CodeUnavailable, "%v", err).At("command")
 		}
 		out := api.Expansion{Prompt: session.Prompt{Text: text}}
-		return out, showCommand(ctx, p, r, c.Name, &out)
+		err = showCommand(ctx, p, r, c.Name, &out) // changes out
+		return out, err
 	}
 	// Agent and model: of the command, whose agent may make it a subtask.
 	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask
@@ -137,7 +138,8 @@ func (l *locationCache) Expand(
 	if isSubtask {
 		out.Prompt = subtaskPrompt(c, out.Prompt)
 	}
-	return out, showCommand(ctx, p, r, c.Name, &out)
+	err = showCommand(ctx, p, r, c.Name, &out) // changes out
+	return out, err
 }
 
 // showCommand shows an expanded command to the extensions, which may change its prompt. One that fails refuses it.

@@ -17,7 +17,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
@@ -26,6 +28,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
@@ -173,7 +176,11 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		Config: encodeForm(shown), Plugins: specs, Environment: process.Environment{Deny: p.models.SecretVariables()},
 		Forms:      forms,
 		Credential: func(provider string) (jsontext.Value, error) { return credentialForm(l.models.Auth, provider) },
-		MayAllow:   func(id string) bool { return slices.Contains(l.plugins.allow, id) },
+		MayAllow: func(id string) bool {
+			return slices.ContainsFunc(listed, func(one config.Plugin) bool {
+				return one.ID == id && one.MayAllow(l.plugins.allow)
+			})
+		},
 	})
 	state, made := set.Await(ctx)
 	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp(), loadedAt: time.Now()}
@@ -282,7 +289,7 @@ func (s *pluginState) isWhole() bool {
 // mayAllow reports whether each plugin may allow what a person would be asked: they share what they make of the
 // configuration.
 func (s *pluginState) mayAllow(allow []string) bool {
-	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !slices.Contains(allow, one.ID) })
+	return !slices.ContainsFunc(s.listed, func(one config.Plugin) bool { return !one.MayAllow(allow) })
 }
 
 // Plugins implements v2.Locations.
@@ -304,6 +311,9 @@ func (l *locationCache) Plugins(ctx context.Context, at session.Location) ([]api
 		for _, o := range p.plugins.State.Plugins {
 			if o.ID == one.ID {
 				v.Hooks, v.Tools = o.Hooks, o.ToolNames()
+				for _, a := range o.Auths {
+					v.Logins = append(v.Logins, a.Provider)
+				}
 			}
 		}
 		out = append(out, v)
@@ -339,12 +349,21 @@ func (l *locationCache) newPluginNote(p *locationSetup) extension.Extension {
 	}}
 }
 
-// toolNames returns the names of the tools, which are the actions of their permissions.
+// guardedActions are actions whose default rules a tool of a plugin with that name does not change: they are about more
+// than the calls of one tool, such as paths outside of the location and secrets, or deny.
+var guardedActions = []string{
+	permission.Outside, permission.LocalFetch, ask.ActionLoop, "read", "question", "plan_enter", "plan_exit",
+}
+
+// toolNames returns the names of the tools, which are the actions of their permissions. Names that no tool can have are
+// left out, since they may be patterns, and guardedActions.
 func (s *pluginState) toolNames() (out []string) {
 	for _, o := range s.Plugins {
 		out = append(out, o.ToolNames()...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(name string) bool {
+		return !tool.IsName(name) || slices.Contains(guardedActions, name)
+	})
 }
 
 // reloadPause is how long plugins that could not be loaded are left alone.

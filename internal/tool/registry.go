@@ -54,6 +54,9 @@ var validName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 })
 
+// IsName reports whether a tool can have the name.
+func IsName(name string) bool { return validName().MatchString(name) }
+
 // Register adds tools on top of those with the same names. It registers none of them if a name is invalid or given
 // twice, or a schema is not a JSON object.
 func (r *Registry) Register(tools ...Tool) (*Registration, error) {
@@ -85,7 +88,7 @@ func (r *Registry) Register(tools ...Tool) (*Registration, error) {
 
 func newEntry(t Tool) (*entry, error) {
 	def := t.Definition()
-	if !validName().MatchString(def.Name) {
+	if !IsName(def.Name) {
 		return nil, fmt.Errorf("register tools: the name %q must match %s", def.Name, validName())
 	}
 	if def.Action == "" {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 )
@@ -17,10 +16,10 @@ const (
 	maxBytes = 32 << 20
 )
 
-// AddTree adds the files below a directory, except for those that skip excludes, and returns every path that it
-// examined. The directory, below the root with slashes, need not exist. A link that leads out of the project or to a
+// AddTree adds the files below a directory, except for the files and directories that skip excludes, and returns every
+// path that it examined. The directory, below the root with slashes, need not exist. A link that leads out of the project or to a
 // directory makes the claim a problem: its target is not part of the project, or could change unnoticed.
-func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []string) {
+func (c *Claim) AddTree(dir, why string, skip func(fs.DirEntry) bool) (seen []string) {
 	root, err := os.OpenRoot(c.Root)
 	if err != nil {
 		return nil
@@ -41,7 +40,12 @@ func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []st
 		case name == dir && d.Type()&fs.ModeSymlink != 0:
 			c.setProblem(name, "is a link: make it a directory of the project")
 			return fs.SkipAll
-		case d.IsDir() || skip != nil && skip(path.Base(name)):
+		case name != dir && skip != nil && skip(d):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
 			return nil
 		}
 		return c.addFile(root, name, why)

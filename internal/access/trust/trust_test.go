@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ func claimOf(t *testing.T, root string) *Claim {
 	t.Helper()
 	c := &Claim{Root: root, Project: "p"}
 	c.AddTree("plugin", "a plugin", nil)
-	c.AddTree("skill", "a skill's file", func(name string) bool { return strings.HasSuffix(name, ".md") })
+	c.AddTree("skill", "a skill's file", func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".md") })
 	return c
 }
 

@@ -23,6 +23,13 @@ func (g authCommands) loginWithPlugin(ctx context.Context, id, method string) (d
 		return false, nil //nolint:nilerr // a broken configuration is no reason not to keep a key
 	}
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		// The methods of a provider are those of a plugin only if one logs in there.
+		loaded, err := c.Plugins(ctx)
+		if err != nil || !slices.ContainsFunc(loaded.Data, func(one api.Plugin) bool {
+			return slices.Contains(one.Logins, id)
+		}) {
+			return err
+		}
 		l := api.LoginClient{Client: c}
 		all, err := l.ListMethods(ctx)
 		if err != nil {
@@ -53,6 +60,9 @@ func (g authCommands) loginWithPlugin(ctx context.Context, id, method string) (d
 		if page.Method == "code" {
 			if code, err = g.readLine(ctx, "Code"); err != nil {
 				return err
+			}
+			if code == "" { // without one the login would wait
+				return cli.UsageErrorf("the login at %.40s was stopped, since no code was entered; begin it again", id)
 			}
 		}
 		if err := l.Await(ctx, id, n, code); err != nil {

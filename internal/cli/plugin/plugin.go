@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
@@ -109,7 +111,7 @@ func listPlugins(c *config.Config) ([]listedPlugin, error) {
 	for _, one := range plugins {
 		l := listedPlugin{
 			ID: one.ID, Source: cmp.Or(one.File, one.Source.String()), Project: one.Project,
-			MayAsk: slices.Contains(c.Extensions.Allow, one.ID),
+			MayAsk: one.MayAllow(c.Extensions.Allow),
 		}
 		name, _ := config.SplitPackageName(one.Name)
 		for _, i := range installed {
@@ -244,46 +246,78 @@ func (g pluginCommands) updateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update [NAME…]", Short: "Install plugins again: the named ones, or all that the configuration names",
 		Long: "Install the packages that the configuration of this directory names, in the versions that it names; those\n" +
-			"without a version in the newest one. What is installed so is trusted as it is then.",
+			"without a version in the newest one. What is installed so is trusted as it is then. Install scripts run\n" +
+			"where they ran before, unless --scripts says otherwise.",
 		Example: "  cairn plugin update\n  cairn plugin update @tarquinen/opencode-dcp", ValidArgsFunction: g.completePackages,
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			c, err := g.inv.LoadConfig(ctx)
-			if err != nil {
-				return err
-			}
-			if err := store(c).InstallKit(ctx); err != nil {
-				return err
-			}
-			// Each of them, also if another one fails.
-			var failures []error
-			done := []plugin.Installed{}
-			for _, one := range c.ListPlugins() {
-				name, _ := config.SplitPackageName(one.Name)
-				if one.Name == "" || len(args) > 0 && !slices.Contains(args, name) {
-					continue
-				}
-				installed, err := g.install(ctx, c, one.Name, scripts)
-				if err != nil {
-					failures = append(failures, err)
-					continue
-				}
-				done = append(done, installed)
-				if !g.inv.JSON {
-					g.inv.Out.Printf("%s %s\n", installed.Name, installed.Version)
-				}
-			}
-			if g.inv.JSON {
-				g.inv.PrintJSONLine(done)
-			}
-			if len(done)+len(failures) == 0 && len(args) > 0 {
-				return cli.UsageErrorf("the configuration names no package %s; to add one: cairn plugin add NAME",
-					strings.Join(args, ", "))
-			}
-			return errors.Join(failures...)
-		}),
 	}
+	cmd.RunE = g.inv.Action(func(ctx context.Context, args []string) error {
+		c, err := g.inv.LoadConfig(ctx)
+		if err != nil {
+			return err
+		}
+		packages, err := selectPackages(c.ListPlugins(), args)
+		if err != nil {
+			return err
+		}
+		earlier, err := store(c).List()
+		if err != nil {
+			return err
+		}
+		if err := store(c).InstallKit(ctx); err != nil {
+			return err
+		}
+		// Install each of them, also if another one fails.
+		var failures []error
+		done := []plugin.Installed{}
+		for _, one := range packages {
+			runsScripts := scripts
+			if !cmd.Flags().Changed("scripts") {
+				runsScripts = hadScripts(earlier, one)
+			}
+			installed, err := g.install(ctx, c, one, runsScripts)
+			if err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			done = append(done, installed)
+			if !g.inv.JSON {
+				g.inv.Out.Printf("%s %s\n", installed.Name, installed.Version)
+			}
+		}
+		if g.inv.JSON {
+			g.inv.PrintJSONLine(done)
+		}
+		return errors.Join(failures...)
+	})
 	cmd.Flags().BoolVar(&scripts, "scripts", false, scriptsUsage)
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// selectPackages returns the packages among the plugins, as the configuration names them: those with the names, or all
+// without one. A name that the configuration does not have is an error.
+func selectPackages(plugins []config.Plugin, names []string) (packages []string, err error) {
+	var known []string
+	for _, one := range plugins {
+		if name, _ := config.SplitPackageName(one.Name); name != "" {
+			known = append(known, name)
+			if len(names) == 0 || slices.Contains(names, name) {
+				packages = append(packages, one.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, cli.NewExitError(cli.ExitUsage,
+				session.NotFound("plugin", name, spelling.FindNearest(name, known, 3)...), "To add one: cairn plugin add NAME")
+		}
+	}
+	return packages, nil
+}
+
+// hadScripts reports whether the package, named with or without a version, was installed with its install scripts.
+func hadScripts(installed []plugin.Installed, asked string) bool {
+	name, _ := config.SplitPackageName(asked)
+	return slices.ContainsFunc(installed, func(one plugin.Installed) bool { return one.Name == name && one.Scripts })
 }
 
 // pluginInfo is what one plugin is and offers.
@@ -330,6 +364,10 @@ func load(ctx context.Context, c *config.Config, l listedPlugin) (pluginInfo, er
 	st := store(c)
 	specs, _ := st.Resolve(c.ListPlugins())
 	specs = slices.DeleteFunc(specs, func(s plugin.Spec) bool { return s.ID != l.ID })
+	changed := fmt.Errorf("the plugin %s has changed since it was listed; run the command again", l.ID)
+	if len(specs) == 0 {
+		return pluginInfo{}, changed
+	}
 	pool := plugin.NewPool(plugin.Options{
 		Supervisor: st.Supervisor, Scripts: st.Dir, Shared: st.Shared(),
 	})
@@ -341,6 +379,9 @@ func load(ctx context.Context, c *config.Config, l listedPlugin) (pluginInfo, er
 	}).Await(ctx)
 	if state.Error != "" {
 		return pluginInfo{}, errors.New(state.Error)
+	}
+	if len(state.Plugins) == 0 {
+		return pluginInfo{}, changed
 	}
 	return pluginInfo{l, state.Runtime, state.Plugins[0]}, nil
 }

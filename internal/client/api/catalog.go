@@ -107,6 +107,7 @@ type Plugin struct {
 	State    PluginState     `json:"state"`
 	Hooks    []string        `json:"hooks,omitzero"`
 	Tools    []string        `json:"tools,omitzero"`
+	Logins   []string        `json:"logins,omitzero"` // ids of the providers at which it logs in
 }
 
 // PluginSource says where a plugin comes from: a package with its name and version, a local script or directory, or,

@@ -44,7 +44,8 @@ func Open(ctx context.Context, all Scopes, s *session.Session) (*Scope, func(), 
 }
 
 // OpenForWork is Open, and reports whether the session's project was moved. The log must then say that the session has
-// moved (admit.Commands.FollowProject) before work begins at the new place.
+// moved (admit.Commands.FollowProject) before work begins at the new place. If another project is at the new place, it is
+// a *session.Error of code conflict.
 func OpenForWork(ctx context.Context, all Scopes, s *session.Session) (
 	at *Scope, moved bool, release func(), err error,
 ) {
@@ -65,7 +66,17 @@ func OpenForWork(ctx context.Context, all Scopes, s *session.Session) (
 		return nil, false, nil, findErr
 	}
 	at, release, err = all.Scope(ctx, session.Location{Directory: to, WorkspaceID: s.Location.WorkspaceID})
-	return at, err == nil, release, err
+	if err != nil {
+		return nil, false, nil, err
+	}
+	// It may have left that place as well, and another project may have taken it.
+	if at.RecordID != s.RecordID {
+		release()
+		return nil, false, nil, session.Errorf(session.CodeConflict, "the project of this session is not in %s, to which it "+
+			"was moved: run a cairn command where it is now, such as cairn session list, or cairn session move %s DIR "+
+			"--to-other-project", to, s.ID).At("directory")
+	}
+	return at, true, release, nil
 }
 
 // Scope is a snapshot of a location for one turn. It never changes.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -123,8 +124,11 @@ func (l *loader) addClaim(c *trust.Claim, d *document.Document) {
 	}
 	for _, m := range withheld {
 		l.claimNamed(c, d, m.Value)
-		if m.Key == "skills" {
+		switch m.Key {
+		case "skills":
 			l.claimSkills(c, m.Value.Get("paths"))
+		case "plugin":
+			l.claimPlugins(c, d, m.Value)
 		}
 	}
 }
@@ -140,6 +144,34 @@ func (l *loader) claimSkills(c *trust.Claim, paths *document.Node) {
 		}
 	}
 }
+
+// claimPlugins adds the scripts and directories of the project that the key plugin names. The packages that a directory
+// has in node_modules, and its Git directory, are left out.
+func (l *loader) claimPlugins(c *trust.Claim, d *document.Document, list *document.Node) {
+	why := trust.WhyNamed + filepath.Base(d.Name)
+	for _, item := range list.Items {
+		full := l.findPluginPath(pluginName(item))
+		path, inside := l.inProject(full)
+		if full == l.root() {
+			path, inside = ".", true
+		}
+		if full == "" || !inside {
+			continue
+		}
+		l.addStamp(full) // also if it is missing: the claim is another one when it appears
+		info, err := os.Stat(full)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			l.stampAll(c.AddTree(path, why, isInstalled))
+		default:
+			c.AddFile(path, why)
+		}
+	}
+}
+
+// isInstalled reports whether an entry of a directory does not belong to its own files.
+func isInstalled(e fs.DirEntry) bool { return e.Name() == "node_modules" || e.Name() == ".git" }
 
 // ReadProjectShell returns the program that the project's files name as the shell, with the bytes that were trusted.
 // own is false if those files name no shell, or if the shell is found in PATH or lies outside of the project.
@@ -163,7 +195,9 @@ func (c *Config) ReadProjectShell() (program []byte, own bool, err error) {
 }
 
 // isText reports whether a file is Markdown, which runs nothing.
-func isText(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }
+func isText(e fs.DirEntry) bool {
+	return !e.IsDir() && strings.EqualFold(filepath.Ext(e.Name()), ".md")
+}
 
 func (l *loader) stampAll(paths []string) {
 	for _, path := range paths {
@@ -217,7 +251,7 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 		if !inside {
 			return
 		}
-		var skip func(string) bool
+		var skip func(fs.DirEntry) bool
 		if strings.HasPrefix(name, "skill") {
 			skip = isText
 		}

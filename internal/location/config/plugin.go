@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,11 +27,15 @@ type Plugin struct {
 	Source  document.Position // of the name
 }
 
-// packageName matches the names of npm packages, with a version or a tag behind "@".
-var packageName = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@[\w.^~<>=*+-]+)?$`)
+// packageName matches the names of npm packages, with a version or a tag behind "@". By npm's rules no name begins with
+// "." or "_"; one that begins with "-" would be an option of npm.
+var packageName = regexp.MustCompile(`^(@[a-z0-9_~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=*+-]+)?$`)
 
 // IsPackageName reports whether a text names an npm package, with or without a version.
-func IsPackageName(text string) bool { return len(text) <= 214 && packageName.MatchString(text) }
+func IsPackageName(text string) bool {
+	name, _ := SplitPackageName(text)
+	return len(text) <= 214 && packageName.MatchString(text) && name != "node_modules"
+}
 
 // SplitPackageName returns the name and the version of a text that IsPackageName accepts; "" without one.
 func SplitPackageName(text string) (name, version string) {
@@ -41,8 +46,8 @@ func SplitPackageName(text string) (name, version string) {
 }
 
 // ListPlugins returns the plugins of all layers in their order: those that files name, then those in the folders of the
-// user and of the project. Of two packages with one name the later counts. Those that need trust and lack it are not
-// among them. The variable OPENCODE_PURE, or CAIRN_PURE, leaves out all.
+// user and of the project, with an id each. Of two packages with one name the later counts. Those that need trust and lack
+// it are not among them. The variable OPENCODE_PURE, or CAIRN_PURE, leaves out all.
 func (c *Config) ListPlugins() (out []Plugin) {
 	if c.root == nil || c.pure {
 		return nil
@@ -50,34 +55,54 @@ func (c *Config) ListPlugins() (out []Plugin) {
 	if list := c.root.Get("plugin"); list != nil {
 		for _, item := range list.Items {
 			if one, ok := c.readPlugin(item); ok && (!one.Project || c.runsPlugins) {
-				out = slices.DeleteFunc(out, func(old Plugin) bool { return old.ID == one.ID })
+				out = slices.DeleteFunc(out, func(old Plugin) bool {
+					return old.Name != "" && one.Name != "" && old.ID == one.ID // the id of a package is its name
+				})
 				out = append(out, one)
 			}
 		}
 	}
-	for _, one := range c.pluginFiles {
-		one.ID = distinctID(out, one.ID)
-		out = append(out, one)
-	}
+	out = append(out, c.pluginFiles...)
+	distinguishIDs(out)
 	return out
+}
+
+// MayAllow reports whether the user lets the plugin allow what a person would be asked: the ids are those of the key
+// extensions.allow. A plugin that a project names or contains never may.
+func (p *Plugin) MayAllow(ids []string) bool { return !p.Project && slices.Contains(ids, p.ID) }
+
+// distinguishIDs puts a number behind each id that another plugin has. The user's plugins are first: a project cannot
+// take an id of theirs.
+func distinguishIDs(plugins []Plugin) {
+	taken := map[string]bool{}
+	for _, isProject := range []bool{false, true} {
+		for i := range plugins {
+			one := &plugins[i]
+			if one.Project != isProject {
+				continue
+			}
+			id := one.ID
+			for n := 2; taken[one.ID]; n++ {
+				one.ID = id + "-" + strconv.Itoa(n)
+			}
+			taken[one.ID] = true
+		}
+	}
 }
 
 // readPlugin returns the plugin that an item of the key plugin names: a package, a path or a file URL, alone or in a
 // list with its options.
 func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
-	name := item
-	if item.Kind == '[' && len(item.Items) > 0 {
-		name = item.Items[0]
-		if len(item.Items) > 1 && item.Items[1].Kind == '{' {
-			one.Options = item.Items[1].AppendJSON(nil, document.Substituted)
-		}
+	name := pluginName(item)
+	if item.Kind == '[' && len(item.Items) > 1 && item.Items[1].Kind == '{' {
+		one.Options = item.Items[1].AppendJSON(nil, document.Substituted)
 	}
 	text := name.TextValue()
 	one.Source, one.Project = name.FindPosition(), name.Doc.IsProject()
+	l := &loader{dirs: c.Dirs}
+	one.File = l.findPluginPath(name)
 	switch {
-	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
-		l := &loader{dirs: c.Dirs}
-		one.File = l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+	case one.File != "":
 		one.ID = "plugin/" + fileTitle(one.File)
 	case IsPackageName(text):
 		one.Name = text
@@ -89,6 +114,33 @@ func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
 	return one, true
 }
 
+// pluginName returns the name in an item of the key plugin.
+func pluginName(item *document.Node) *document.Node {
+	if item.Kind == '[' && len(item.Items) > 0 {
+		return item.Items[0]
+	}
+	return item
+}
+
+// findPluginPath returns the script or directory that the name of a plugin means; "" if it is not a path. What needs trust
+// (claimPlugins) and what is loaded are both found by it. References in the names of a project are not expanded: the
+// decision about trust is made before they are.
+func (l *loader) findPluginPath(name *document.Node) string {
+	text := name.TextValue()
+	if name.Doc.IsProject() {
+		written, err := jsontext.AppendUnquote(nil, name.Raw)
+		if err != nil { // not a string
+			return ""
+		}
+		text = string(written)
+	}
+	switch {
+	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
+		return l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+	}
+	return ""
+}
+
 // fileTitle returns the name of a file without its extension; of an index file, that of its directory.
 func fileTitle(path string) string {
 	title := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -96,15 +148,6 @@ func fileTitle(path string) string {
 		title = filepath.Base(filepath.Dir(path))
 	}
 	return title
-}
-
-// distinctID returns the id, with a number behind it if a plugin has it already.
-func distinctID(plugins []Plugin, id string) string {
-	distinct := id
-	for n := 2; slices.ContainsFunc(plugins, func(p Plugin) bool { return p.ID == distinct }); n++ {
-		distinct = id + "-" + strconv.Itoa(n)
-	}
-	return distinct
 }
 
 // findPluginFiles collects the files in the folders of plugins and tools: the user's, and those of a trusted project.
@@ -117,6 +160,7 @@ func (l *loader) findPluginFiles() {
 	for _, dir := range append(dirs, l.namedDirectory()) {
 		l.addPluginFolders(dir, false)
 	}
+	l.stampNamedPlugins()
 	if !l.readsProject() || !l.config.runsPlugins {
 		return
 	}
@@ -129,6 +173,36 @@ func (l *loader) findPluginFiles() {
 				l.addPluginFolders(filepath.Join(dir, parent), true)
 			}
 		}
+	}
+}
+
+// maxNamedStamps bounds the files of one directory that stampNamedPlugins looks at.
+const maxNamedStamps = 2000
+
+// stampNamedPlugins stamps the scripts and directories that the key plugin names, so that a change of them is noticed.
+func (l *loader) stampNamedPlugins() {
+	list := l.config.root.Get("plugin")
+	if list == nil {
+		return
+	}
+	for _, item := range list.Items {
+		full := l.findPluginPath(pluginName(item))
+		if full == "" {
+			continue
+		}
+		n := 0
+		_ = filepath.WalkDir(full, func(path string, e fs.DirEntry, err error) error { // what cannot be read is left out
+			l.addStamp(path)
+			switch n++; {
+			case n >= maxNamedStamps:
+				return fs.SkipAll
+			case err != nil:
+				return nil //nolint:nilerr // missing: stamped as such
+			case path != full && isInstalled(e) && e.IsDir():
+				return fs.SkipDir
+			}
+			return nil
+		})
 	}
 }
 

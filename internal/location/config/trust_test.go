@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -305,6 +306,71 @@ func TestImportsAreClaimed(t *testing.T) {
 	p.write("repo/lib/deep/index.js", "2")
 	if p.mustLoad().Trusted || c.IsFresh() {
 		t.Error("an imported file that has changed is trusted, or is not noticed")
+	}
+}
+
+// Whatever the key plugin names, the files of it are part of what is trusted.
+func TestNamedPluginsAreClaimed(t *testing.T) {
+	files := map[string]string{
+		"repo/guard.ts": "1", "repo/with space.ts": "1", "repo/dir/package.json": `{"main": "src/index.ts"}`,
+		"repo/dir/src/index.ts": "1", "repo/dir/node_modules/zod/index.js": "1", "repo/name.txt": "./hidden.ts",
+		"repo/hidden.ts": "1", "repo/node_modules/own/package.json": "{}", "repo/node_modules/own/index.js": "1",
+	}
+	dir := []string{"dir/package.json", "dir/src/index.ts"}
+	for name, want := range map[string][]string{
+		"./guard.ts": {"guard.ts"}, "file://./guard.ts": {"guard.ts"}, "./with space.ts": {"with space.ts"},
+		"./dir": dir, "./dir/": dir, "file://./dir": dir, "file://ROOT/repo/dir": dir, "ROOT/repo/guard.ts": {"guard.ts"},
+		"./missing.ts": nil, "./{file:name.txt}": {"name.txt"}, "{file:name.txt}": {"name.txt"},
+		"./node_modules/own": {"node_modules/own/index.js", "node_modules/own/package.json"},
+	} {
+		for _, form := range []string{"%q", "[%q, {}]"} {
+			p := newPlace(t, files)
+			text := fmt.Sprintf(form, strings.ReplaceAll(name, "ROOT", p.root))
+			p.write("repo/opencode.json", `{"plugin": [`+text+`]}`)
+			c := p.mustLoad()
+			var claimed []string
+			for _, f := range c.Claim.Files {
+				if f.Path != "opencode.json" {
+					claimed = append(claimed, f.Path)
+				}
+			}
+			if diff := cmp.Diff(want, claimed); diff != "" {
+				t.Errorf("%s: %s", text, diff)
+			}
+			// A trusted one is loaded from what was claimed, until that changes.
+			p.word = c.Claim.Hash()
+			c = p.mustLoad()
+			if !c.Trusted {
+				t.Fatalf("%s: not trusted: %s", text, c.Claim.Problem)
+			}
+			for _, one := range c.ListPlugins() {
+				if strings.Contains(one.File, "hidden") {
+					t.Errorf("%s: %s is loaded, and was not claimed", text, one.File)
+				}
+			}
+			if len(want) == 0 {
+				p.write("repo/missing.ts", "1")
+			} else {
+				p.write("repo/"+want[len(want)-1], "changed")
+			}
+			if p.mustLoad().Trusted || c.IsFresh() {
+				t.Errorf("%s: a changed file is trusted, or is not noticed", text)
+			}
+		}
+	}
+}
+
+// The project itself can be a plugin: all of its files are then part of what is trusted.
+func TestProjectAsPlugin(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		"repo/opencode.json": `{"plugin": ["./"]}`, "repo/package.json": "{}", "repo/src/index.ts": "1", "repo/.git/HEAD": "x",
+	})
+	var claimed []string
+	for _, f := range p.mustLoad().Claim.Files {
+		claimed = append(claimed, f.Path)
+	}
+	if diff := cmp.Diff([]string{"opencode.json", "package.json", "src/index.ts"}, claimed); diff != "" {
+		t.Error(diff)
 	}
 }
 

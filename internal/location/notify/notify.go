@@ -11,7 +11,9 @@ import (
 	"maps"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -182,7 +184,7 @@ func (s *Sender) send(ctx context.Context, d delivery) error {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	argv := slices.Clone(d.target.Command)
-	if argv[0], err = exec.LookPath(argv[0]); err != nil {
+	if argv[0], err = findProgram(argv[0], d.directory); err != nil {
 		return err
 	}
 	run, err := hook.RunProgram(ctx, process.Spec{
@@ -192,6 +194,14 @@ func (s *Sender) send(ctx context.Context, d delivery) error {
 		err = exitError{run}
 	}
 	return err
+}
+
+// findProgram returns the path of a program: a name is looked for on PATH, and a relative path below the directory.
+func findProgram(name, directory string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		name = filepath.Join(directory, name)
+	}
+	return exec.LookPath(name)
 }
 
 // timeout returns the time of a command, or of one request.

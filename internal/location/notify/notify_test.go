@@ -236,3 +236,40 @@ func TestCommand(t *testing.T) {
 		})
 	}
 }
+
+// TestRelativeCommand: a relative program is that of the session's directory, and a name is looked for on PATH.
+func TestRelativeCommand(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script := []byte("#!/bin/sh\necho \"$0\" > " + out + "\n")
+	for _, name := range []string{"notify.sh", "bin/notify.sh", "sh"} {
+		if err := os.WriteFile(filepath.Join(dir, name), script, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		command config.CommandLine
+		want    string
+	}{
+		{config.CommandLine{"./notify.sh"}, filepath.Join(dir, "notify.sh")},
+		{config.CommandLine{"bin/notify.sh"}, filepath.Join(dir, "bin/notify.sh")},
+		{config.CommandLine{filepath.Join(dir, "notify.sh")}, filepath.Join(dir, "notify.sh")},
+		{config.CommandLine{"sh", "-c", "echo $0 > " + out, "path"}, "path"},
+	} {
+		_ = os.Remove(out)
+		s, log := newSender(nil)
+		e := failed
+		for _, x := range s.Extensions(map[string]config.Notify{"n": {Command: c.command}}, dir, process.Environment{}) {
+			if err := x.Event(t.Context(), &e); err != nil {
+				t.Error(err)
+			}
+		}
+		closeWithin(s, time.Minute)
+		if got, _ := os.ReadFile(out); strings.TrimSpace(string(got)) != c.want {
+			t.Errorf("%q: %q, log %s", c.command, got, log)
+		}
+	}
+}

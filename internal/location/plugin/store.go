@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,6 +34,7 @@ const Kit = "@opencode-ai/plugin@1.18.33"
 //	lock.json             what is installed, with the hash of each package
 //	packages/NAME/        node_modules of the package; "/" in NAME is "+"
 //	shared/               node_modules with Kit, for scripts that have no package
+//	new/, old/            what takes a place, and what had it, during an installation
 type Store struct {
 	Dir         string
 	Environment process.Environment // of package managers
@@ -120,6 +123,10 @@ func (s *Spec) resolveFile() error {
 		if _, err := os.Stat(filepath.Join(s.File, "package.json")); err != nil {
 			return fmt.Errorf("%s has no package.json", s.File)
 		}
+		// One that cannot be hashed, such as one with links that lead out of it, runs; its changes may go unnoticed.
+		if hash, err := hashTree(s.File); err == nil {
+			s.Stamp = hash
+		}
 		s.File, s.Package = "", s.File
 	}
 	return nil
@@ -154,7 +161,8 @@ const (
 	maxPackageBytes = 256 << 20
 )
 
-// hashTree returns the SHA-256 of the names and contents of the files below a directory, without its node_modules.
+// hashTree returns the SHA-256 of the names and contents of the files below a directory, without node_modules and its Git
+// directory. What is neither a file nor a link to one of them is an error.
 func hashTree(dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -167,23 +175,44 @@ func hashTree(dir string) (string, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == "node_modules":
+		case d.Name() == "node_modules" && d.IsDir(), path == ".git" && d.IsDir():
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
 		}
-		raw, err := fs.ReadFile(root.FS(), path)
+		// The bounds come first: nothing that is too large is read.
+		info, err := root.Stat(filepath.FromSlash(path))
 		if err != nil {
 			return err
 		}
-		files, size = files+1, size+int64(len(raw))
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a file", path)
+		}
+		files, size = files+1, size+info.Size()
 		if files > maxPackageFiles || size > maxPackageBytes {
 			return errors.New("it has too many files, or too large ones")
 		}
-		_, err = fmt.Fprintf(h, "%d %s %d\n%s", len(path), path, len(raw), raw)
-		return err
+		return hashFile(h, root, path, info.Size())
 	})
-	return hex.EncodeToString(h.Sum(nil)), err
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hashFile adds the name and the content of a file, which has size bytes.
+func hashFile(h hash.Hash, root *os.Root, path string, size int64) error {
+	f, err := root.Open(filepath.FromSlash(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	_, _ = fmt.Fprintf(h, "%d %s %d\n", len(path), path, size) // a hash takes everything
+	n, err := io.Copy(h, io.LimitReader(f, size+1))
+	if err == nil && n != size {
+		err = fmt.Errorf("%s changes while it is read", path)
+	}
+	return err
 }
 
 // installTime bounds one run of a package manager.
@@ -202,27 +231,42 @@ func (st *Store) Install(ctx context.Context, asked string, scripts bool) (Insta
 		if err := st.installKit(ctx); err != nil {
 			return err
 		}
-		if err := st.fill(ctx, st.home(name), asked, scripts); err != nil {
+		next, err := st.fetch(ctx, asked, scripts)
+		defer func() { _ = os.RemoveAll(next) }() // it has taken its place if all is well
+		if err != nil {
 			return err
 		}
-		// Lock what came.
-		var about struct {
-			Version string `json:"version"`
-		}
-		raw, err := os.ReadFile(filepath.Join(st.packageDir(name), "package.json"))
-		if err == nil {
-			err = json.Unmarshal(raw, &about)
+		// Read what came before it takes the place of the old one.
+		dir := filepath.Join(next, "node_modules", filepath.FromSlash(name))
+		if one.Version, err = readVersion(dir); err == nil {
+			one.Hash, err = hashTree(dir)
 		}
 		if err != nil {
 			return fmt.Errorf("the package %s: %w", name, err)
 		}
-		one.Version = about.Version
-		if one.Hash, err = hashTree(st.packageDir(name)); err != nil {
-			return fmt.Errorf("the package %s: %w", name, err)
-		}
-		return st.write(func(list []Installed) []Installed { return append(list, one) }, name)
+		return st.replace(st.home(name), next, func() error {
+			return st.write(func(list []Installed) []Installed { return append(list, one) }, name)
+		})
 	})
-	return one, err
+	if err != nil {
+		return Installed{}, err
+	}
+	return one, nil
+}
+
+// readVersion returns the version of the package in a directory.
+func readVersion(dir string) (string, error) {
+	var about struct {
+		Version string `json:"version"`
+	}
+	raw, err := statefile.ReadRegular(filepath.Join(dir, "package.json"), 1<<20)
+	if err == nil {
+		err = json.Unmarshal(raw, &about)
+	}
+	if err == nil && about.Version == "" {
+		err = errors.New("its package.json has no version")
+	}
+	return about.Version, err
 }
 
 // Remove removes a package. It reports whether it was installed.
@@ -251,14 +295,16 @@ func (st *Store) InstallKit(ctx context.Context) error {
 
 func (st *Store) installKit(ctx context.Context) error {
 	name, version := config.SplitPackageName(Kit)
-	var about struct {
-		Version string `json:"version"`
-	}
-	raw, err := os.ReadFile(filepath.Join(st.Shared(), "node_modules", filepath.FromSlash(name), "package.json"))
-	if err == nil && json.Unmarshal(raw, &about) == nil && about.Version == version {
+	here, err := readVersion(filepath.Join(st.Shared(), "node_modules", filepath.FromSlash(name)))
+	if err == nil && here == version {
 		return nil
 	}
-	return st.fill(ctx, st.Shared(), Kit, false)
+	next, err := st.fetch(ctx, Kit, false)
+	defer func() { _ = os.RemoveAll(next) }() // it has taken its place if all is well
+	if err != nil {
+		return err
+	}
+	return st.replace(st.Shared(), next, func() error { return nil })
 }
 
 // locked calls f while no other process changes the store.
@@ -285,27 +331,51 @@ func (st *Store) write(add func([]Installed) []Installed, name string) error {
 	return statefile.Replace(st.lockFile(), append(raw, '\n'), 0o600)
 }
 
-// fill makes the directory one that has the package and what it needs. The manager works in a directory beside it, which
-// takes its place at the end. The lock is held.
-func (st *Store) fill(ctx context.Context, dir, asked string, scripts bool) error {
-	next := dir + ".new"
+// fetch makes a directory that has the package and what it needs. It belongs to the caller, also after an error. The lock
+// is held.
+func (st *Store) fetch(ctx context.Context, asked string, scripts bool) (next string, err error) {
+	next = filepath.Join(st.Dir, "new")
 	if err := errors.Join(os.RemoveAll(next), os.MkdirAll(next, 0o700)); err != nil {
-		return err
+		return next, err
 	}
-	defer func() { _ = os.RemoveAll(next) }() // it is renamed if all is well
 	// A package.json keeps the manager from using one further up.
 	about := []byte(`{"name":"cairn-plugins","private":true}` + "\n")
 	if err := os.WriteFile(filepath.Join(next, "package.json"), about, 0o600); err != nil {
-		return err
+		return next, err
 	}
 	argv, err := managerCommand(asked, scripts)
 	if err != nil {
+		return next, err
+	}
+	return next, st.run(ctx, argv, next)
+}
+
+// replace puts the directory next in the place of dir and calls record. If that fails the old one is there again. The
+// lock is held.
+func (st *Store) replace(dir, next string, record func() error) error {
+	old := filepath.Join(st.Dir, "old")
+	if err := os.RemoveAll(old); err != nil {
 		return err
 	}
-	if err := st.run(ctx, argv, next); err != nil {
+	hadOld := true
+	switch err := os.Rename(dir, old); {
+	case errors.Is(err, fs.ErrNotExist):
+		hadOld = false
+	case err != nil:
 		return err
 	}
-	return errors.Join(os.RemoveAll(dir), os.Rename(next, dir))
+	err := os.Rename(next, dir)
+	if err == nil {
+		err = record()
+	}
+	if err == nil {
+		return os.RemoveAll(old)
+	}
+	err = errors.Join(err, os.RemoveAll(dir))
+	if hadOld {
+		err = errors.Join(err, os.Rename(old, dir))
+	}
+	return err
 }
 
 // managerCommand returns the command line that adds a package to the current directory.

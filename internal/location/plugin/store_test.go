@@ -128,7 +128,10 @@ func TestStore(t *testing.T) {
 	if got := problem("one"); !strings.Contains(got, "cairn plugin add one") {
 		t.Error(got)
 	}
-	for _, bad := range []string{"--registry=x", "a b", "", "../up", "one@1;rm", "http://x/y.tgz"} {
+	for _, bad := range []string{
+		"--registry=x", "a b", "", "../up", "one@1;rm", "http://x/y.tgz", ".", "..", "-x", "--x", "_x", ".x", "@scope/..",
+		"@../x", "@scope/.x", "@scope/-x", "node_modules", "@/x",
+	} {
 		if _, err := st.Install(t.Context(), bad, false); err == nil {
 			t.Errorf("%q was installed", bad)
 		}
@@ -207,4 +210,135 @@ func TestUnreadableList(t *testing.T) {
 	if len(specs) > 0 || problems["plugin/one"] == nil {
 		t.Error(specs, problems)
 	}
+}
+
+// newFakeNPM returns a store whose npm is a shell script, run in the directory of the installation.
+func newFakeNPM(t *testing.T, script string) *plugin.Store {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\nset -e\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &plugin.Store{Dir: filepath.Join(t.TempDir(), "plugins"), Supervisor: []string{self, process.SuperviseWord}}
+	kit, version := config.SplitPackageName(plugin.Kit)
+	writeFile(t, filepath.Join(st.Shared(), "node_modules", kit, "package.json"), `{"version": "`+version+`"}`)
+	return st
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFailedInstallation: whatever fails, what was installed stays and runs.
+func TestFailedInstallation(t *testing.T) {
+	// The last argument names the package; its version says what the script does wrong.
+	st := newFakeNPM(t, `
+for asked; do :; done
+name=${asked%@*}; version=${asked#*@}
+mkdir -p node_modules/$name
+echo "version $version" > node_modules/$name/index.js
+about="{\"version\": \"$version\"}"
+case $version in
+	broken) about="{" ;;
+	unversioned) about="{}" ;;
+	fifo) mkfifo node_modules/$name/pipe ;;
+	large) truncate -s 300M node_modules/$name/large ;;
+	empty) rm -r node_modules/$name ;;
+	exit) exit 1 ;;
+esac
+[ $version = empty ] || echo "$about" > node_modules/$name/package.json
+`)
+	for _, name := range []string{"one@1", "one.new@1"} {
+		if _, err := st.Install(t.Context(), name, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(about string) {
+		t.Helper()
+		specs, problems := st.Resolve([]config.Plugin{{ID: "plugin/one", Name: "one"}, {ID: "plugin/new", Name: "one.new"}})
+		if len(specs) != 2 || len(problems) > 0 {
+			t.Fatalf("%s: %v", about, problems)
+		}
+		text, err := os.ReadFile(filepath.Join(specs[0].Package, "index.js"))
+		if err != nil || string(text) != "version 1\n" {
+			t.Errorf("%s: %q, %v", about, text, err)
+		}
+	}
+	check("installed")
+	for _, version := range []string{"broken", "unversioned", "fifo", "large", "empty", "exit"} {
+		if _, err := st.Install(t.Context(), "one@"+version, false); err == nil {
+			t.Errorf("%s was installed", version)
+		}
+		check(version)
+	}
+	// A list that cannot be written.
+	lock := filepath.Join(st.Dir, "lock.json")
+	kept, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, lock, "{")
+	if _, err := st.Install(t.Context(), "one@2", false); err == nil {
+		t.Error("it was installed, and the list is damaged")
+	}
+	if _, err := st.Install(t.Context(), "other@2", false); err == nil {
+		t.Error("another one was installed, and the list is damaged")
+	}
+	writeFile(t, lock, string(kept))
+	check("damaged list")
+	entries, err := os.ReadDir(filepath.Join(st.Dir, "packages"))
+	if err != nil || len(entries) != 2 {
+		t.Error(entries, err)
+	}
+	// Then one that is well.
+	if got, err := st.Install(t.Context(), "one@2", false); err != nil || got.Version != "2" {
+		t.Error(got, err)
+	}
+	if specs, _ := st.Resolve([]config.Plugin{{ID: "plugin/one", Name: "one@2"}}); len(specs) != 1 {
+		t.Error("the new version does not run")
+	}
+}
+
+// TestDirectoryStamp: the stamp of a directory changes with its own files.
+func TestDirectoryStamp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	st := &plugin.Store{Dir: t.TempDir()}
+	stamp := func() string {
+		t.Helper()
+		specs, problems := st.Resolve([]config.Plugin{{ID: "plugin/dir", File: dir}})
+		if len(specs) != 1 || specs[0].Package != dir {
+			t.Fatal(problems)
+		}
+		return specs[0].Stamp
+	}
+	writeFile(t, filepath.Join(dir, "package.json"), "{}")
+	writeFile(t, filepath.Join(dir, "src/index.ts"), "1")
+	writeFile(t, filepath.Join(dir, "node_modules/zod/index.js"), "1")
+	writeFile(t, filepath.Join(dir, ".git/HEAD"), "1")
+	first := stamp()
+	writeFile(t, filepath.Join(dir, "node_modules/zod/index.js"), "2")
+	writeFile(t, filepath.Join(dir, ".git/HEAD"), "2")
+	if stamp() != first {
+		t.Error("it changes with what is not its own")
+	}
+	writeFile(t, filepath.Join(dir, "src/index.ts"), "2")
+	if stamp() == first {
+		t.Error("it does not change with a file")
+	}
+	// Files that cannot be hashed do not keep it from running.
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	stamp()
 }

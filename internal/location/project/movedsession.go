@@ -25,29 +25,33 @@ func (f *Finder) FindMoved(ctx context.Context, s *session.Session, here session
 	if err != nil || own == nil {
 		return "", err
 	}
-	if to := findSince(own, s.Location.Directory); to != "" {
+	if to := f.findSince(ctx, own, s.Location.Directory); to != "" {
 		return to, nil
 	}
 	// Nobody has opened it since. Most often a project is renamed: look beside the place where it was.
 	if own, err = f.findRenamed(ctx, own); err != nil {
 		return "", err
 	}
-	if to := findSince(own, s.Location.Directory); to != "" || here == "" {
+	if to := f.findSince(ctx, own, s.Location.Directory); to != "" || here == "" {
 		return to, nil
 	}
 	// A repository that was made in the session's directory, or is there instead of one that was removed, took nothing away.
 	other, err := f.readRecord(ctx, here)
-	if err != nil || other == nil || other.Path != own.Path || own.PathFile != "" && own.PathFile == other.PathFile {
+	isTaken := other != nil && (other.Path == own.Path || slices.Contains(own.Earlier, other.Path))
+	if err != nil || !isTaken || own.PathFile != "" && own.PathFile == other.PathFile {
 		return "", err
 	}
 	return "", session.Errorf(session.CodeConflict, "the project of this session is not in %s any more, another one is: "+
 		"run a cairn command where it is now, such as cairn session list, or cairn session move %s DIR --to-other-project",
-		own.Path, s.ID).At("directory")
+		other.Path, s.ID).At("directory")
 }
 
 // findSince returns where a directory of the project is, since the project was moved; "" if it is not known to have been,
-// or does not have the directory any more.
-func findSince(p *store.Project, directory string) string {
+// does not have the directory any more, or if another project is where its record says.
+func (f *Finder) findSince(ctx context.Context, p *store.Project, directory string) string {
+	if there, err := f.Peek(ctx, p.Path); err != nil || there.RecordID != p.ID {
+		return ""
+	}
 	for _, earlier := range slices.Backward(p.Earlier) {
 		rest, inside := cutDirectory(directory, earlier)
 		if to := filepath.Join(p.Path, rest); inside && to != directory && isDirectory(to) {

@@ -83,3 +83,41 @@ func TestFindMovedUnseen(t *testing.T) {
 		t.Errorf("error %v, want a conflict", err)
 	}
 }
+
+// A session whose project has left the place to which it was moved, unseen, does not run in the project that is there now.
+func TestFindMovedTwice(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "own")
+	f := recordFinder(t)
+	own := find(t, f, repo)
+	needsIdentities(t, own)
+	second := repo + ".second"
+	rename(t, repo, second)
+	find(t, f, second)
+	third := filepath.Join(t.TempDir(), "third")
+	rename(t, second, third)
+	other := repository(t)
+	commit(t, other, "other")
+	rename(t, other, second)
+	if find(t, f, second).RecordID == own.RecordID {
+		t.Skip("another repository has the record of the place")
+	}
+	// Its first directory is missing.
+	s := &session.Session{ID: "ses_1", RecordID: own.RecordID, Location: session.Location{Directory: repo}}
+	if to, err := f.FindMoved(t.Context(), s, ""); to != "" || err != nil {
+		t.Errorf("the first directory is missing: %q, %v", to, err)
+	}
+	// A third repository has it.
+	another := repository(t)
+	commit(t, another, "another")
+	rename(t, another, repo)
+	here := find(t, f, repo).RecordID
+	if to, err := f.FindMoved(t.Context(), s, here); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		t.Errorf("another repository has the first directory: %q, %v", to, err)
+	}
+	// It is seen again.
+	find(t, f, third)
+	if to, err := f.FindMoved(t.Context(), s, here); to != third || err != nil {
+		t.Errorf("seen again: %q, %v", to, err)
+	}
+}

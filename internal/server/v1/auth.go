@@ -135,7 +135,8 @@ type loginIn struct {
 	Body loginRequest `body:"required"`
 }
 
-// authorization says where the user logs in. With method auto the login ends without a further request.
+// authorization says where the user logs in. With the method auto the result arrives without a further request; with code
+// finishLogin passes on the code that the page shows.
 type authorization struct {
 	URL          string `json:"url"`
 	Method       string `json:"method" enum:"auto,code"`
@@ -192,6 +193,10 @@ func (h authHandlers) finishLogin(ctx context.Context, in loginIn) (bool, error)
 	}
 	if in.Body.Code != "" {
 		h.logins.giveCode(in.ProviderID, in.Body.Code)
+	}
+	if h.logins.lacksCode(in.ProviderID) {
+		missing := newNamedError("ProviderAuthOauthCodeMissing", "code is missing: the page of the login shows it")
+		return false, &statusError{http.StatusBadRequest, missing}
 	}
 	long, end := h.long.Start(ctx, "")
 	defer end()

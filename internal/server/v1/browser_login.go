@@ -24,6 +24,10 @@ type browserLogin struct {
 	codes  chan string        // capacity 1; that the person got
 	done   chan struct{}      // closed at the end
 	err    error              // valid once done is closed
+
+	// Guarded by the mutex of browserLogins.
+	wantsCode bool // its page gives the person a code
+	hasCode   bool // it was given one
 }
 
 // loginDialog is what a login needs of a person.
@@ -92,9 +96,23 @@ func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (logi
 		if previous != nil {
 			<-previous.done
 		}
-		login.err = run(ctx, loginDialog{func(a authorization) { login.page <- a }, login.codes})
+		show := func(a authorization) {
+			l.mu.Lock()
+			login.wantsCode = a.Method == "code"
+			l.mu.Unlock()
+			login.page <- a
+		}
+		login.err = run(ctx, loginDialog{show, login.codes})
 	})
 	return login, previous, nil
+}
+
+// lacksCode reports whether the newest login of a provider needs a code that it has not got.
+func (l *browserLogins) lacksCode(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	login := l.started[id]
+	return login != nil && login.wantsCode && !login.hasCode
 }
 
 // giveCode gives the newest login of a provider the code that the person got; one that has a code keeps it.
@@ -104,6 +122,7 @@ func (l *browserLogins) giveCode(id, code string) {
 	if login := l.started[id]; login != nil {
 		select {
 		case login.codes <- code:
+			login.hasCode = true
 		default:
 		}
 	}

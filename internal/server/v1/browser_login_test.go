@@ -100,9 +100,12 @@ func TestCodeOfALogin(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.giveCode("other", "wrong")
+		if !l.lacksCode("v") || l.lacksCode("other") {
+			t.Error("a login that shows a code does not want it, or one that was not started does")
+		}
 		l.giveCode("v", "AB-12")
-		if code := <-got; code != "AB-12" {
-			t.Error(code)
+		if code := <-got; code != "AB-12" || l.lacksCode("v") {
+			t.Error(code, l.lacksCode("v"))
 		}
 	})
 }
