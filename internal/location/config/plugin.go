@@ -24,6 +24,7 @@ type Plugin struct {
 	Options jsontext.Value    // an object, or nil
 	IsTool  bool              // the file exports tools instead of plugins
 	Project bool              // the project's files name or contain it
+	Outside bool              // the project names a file that is not in it: trust does not cover it, and it must not run
 	Source  document.Position // of the name
 }
 
@@ -100,7 +101,12 @@ func (c *Config) readPlugin(item *document.Node) (one Plugin, ok bool) {
 	text := name.TextValue()
 	one.Source, one.Project = name.FindPosition(), name.Doc.IsProject()
 	l := &loader{dirs: c.Dirs}
+	if one.Project {
+		l.opts.Directory = c.Claim.Root
+	}
 	one.File = l.findPluginPath(name)
+	_, inside := l.inProject(one.File)
+	one.Outside = one.Project && one.File != "" && one.File != l.root() && !inside
 	switch {
 	case one.File != "":
 		one.ID = "plugin/" + fileTitle(one.File)

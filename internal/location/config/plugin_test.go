@@ -37,6 +37,10 @@ func TestPluginIDs(t *testing.T) {
 			want: []string{"plugin/guard-2 repo/guard.ts project", "plugin/guard home/.config/cairn/plugins/guard.ts user allowed"},
 		},
 		"a project's alone": {project: `"./guard.ts"`, want: []string{"plugin/guard repo/guard.ts project"}},
+		"a project's outside of it": {
+			project: `"../guard.ts", "./", "~/other.ts"`,
+			want:    []string{"plugin/guard guard.ts project outside", "plugin/repo repo project", "plugin/other home/other.ts project outside"},
+		},
 		"the user's package, named by a project": {
 			user: `"guard"`, project: `["guard", {"off": true}]`, want: []string{"plugin/guard guard project"},
 		},
@@ -57,6 +61,9 @@ func TestPluginIDs(t *testing.T) {
 				text += "project"
 			} else {
 				text += "user"
+			}
+			if one.Outside {
+				text += " outside"
 			}
 			if one.MayAllow(loaded.Extensions.Allow) {
 				text += " allowed"

@@ -98,7 +98,9 @@ func (st *Store) Resolve(plugins []config.Plugin) (specs []Spec, problems map[st
 	for _, one := range plugins {
 		spec := Spec{ID: one.ID, File: one.File, Options: one.Options, IsTool: one.IsTool}
 		failure := err
-		if one.File != "" {
+		if one.Outside {
+			failure = fmt.Errorf("%s is outside of the project that names it; name it in your own configuration", one.File)
+		} else if one.File != "" {
 			failure = spec.resolveFile()
 		} else if err == nil {
 			failure = st.resolvePackage(&spec, one.Name, installed)

@@ -309,7 +309,7 @@ esac
 	}
 }
 
-// TestDirectoryStamp: the stamp of a directory changes with its own files.
+// TestDirectoryStamp: the stamp of a directory changes with its own files. A project has no plugin outside of it.
 func TestDirectoryStamp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -327,6 +327,10 @@ func TestDirectoryStamp(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "node_modules/zod/index.js"), "1")
 	writeFile(t, filepath.Join(dir, ".git/HEAD"), "1")
 	first := stamp()
+	_, problems := st.Resolve([]config.Plugin{{ID: "plugin/dir", File: dir, Project: true, Outside: true}})
+	if err := problems["plugin/dir"]; err == nil || !strings.Contains(err.Error(), "outside of the project") {
+		t.Errorf("of a project that it is not in: %v", err)
+	}
 	writeFile(t, filepath.Join(dir, "node_modules/zod/index.js"), "2")
 	writeFile(t, filepath.Join(dir, ".git/HEAD"), "2")
 	if stamp() != first {
