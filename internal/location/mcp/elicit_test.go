@@ -151,12 +151,20 @@ func TestElicitationWithoutACall(t *testing.T) {
 	s := newGoodServer()
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{"one": serveHTTP(t, s)})
 	w.connect("one")
+	asked := 0
 	for open := range s.Sessions() {
+		if init := open.InitializeParams(); init == nil || init.Capabilities == nil || init.Capabilities.Elicitation == nil {
+			continue // of a request without a session, which may not have ended
+		}
+		asked++
 		p := &sdk.ElicitParams{Message: "Hello?", RequestedSchema: map[string]any{"type": "object"}}
 		r, err := open.Elicit(t.Context(), p)
 		if err != nil || r.Action != "decline" {
 			t.Errorf("the server got %+v, %v", r, err)
 		}
+	}
+	if asked != 1 {
+		t.Errorf("%d sessions were asked", asked)
 	}
 }
 
