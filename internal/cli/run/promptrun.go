@@ -175,12 +175,17 @@ func (r *promptRun) noteUnfinished(ctx context.Context) {
 // offlineGuide is the model that answers if none was chosen.
 const offlineGuide = "cairn/guide"
 
+// afterworkTime bounds readAfterwork, in which plugins take part.
+const afterworkTime = 5 * time.Second
+
 // readAfterwork reads what the session's next request takes of the model's window, which instructions it lacks, and
-// which model could have answered in place of the guide.
+// which model could have answered in place of the guide. Of a prompt that was withdrawn there is nothing to say.
 func (r *promptRun) readAfterwork(ctx context.Context) {
-	if r.progress == nil || r.plan.openCode || r.plan.typed {
+	if r.progress == nil || r.progress.Withdrawn || r.plan.openCode || r.plan.typed {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, afterworkTime)
+	defer cancel()
 	if next, err := (api.Contexts{Client: r.client}).NextRequest(ctx, r.plan.id, false); err == nil {
 		r.after.fill, r.after.missing, r.after.servers = next.Window.Fill, next.Missing, next.Servers
 	}
