@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -59,7 +60,7 @@ func (f *pluginForms) ApplyPrompt(v *extension.Prompt, message jsontext.Value, p
 	}
 	in := opencode.PromptInput{Parts: &[]opencode.PartInput{}}
 	for _, raw := range parts {
-		if slices.ContainsFunc(shown, func(s []byte) bool { return sameValue(s, raw) }) {
+		if slices.ContainsFunc(shown, func(s []byte) bool { return plugin.IsEqual(s, raw) }) {
 			continue
 		}
 		var part opencode.PartInput
@@ -97,12 +98,6 @@ func (f *pluginForms) ApplyPrompt(v *extension.Prompt, message jsontext.Value, p
 
 // newPart returns the id of a part that a plugin added.
 func (f *pluginForms) newPart() session.PartID { return session.PartID(f.ids.New(session.PrefixPart)) }
-
-// sameValue reports whether two JSON values have the same meaning.
-func sameValue(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
-}
 
 // Messages implements plugin.Forms.
 func (f *pluginForms) Messages(id session.ID, messages []session.Message) ([]jsontext.Value, error) {

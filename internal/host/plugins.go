@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -68,14 +67,9 @@ func (p *plugins) noteLogins(directory string, logins map[string]plugin.Auth) {
 	}
 }
 
-// newPluginStore returns the packages of plugins in the data directory.
-func newPluginStore(dirs config.Directories) *plugin.Store {
-	return &plugin.Store{Dir: filepath.Join(dirs.Data, "plugins"), Supervisor: process.SupervisorCommand()}
-}
-
 func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
 	p := &plugins{
-		store: newPluginStore(w.dirs), ids: ids, allow: user.Extensions.Allow, logins: map[string]map[string]plugin.Auth{},
+		store: plugin.NewStore(w.dirs.Data), ids: ids, allow: user.Extensions.Allow, logins: map[string]map[string]plugin.Auth{},
 	}
 	p.api.logsInAt = p.logsInAt
 	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
@@ -222,7 +216,7 @@ func keepChangedRules(shown, changed map[string]jsontext.Value) {
 	}
 	maps.DeleteFunc(after, func(action string, rules jsontext.Value) bool {
 		was, ok := before[action]
-		return ok && sameValue(was, rules)
+		return ok && plugin.IsEqual(was, rules)
 	})
 	if changed["permission"] = encodeForm(after); len(after) == 0 {
 		delete(changed, "permission")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/terminal"
-	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 // Commands are the commands for plugins.
@@ -37,19 +35,14 @@ func Commands(inv *cli.Invocation) []*cobra.Command {
 
 type pluginCommands struct{ inv *cli.Invocation }
 
-// store returns the packages that are installed.
-func store(c *config.Config) *plugin.Store {
-	return &plugin.Store{Dir: filepath.Join(c.Dirs.Data, "plugins"), Supervisor: process.SupervisorCommand()}
-}
-
 // listedPlugin is one line of the list.
 type listedPlugin struct {
-	ID      string `json:"id"`
-	Source  string `json:"source"`            // the file that names or is it
-	Version string `json:"version,omitzero"`  // of a package that is installed
-	Problem string `json:"problem,omitzero"`  // why it does not run
-	Project bool   `json:"project,omitzero"`  // it belongs to the project
-	MayAsk  bool   `json:"mayAllow,omitzero"` // it may allow what a person would be asked
+	ID       string `json:"id"`
+	Source   string `json:"source"`            // the file that names or is it
+	Version  string `json:"version,omitzero"`  // of a package that is installed
+	Problem  string `json:"problem,omitzero"`  // why it does not run
+	Project  bool   `json:"project,omitzero"`  // it belongs to the project
+	MayAllow bool   `json:"mayAllow,omitzero"` // it may allow what a person would be asked
 }
 
 func (g pluginCommands) listCommand() *cobra.Command {
@@ -100,7 +93,7 @@ func (g pluginCommands) loadAll(ctx context.Context, c *config.Config) ([]listed
 
 // listPlugins returns the plugins of a configuration; a problem is what can be seen before they are loaded.
 func listPlugins(c *config.Config) ([]listedPlugin, error) {
-	st := store(c)
+	st := plugin.NewStore(c.Dirs.Data)
 	installed, err := st.List()
 	if err != nil {
 		return nil, err
@@ -111,7 +104,7 @@ func listPlugins(c *config.Config) ([]listedPlugin, error) {
 	for _, one := range plugins {
 		l := listedPlugin{
 			ID: one.ID, Source: cmp.Or(one.File, one.Source.String()), Project: one.Project,
-			MayAsk: one.MayAllow(c.Extensions.Allow),
+			MayAllow: one.MayAllow(c.Extensions.Allow),
 		}
 		name, _ := config.SplitPackageName(one.Name)
 		for _, i := range installed {
@@ -129,7 +122,7 @@ func listPlugins(c *config.Config) ([]listedPlugin, error) {
 
 func formatPlugin(l listedPlugin) []string {
 	state := cmp.Or(l.Problem, "ready")
-	if l.MayAsk {
+	if l.MayAllow {
 		state += ", may allow"
 	}
 	return []string{l.ID, cmp.Or(l.Version, "-"), terminal.FirstLine(state, 160), terminal.FirstLine(l.Source, 120)}
@@ -184,7 +177,7 @@ func (g pluginCommands) install(ctx context.Context, c *config.Config, asked str
 	if !g.inv.JSON {
 		g.inv.Err.Printf("Installing %s…\n", asked)
 	}
-	return store(c).Install(ctx, asked, scripts)
+	return plugin.NewStore(c.Dirs.Data).Install(ctx, asked, scripts)
 }
 
 // replaceItem returns the items with the package as it was asked for: in the place of another version, whose options
@@ -232,7 +225,7 @@ func (g pluginCommands) removeCommand() *cobra.Command {
 					return err
 				}
 			}
-			was, err := store(c).Remove(ctx, name)
+			was, err := plugin.NewStore(c.Dirs.Data).Remove(ctx, name)
 			if err == nil && !was && len(kept) == len(items) {
 				err = cli.NewExitError(cli.ExitUsage, session.NotFound("plugin", name), "cairn plugin list shows the plugins")
 			}
@@ -259,11 +252,11 @@ func (g pluginCommands) updateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		earlier, err := store(c).List()
+		earlier, err := plugin.NewStore(c.Dirs.Data).List()
 		if err != nil {
 			return err
 		}
-		if err := store(c).InstallKit(ctx); err != nil {
+		if err := plugin.NewStore(c.Dirs.Data).InstallKit(ctx); err != nil {
 			return err
 		}
 		// Install each of them, also if another one fails.
@@ -361,7 +354,7 @@ func (g pluginCommands) infoCommand() *cobra.Command {
 
 // load loads one plugin and returns what it offers.
 func load(ctx context.Context, c *config.Config, l listedPlugin) (pluginInfo, error) {
-	st := store(c)
+	st := plugin.NewStore(c.Dirs.Data)
 	specs, _ := st.Resolve(c.ListPlugins())
 	specs = slices.DeleteFunc(specs, func(s plugin.Spec) bool { return s.ID != l.ID })
 	changed := fmt.Errorf("the plugin %s has changed since it was listed; run the command again", l.ID)
@@ -422,7 +415,7 @@ func (g pluginCommands) completePackages(
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	installed, _ := store(c).List() // unreadable: nothing is completed
+	installed, _ := plugin.NewStore(c.Dirs.Data).List() // unreadable: nothing is completed
 	var names []string
 	for _, one := range installed {
 		names = append(names, one.Name)

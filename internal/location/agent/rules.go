@@ -45,7 +45,8 @@ func untrustedLayer(list config.RuleList) permission.Layer {
 
 // AgentLayers returns all rules for the agent at the location, lowest first; a session's own rules come after. The
 // order is: defaults, the agent's built-in rules, the user's rules, the user's rules for this agent; and as ceilings
-// the agent's own denies and the project's, of each document what it says of all and of the agent. An unknown agent is denied everything (PM-3).
+// the agent's own denies and the project's, of each document what it says of all and of the agent. An unknown agent is
+// denied everything (PM-3).
 func (s *Set) AgentLayers(name string) []permission.Layer {
 	own, ok := s.byAgent[name]
 	if _, enabled := s.agents[name]; !ok || !enabled {

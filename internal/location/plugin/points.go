@@ -99,14 +99,14 @@ func (p *plugin) seePrompt(ctx context.Context, v *extension.Prompt) error {
 	if err != nil {
 		return err
 	}
-	if isEqual(message, out.Message) && slices.EqualFunc(parts, out.Parts, isEqual) {
+	if IsEqual(message, out.Message) && slices.EqualFunc(parts, out.Parts, IsEqual) {
 		return nil
 	}
 	return forms.ApplyPrompt(v, out.Message, out.Parts)
 }
 
-// isEqual reports whether two JSON values have the same meaning.
-func isEqual(a, b jsontext.Value) bool {
+// IsEqual reports whether two JSON values have the same meaning.
+func IsEqual(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
@@ -177,7 +177,7 @@ func (p *plugin) seeDefinition(ctx context.Context, v *extension.Definition) err
 		return err
 	}
 	v.Description = out.Description
-	if !isEqual(v.Schema, out.Parameters) {
+	if !IsEqual(v.Schema, out.Parameters) {
 		v.Schema = out.Parameters
 	}
 	return nil
@@ -193,7 +193,7 @@ func (p *plugin) seeCall(ctx context.Context, v *extension.Call) error {
 	if err != nil {
 		return err
 	}
-	if !isEqual(v.Input, out.Args) {
+	if !IsEqual(v.Input, out.Args) {
 		v.Input = out.Args
 	}
 	return nil
@@ -224,7 +224,7 @@ func (p *plugin) seeResult(ctx context.Context, v *extension.Result) error {
 	}
 	// Replace what has changed: all texts by the new one, in the place of the first.
 	v.Title = session.ClipText(out.Title, maxTitle)
-	if !isEqual(metadata, out.Metadata) && out.Metadata.Kind() == '{' {
+	if !IsEqual(metadata, out.Metadata) && out.Metadata.Kind() == '{' {
 		v.Metadata = out.Metadata
 	}
 	if out.Output == text {
@@ -358,7 +358,7 @@ func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
 	if err != nil {
 		return err
 	}
-	if slices.EqualFunc(parts, out.Parts, isEqual) {
+	if slices.EqualFunc(parts, out.Parts, IsEqual) {
 		return nil
 	}
 	err = forms.ApplyPrompt(&shown, message, out.Parts)
@@ -405,7 +405,7 @@ func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
 	if err != nil {
 		return err
 	}
-	if slices.EqualFunc(all, out.Messages, isEqual) {
+	if slices.EqualFunc(all, out.Messages, IsEqual) {
 		return nil
 	}
 	// Take what is unchanged as it was, and read the others.
@@ -416,7 +416,7 @@ func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
 		if known {
 			n = len(groups[at])
 		}
-		if known && i+n <= len(out.Messages) && slices.EqualFunc(groups[at], out.Messages[i:i+n], isEqual) {
+		if known && i+n <= len(out.Messages) && slices.EqualFunc(groups[at], out.Messages[i:i+n], IsEqual) {
 			b.keep(at)
 			i += n
 			continue

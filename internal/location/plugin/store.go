@@ -41,6 +41,11 @@ type Store struct {
 	Supervisor  []string            // process.Spec.Supervisor
 }
 
+// NewStore returns the packages that are installed in cairn's data directory.
+func NewStore(data string) *Store {
+	return &Store{Dir: filepath.Join(data, "plugins"), Supervisor: process.SupervisorCommand()}
+}
+
 // Installed is a package that is installed.
 type Installed struct {
 	Name    string    `json:"name"`
