@@ -281,6 +281,8 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
 		second(tx.InsertEvent(store.EventRow{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
+		third(tx.Session("n")), tx.PutSession(&session.Session{ID: "n"}), // the row before the event, as a log does
+		second(tx.InsertEvent(store.EventRow{ID: "n", SessionID: "n", Kind: "k", Data: []byte("1")})),
 		tx.PutMessage(
 			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, nil, 0,
 		), third(tx.Message("m")),

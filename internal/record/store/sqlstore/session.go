@@ -98,12 +98,18 @@ func (t *Tx) PutSession(s *session.Session) error {
 	if err != nil {
 		return fmt.Errorf("put session %s: %w", s.ID, err)
 	}
-	for _, sql := range []string{updateSession, updateMinute, upsertSession} {
+	for _, sql := range []string{updateSession, updateMinute} {
 		if updated, err := t.putSession(sql, s, data); err != nil || updated {
 			return err
 		}
 	}
-	return nil
+	// A new session gets its number before it has a row: afterwards a missing number is a sign of damage, which a scan
+	// must confirm.
+	if _, err := t.ensureNumber(s.ID); err != nil {
+		return err
+	}
+	_, err = t.putSession(upsertSession, s, data)
+	return err
 }
 
 func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, error) {
