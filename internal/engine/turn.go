@@ -35,7 +35,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 		return false, d.failLocation(ctx, next, input, err)
 	}
 	if input.moved { // the turn is that of the new place, with a context of its own
-		if err := d.engine.Commands.FollowProject(ctx, now.session.ID, input.scope); err != nil {
+		if err := d.engine.Commands.FollowProject(ctx, now.session, input.scope); err != nil {
 			return false, err
 		}
 		return false, errSelectionChanged

@@ -238,6 +238,7 @@ type (
 		Subdirectory string    `json:"subdirectory,omitzero"`
 		ProjectID    ProjectID `json:"projectID,omitzero"` // "" if it is the same as before, as RecordID
 		RecordID     RecordID  `json:"recordID,omitzero"`
+		Changes      bool      `json:"changes,omitzero"` // the uncommitted changes of the earlier place are at this one too
 	}
 )
 

@@ -168,7 +168,7 @@ func (c *Commands) moveNow(ctx context.Context, r MoveRequest) error {
 			return err
 		}
 	}
-	err = c.recordMove(ctx, append(tree, s), to)
+	err = c.recordMove(ctx, append(tree, s), to, copied != nil)
 	switch {
 	case copied == nil:
 		return err
@@ -212,26 +212,30 @@ func (c *Commands) completeChanges(ctx context.Context, id session.ID, here *sco
 }
 
 // FollowProject records that a session works in the directory of to, to which its project was moved (scope.OpenForWork),
-// and its subagents with it. No turn of the session runs. A subagent at work follows at its own next turn.
-func (c *Commands) FollowProject(ctx context.Context, id session.ID, to *scope.Scope) error {
-	s, err := c.journal.ReadSession(ctx, id)
+// and its subagents with it. No turn of the session runs. A subagent at work follows at its own next turn. A session that
+// has been moved since it was read is a conflict.
+func (c *Commands) FollowProject(ctx context.Context, read *session.Session, to *scope.Scope) error {
+	s, err := c.journal.ReadSession(ctx, read.ID)
 	if err != nil {
 		return err
+	}
+	if s.Location.Directory != read.Location.Directory {
+		return session.Conflict("session", string(s.ID), "was moved to "+s.Location.Directory+" meanwhile; try again")
 	}
 	tree, err := c.listSubagents(ctx, s)
 	if err != nil {
 		return err
 	}
 	tree = slices.DeleteFunc(tree, func(child *session.Session) bool { return !c.scheduler.IsIdle(child.ID) })
-	return c.recordMove(ctx, append(tree, s), to)
+	return c.recordMove(ctx, append(tree, s), to, false)
 }
 
-// recordMove records that sessions are in the directory of to. The last one is the session whose move it is: until it
-// has moved, the same move can be made again for those that are left.
-func (c *Commands) recordMove(ctx context.Context, all []*session.Session, to *scope.Scope) error {
+// recordMove records that sessions are in the directory of to, with or without changes. The last one is the session whose
+// move it is: until it has moved, the same move can be made again for those that are left.
+func (c *Commands) recordMove(ctx context.Context, all []*session.Session, to *scope.Scope, changes bool) error {
 	for _, one := range all {
 		moved := &session.Moved{
-			Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID,
+			Location: to.Location, Subdirectory: to.Subpath, ProjectID: to.ProjectID, RecordID: to.RecordID, Changes: changes,
 		}
 		if err := c.journal.AppendFacts(ctx, one.ID, moved); err != nil {
 			return err

@@ -188,7 +188,7 @@ func (c *Commands) runReverter(
 	defer release()
 	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
 		if moved {
-			if err := c.FollowProject(ctx, id, at); err != nil {
+			if err := c.FollowProject(ctx, s, at); err != nil {
 				return err
 			}
 		}

@@ -78,7 +78,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
 		c.scheduler.ShowBusy(s.ID)
 		if moved {
-			if err := c.FollowProject(ctx, s.ID, scope); err != nil {
+			if err := c.FollowProject(ctx, s, scope); err != nil {
 				return err
 			}
 			s.Location = scope.Location

@@ -19,6 +19,7 @@ type stay struct {
 	start     int64 // position in the store
 	directory string
 	record    session.RecordID
+	changes   bool // of the place before came along
 }
 
 // describeLeft returns lines for people about files that the session changed in another working tree before it moved, and
@@ -71,11 +72,11 @@ func (r Reverter) describeLeft(
 	return lines, nil
 }
 
-// FindEarlierPlace returns the directory and the record of the project in which a session was before its newest move; ""
-// if it never moved.
+// FindEarlierPlace returns the directory and the record of the project in which a session was before its newest move, if
+// that one took the uncommitted changes along; "" otherwise.
 func FindEarlierPlace(ctx context.Context, v store.Viewer, id session.ID) (string, session.RecordID, error) {
 	stays, err := listStays(ctx, v, id)
-	if err != nil || len(stays) < 2 {
+	if err != nil || len(stays) < 2 || !stays[len(stays)-1].changes {
 		return "", "", err
 	}
 	before := stays[len(stays)-2]
@@ -90,9 +91,9 @@ func listStays(ctx context.Context, v store.Viewer, id session.ID) (out []stay, 
 	for _, e := range events {
 		switch d := e.Data.(type) {
 		case *session.Created:
-			out = append(out, stay{e.Position, d.Info.Location.Directory, d.Info.RecordID})
+			out = append(out, stay{e.Position, d.Info.Location.Directory, d.Info.RecordID, false})
 		case *session.Moved:
-			out = append(out, stay{e.Position, d.Location.Directory, d.RecordID})
+			out = append(out, stay{e.Position, d.Location.Directory, d.RecordID, d.Changes})
 		}
 	}
 	return out, err
