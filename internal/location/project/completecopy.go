@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -88,6 +89,35 @@ func (f *Finder) removeSecondNames(ctx context.Context, from, to Project) error 
 		}
 		if err == nil && slices.ContainsFunc(theirs, isThere) {
 			_ = source.Remove(name) // it is in the way of nothing
+		}
+	}
+	return nil
+}
+
+// removeCommitted removes the files of kept, which copies made beside others, whose process has ended and which hold what
+// the commit has of a changed file beside them.
+func (f *Finder) removeCommitted(ctx context.Context, p Project, kept, changed []string) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	objects, err := f.readTree(ctx, p, changed)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.Worktree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range kept {
+		kind, isAbandoned := findAbandoned(filepath.FromSlash(name))
+		held, err := readContent(root, name)
+		object := " " + blobName([]string{string(held.data)})
+		isCommitted := func(other string) bool {
+			return path.Dir(other) == path.Dir(name) && strings.HasSuffix(objects[other], object)
+		}
+		if kind == sideOld && isAbandoned && err == nil && slices.ContainsFunc(changed, isCommitted) {
+			_ = root.Remove(name) // it is in the way of nothing
 		}
 	}
 	return nil

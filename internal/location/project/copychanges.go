@@ -230,10 +230,11 @@ func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
 	}
 	// Leave out the files that a copy makes beside others, and bound the rest.
 	names := strings.FieldsFunc(changed+fresh, func(r rune) bool { return r == 0 })
+	var kept []string
 	names = slices.DeleteFunc(names, func(name string) bool {
 		isSide := strings.HasPrefix(path.Base(name), sidePrefix)
-		if isSide {
-			removeAbandoned(filepath.Join(c.Top, filepath.FromSlash(name)))
+		if isSide && !removeAbandoned(filepath.Join(c.Top, filepath.FromSlash(name))) {
+			kept = append(kept, name)
 		}
 		return isSide
 	})
@@ -243,7 +244,7 @@ func (f *Finder) listChanged(ctx context.Context, p Project) ([]string, error) {
 		return nil, session.Errorf(session.CodeInvalid, "more than %d files are changed in %s; commit some of them first",
 			maxCopied, p.Worktree)
 	}
-	return names, nil
+	return names, f.removeCommitted(ctx, p, kept, names)
 }
 
 // refuseHidden returns an error if git was told not to show the change of a file: it would stay behind without a word.

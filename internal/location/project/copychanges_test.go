@@ -191,7 +191,8 @@ func TestCopyChangesAgain(t *testing.T) {
 	writeFiles(t, from.Worktree, map[string]string{"a.txt": "one\nTWO\n", "gone.txt": "-", "new.txt": "new\n"})
 	writeFiles(t, to.Worktree, map[string]string{
 		"a.txt": "one\nTWO\n", "gone.txt": "-",
-		"d/.cairn-move-new-99999999-1": "cut off", // beyond the highest number of a process
+		"d/.cairn-move-new-99999999-1": "cut off",    // beyond the highest number of a process
+		".cairn-move-old-99999999-2":   "one\ntwo\n", // of a.txt, which the commit has
 		"d/.cairn-move-old-99999999-1": "a second name", fmt.Sprintf(".cairn-move-new-%d-1", os.Getppid()): "at work",
 	})
 	copied, err := finder.CopyChanges(t.Context(), from, to)
@@ -202,6 +203,9 @@ func TestCopyChangesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := readFiles(t, to.Worktree)
+	if _, found := left[".cairn-move-old-99999999-2"]; found {
+		t.Error("what the commit has is still beside the file")
+	}
 	if left["d/.cairn-move-new-99999999-1"] != "" || left["d/.cairn-move-old-99999999-1"] == "" ||
 		left[fmt.Sprintf(".cairn-move-new-%d-1", os.Getppid())] == "" {
 		t.Errorf("the destination has %q", left)

@@ -158,14 +158,13 @@ func findAbandoned(name string) (kind string, isAbandoned bool) {
 	return kind, err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed. The only name of a
-// file stays.
-func removeAbandoned(name string) {
+// removeAbandoned removes a file that replaceFiles wrote beside another one if its process was killed, and reports whether
+// it did. The only name of a file stays.
+func removeAbandoned(name string) bool {
 	kind, isAbandoned := findAbandoned(name)
 	info, err := os.Lstat(name)
-	if isAbandoned && err == nil && (kind == sideNew || fileattr.CountLinks(info) > 1) {
-		_ = os.Remove(name) // the next move tries again
-	}
+	// If it cannot be removed, the next move tries again.
+	return isAbandoned && err == nil && (kind == sideNew || fileattr.CountLinks(info) > 1) && os.Remove(name) == nil
 }
 
 // writeContent creates a file. With an error it leaves none behind.
