@@ -94,7 +94,7 @@ func examineDropped(ctx context.Context, dirs config.Directories, now time.Time)
 	if count == 0 {
 		return nil
 	}
-	detail := terminal.FormatPlural(count, "saved approval") + " of an earlier version dropped: " + strings.Join(names, "; ")
+	detail := terminal.FormatPlural(count, "saved approval") + " dropped: " + strings.Join(names, "; ")
 	if count > len(names) {
 		detail += fmt.Sprintf("; %d more", count-len(names))
 	}

@@ -68,7 +68,7 @@ func TestDroppedApprovalsAreNamed(t *testing.T) {
 		t.Errorf("said:\n%s", text)
 	}
 	found := examineDropped(t.Context(), w.dirs, time.Now())
-	if len(found) != 1 || !strings.Contains(found[0].Detail, "6 saved approvals of an earlier version dropped: /old/place: bash make 0;") ||
+	if len(found) != 1 || !strings.Contains(found[0].Detail, "6 saved approvals dropped: /old/place: bash make 0;") ||
 		!strings.HasSuffix(found[0].Detail, "; 1 more") {
 		t.Errorf("found: %+v", found)
 	}

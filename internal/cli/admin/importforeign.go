@@ -127,7 +127,7 @@ func (g transferCommands) importForeign(ctx context.Context, o foreignOptions, p
 		// A session is in memory as a whole: beyond the limit garbage is collected as soon as there is some.
 		defer limitMemory()()
 		in := foreignRun{
-			foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, imported: map[string]bool{},
+			foreignOptions: o, client: c, report: r, ids: map[string]session.ID{}, imported: map[string]bool{}, deleted: map[string]bool{},
 			done: map[string]bool{}, isFirst: true,
 		}
 		if err := g.importFiles(ctx, &in, files); err != nil {
@@ -184,6 +184,7 @@ type foreignRun struct {
 	ids    map[string]session.ID // of the sessions here, by the program's id; "" for one that was read and is not here
 
 	imported map[string]bool // the program's ids of those that came in, or were here unchanged
+	deleted  map[string]bool // the program's ids of those that stay deleted here
 	old      []oldSession    // that --since leaves out
 	done     map[string]bool // what was reported, by file and id
 	isFirst  bool            // sessions with a parent that has not been read yet wait
@@ -265,9 +266,13 @@ func (in *foreignRun) importSession(ctx context.Context, s *foreign.Session) (ro
 		row.Outcome, in.ids[s.ID] = skipped, ""
 		return row, nil
 	}
+	if in.deleted[s.ParentID] && !in.isHere(ctx, transfer.ForeignID(s)) { // it was deleted with the session that started it
+		row.Outcome, in.ids[s.ID], in.deleted[s.ID] = transfer.Deleted, "", true
+		return row, nil
+	}
 	run := transfer.ForeignImport{API: &there, Parent: in.ids[s.ParentID], DryRun: in.dryRun}
 	row.ID, row.Outcome, err = run.Import(ctx, s)
-	in.ids[s.ID] = row.ID
+	in.ids[s.ID], in.deleted[s.ID] = row.ID, row.Outcome == transfer.Deleted
 	return row, err
 }
 

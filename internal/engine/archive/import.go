@@ -78,7 +78,7 @@ func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents)
 		}
 		if !here[item.Event.SessionID] {
 			return session.Conflict("session", string(item.Event.SessionID), "of the file is not here, although others of the "+
-				"file are: the sessions of a file are imported together, and one that was deleted here stays deleted")
+				"file are: the sessions of a file are imported together; delete those that are here, and import the file again (one that had costs and was deleted stays deleted)")
 		}
 		same, err := stored.hasNext(ctx, item.Event)
 		if err == nil && !same {
