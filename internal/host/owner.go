@@ -59,6 +59,7 @@ type owner struct {
 	bodyLimit int64  // of a request in bytes; 0 is the default
 	streams   int    // of one client; 0 is the default
 	mirrorDir string // of the mirror of sessions; "" without one
+	search    *sessionSearch
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -105,7 +106,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
-	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
+	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() { w.search.follow() }})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.plugins = w.newPlugins(user, ids)
@@ -123,6 +124,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.removeUnusedCaches(time.Now())
 	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
+	w.search = w.newSearch(user.Storage.Search.MaxBytes())
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
@@ -145,6 +147,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
+		Searcher:  w.search,
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{

@@ -68,6 +68,7 @@ func startOwnerServer(
 	}
 	background := w.startSweeps(ctx, at != nil)
 	w.startMirror(background)
+	w.startSearch(background)
 	if at == nil { // a server refreshes the list again and again
 		w.startModelRefresh(background)
 	}

@@ -13,7 +13,7 @@ import (
 var renamedCommands = map[string]string{
 	"login": "auth login", "logout": "auth logout", "providers": "auth list", "chat": "attach", "ask": "run",
 	"exec": "run", "resume": "tui --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
-	"usage": "stats", "cost": "stats", "costs": "stats", "list": "session list", "search": "session list --search TEXT",
+	"usage": "stats", "cost": "stats", "costs": "stats", "list": "session list", "find": "search TEXT", "grep": "search TEXT",
 	"show": "session show", "rename": "session rename", "delete": "session delete", "compact": "session compact",
 	"archive": "session archive", "fork": "session fork", "move": "session move", "settings": "config", "provider": "doctor provider, or models",
 	"theme": "config set terminal.theme NAME",

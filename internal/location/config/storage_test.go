@@ -33,3 +33,27 @@ func TestMirrorFolder(t *testing.T) {
 		t.Error("a project's file turned the mirror on")
 	}
 }
+
+// The index is on unless it is turned off, and bounded; a project's file changes neither.
+func TestSearchSize(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]int64{
+		`true`: 1 << 30, `false`: 0, `5000000`: 5000000, `0`: -1, `-1`: -1, `"1GB"`: -1, `{}`: -1,
+	} {
+		p := newPlace(t, map[string]string{userFile: `{"storage": {"search": ` + value + `}}`})
+		c := p.mustLoad()
+		if want < 0 {
+			if got := p.leftOut(c); !strings.Contains(got, "storage.search: want true, false, or a number of bytes") {
+				t.Errorf("%s: %q", value, got)
+			}
+			want = 1 << 30
+		}
+		if got := c.Storage.Search.MaxBytes(); got != want {
+			t.Errorf("%s is %d, want %d", value, got, want)
+		}
+	}
+	p := newPlace(t, map[string]string{"repo/cairn.json": `{"storage": {"search": false}}`})
+	if c := p.mustLoad(); c.Storage.Search != 0 {
+		t.Error("a project's file turned the index off")
+	}
+}

@@ -141,6 +141,7 @@ func (l *Log) AppendDeleted(
 	// Committed: its damage is gone with it, and streams learn of the end.
 	l.store.ForgetDamage(id)
 	l.hub.addCommitted(ended)
+	l.onDelete()
 	return nil
 }
 

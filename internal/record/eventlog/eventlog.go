@@ -25,6 +25,7 @@ type Log struct {
 	feedCache feedCache
 	verified  verifiedSet
 	rows      sessionRows
+	onDelete  func()
 }
 
 // Config configures a Log. IDs is required; Now defaults to the wall clock. If Store is a store.DamageTracker, the
@@ -33,6 +34,8 @@ type Config struct {
 	Store store.Store
 	IDs   *session.IDs
 	Now   func() time.Time
+
+	OnDelete func() // called after the deletion of a session; nil does nothing
 }
 
 // New returns the log of the store. A process must have only one Log per store, or readers miss wake-ups.
@@ -40,7 +43,10 @@ func New(c Config) *Log {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Log{store: store.TrackDamage(c.Store), ids: c.IDs, now: c.Now, hub: newHub(), feedCache: newFeedCache()}
+	if c.OnDelete == nil {
+		c.OnDelete = func() {}
+	}
+	return &Log{store: store.TrackDamage(c.Store), ids: c.IDs, now: c.Now, hub: newHub(), feedCache: newFeedCache(), onDelete: c.OnDelete}
 }
 
 // Publish makes live progress visible: delta continues the open item, which a committed event has started. It never

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -53,8 +54,12 @@ type Follower struct {
 	File     string // of the cursor
 	Logger   *slog.Logger
 
-	failed error // of the last attempt; nil after a success
+	failed   error // of the last attempt; nil after a success
+	position atomic.Int64
 }
+
+// Position returns the position up to which the consumer has taken all events in this run; 0 before the first.
+func (f *Follower) Position() int64 { return f.position.Load() }
 
 const (
 	// batch is the number of events that a consumer gets at once.
@@ -75,7 +80,7 @@ const (
 func (f *Follower) Run(ctx context.Context) {
 	wake, stop := f.Log.WatchCommits()
 	defer stop()
-	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now()}
+	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now(), position: &f.position}
 	f.follow(ctx, r, wake)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
@@ -166,6 +171,7 @@ type reader struct {
 	durable  cursor    // the newest one of which the consumer's results are durable
 	unstored bool      // the cursor in the file is an older one
 	stored   time.Time // of the last write of the file, or of the beginning
+	position *atomic.Int64
 }
 
 // advance delivers one batch and moves the cursor behind it. It reports whether more events wait for sure.
@@ -187,6 +193,7 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 		err := r.consumer.Apply(ctx, rows)
 		if errors.Is(err, ErrLost) {
 			r.started, r.unstored = false, false
+			r.position.Store(0)
 			return true, removeCursor(r.file)
 		}
 		if err != nil {
@@ -196,9 +203,11 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 		last := rows[len(rows)-1]
 		next = cursor{Position: last.Position, Event: last.ID}
 	case head == r.cursor.Position:
+		r.position.Store(head)
 		return false, nil
 	}
 	r.cursor, r.unstored = next, true
+	r.position.Store(next.Position)
 	return len(rows) >= batch, nil
 }
 

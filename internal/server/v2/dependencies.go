@@ -28,6 +28,7 @@ type Config struct {
 	Locations Locations
 	Worktrees Worktrees
 	Projects  Projects
+	Searcher  Searcher
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector

@@ -197,6 +197,9 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 		operation.New("prompt POST /api/command/expand Return the prompt that a command expands to",
 			"", locations.expandCommand),
 		operation.New("read GET /api/stats Return the spending of all sessions", "", spend.sum),
+		operation.New("read GET /api/search Search the texts of all sessions", "", searchHandlers{d}.search).WithStatuses(
+			http.StatusNotFound, http.StatusConflict,
+		),
 		operation.New("read GET /api/config/explain Return where the settings of a location come from",
 			"", locations.explainConfig),
 		operation.New("read GET /api/doctor Check the installation", "", locations.runDoctor),

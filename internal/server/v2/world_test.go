@@ -2,6 +2,7 @@ package v2_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -20,6 +21,7 @@ import (
 	templates "github.com/cairn-dev/cairn/internal/location/command"
 	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/searchindex"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -61,6 +63,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
 		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
 		IDs: ids, Locations: places{}, Projects: noProjects{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
+		Searcher:  searcher{t, w.store, t.TempDir()},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
@@ -288,6 +291,23 @@ func says(texts ...string) script.Script {
 		)
 	}
 	return s
+}
+
+// searcher searches an index that it makes for each search.
+type searcher struct {
+	t     testing.TB
+	store store.Viewer
+	dir   string
+}
+
+func (s searcher) Search(ctx context.Context, q searchindex.Query) (*searchindex.Page, bool, error) {
+	x := &searchindex.Index{Store: s.store, StoreID: "s", Dir: s.dir, Logger: slog.New(slog.DiscardHandler)}
+	defer x.Close()
+	if err := x.Rebuild(ctx, "", func(string) error { return nil }); err != nil {
+		s.t.Error(err)
+	}
+	page, err := x.Search(ctx, q)
+	return page, true, err
 }
 
 // noWorktrees is a repository without linked worktrees.
