@@ -41,6 +41,8 @@ var measures = []measure{
 	{"export", "P29", (*bench).measureExport},
 	{"mirror", "P30", (*bench).measureMirror},
 	{"foreign", "P31", (*bench).measureForeign},
+	{"search", "P32", (*bench).measureSearch},
+	{"searchappend", "P32", (*bench).measureIndexedAppends},
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},
 	{"interface", "P25", (*bench).measureInterface},
