@@ -49,6 +49,7 @@ type locationCache struct {
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
 	measures   *measures           // nil without telemetry
+	search     *sessionSearch      // nil without an index
 	sender     *notify.Sender      // of messages to people
 	// showNote shows a text to people who follow a session.
 	showNote func(id session.ID, source, text string)

@@ -124,7 +124,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.removeUnusedCaches(time.Now())
 	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
-	w.search = w.newSearch(user.Storage.Search.MaxBytes())
+	w.openSearch(user.Storage.Search.MaxBytes())
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},

@@ -11,6 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/searchindex"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/sessions"
 )
 
 // sessionSearch is the search index of the owner of a store. A short command does not pay for it: the index follows the sessions
@@ -31,10 +33,10 @@ const (
 	searchPoll = 10 * time.Millisecond
 )
 
-// newSearch returns the index of the owner's store; nil if there is none: it is turned off, or nothing can be written.
-func (w *owner) newSearch(maxBytes int64) *sessionSearch {
+// openSearch prepares the index of the owner's store, unless it is turned off, or nothing can be written.
+func (w *owner) openSearch(maxBytes int64) {
 	if maxBytes == 0 || w.lease == nil || w.store.DegradedError() != nil {
-		return nil
+		return
 	}
 	begun := make(chan struct{})
 	s := &sessionSearch{begin: sync.OnceFunc(func() { close(begun) }), begun: begun}
@@ -44,7 +46,7 @@ func (w *owner) newSearch(maxBytes int64) *sessionSearch {
 	s.follower = &follower.Follower{
 		Name: "search", Store: w.store, Log: w.log, Consumer: s.index, File: searchindex.CursorFile(w.dirs.Data), Logger: w.logger,
 	}
-	return s
+	w.search, w.locations.search = s, s
 }
 
 // startSearch starts to keep the index up to date until ctx ends. release waits for it.
@@ -109,4 +111,45 @@ func (s *sessionSearch) Search(ctx context.Context, q searchindex.Query) (page *
 		return &searchindex.Page{}, false, nil
 	}
 	return page, isComplete, err
+}
+
+// searchProject is a sessions.Search.
+func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sessions.Query) (out []sessions.Hit, err error) {
+	ids, err := store.Query(ctx, s.index.Store, func(r store.Reader) ([]session.ID, error) { return listProject(r, id) })
+	if err != nil {
+		return nil, err
+	}
+	page, _, err := s.Search(ctx, searchindex.Query{
+		Text: q.Query, Sessions: ids, Kind: searchindex.Kind(q.Kind), Now: time.Now().UnixMilli(), Limit: q.Limit,
+	})
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return nil, tool.Failf("%s", e.Message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range page.Hits {
+		out = append(out, sessions.Hit{
+			SessionID: h.Session.ID, Title: h.Session.Title, Kind: string(h.Kind), Tool: h.Tool, Time: time.UnixMilli(h.Time),
+			Text: h.Snippet.Text,
+		})
+	}
+	return out, nil
+}
+
+// listProject returns the sessions of the project of a session: those of its record, else those of its directory.
+func listProject(r store.Reader, id session.ID) (ids []session.ID, err error) {
+	s, err := store.FindSession(r, id)
+	if err != nil {
+		return nil, err
+	}
+	q := store.SessionQuery{Directory: s.Location.Directory, Archived: true}
+	if s.RecordID != "" {
+		q = store.SessionQuery{RecordID: s.RecordID, Archived: true}
+	}
+	rows, err := r.RawSessions(q)
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids, err
 }

@@ -74,7 +74,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 // resourceActions are the actions whose rules tell what a call is for. Others, such as those of MCP servers, have no
 // resource to name.
 var resourceActions = []string{
-	permission.Shell, permission.Edit, "read", "list", "glob", "grep", "webfetch", "websearch", "task", "skill", "job",
+	permission.Shell, permission.Edit, "read", "list", "glob", "grep", "webfetch", "websearch", "session_search", "task", "skill", "job",
 	"external_directory", "doom_loop", permission.LocalFetch,
 }
 

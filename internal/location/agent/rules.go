@@ -89,6 +89,7 @@ func defaultRules(o Options) []session.Rule {
 		newRule("bash", "*", session.Ask),
 		newRule("webfetch", "*", session.Ask),
 		newRule("websearch", "*", session.Ask),
+		newRule("session_search", "*", session.Ask),
 		newRule("question", "*", session.Deny),
 		newRule("plan_enter", "*", session.Deny),
 		newRule("plan_exit", "*", session.Deny),
