@@ -81,12 +81,12 @@ func formatFacts(facts [][2]string) (lines []string) {
 func showStats(m *model) tea.Cmd {
 	c, env := m.api, m.options.Env
 	return showText(m, "Usage and costs of all sessions", func(ctx context.Context) ([]string, error) {
-		s, err := c.Stats(ctx, 0)
+		s, err := c.Stats(ctx, api.StatsQuery{})
 		if err != nil {
 			return nil, err
 		}
 		var text bytes.Buffer
-		describe.WriteStats(terminal.NewStream(&text, env), s)
+		describe.WriteStats(terminal.NewStream(&text, env), s, terminal.NewMarks(env).Bar, "model", "day")
 		return strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), nil
 	})
 }

@@ -43,7 +43,7 @@ func (g transferCommands) importCommand() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) (err error) {
 			// Of another program.
 			if o.from != "" {
-				if o.since, err = parseSince(since, time.Now()); err != nil {
+				if o.since, err = cli.ParseTime("since", since, time.Now()); err != nil {
 					return err
 				}
 				return g.importForeign(ctx, o, args)

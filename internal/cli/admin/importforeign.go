@@ -316,25 +316,3 @@ func (g transferCommands) printProblems(list []importProblem, noun string) {
 		g.inv.Note(strings.TrimSpace(p.File+" "+where) + ": " + p.Reason)
 	}
 }
-
-// parseSince reads a date, or an age such as 7d or 12h.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
-		return t, nil
-	}
-	age := text
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		age = days + "h"
-	}
-	d, err := time.ParseDuration(age)
-	if err != nil || d < 0 {
-		return time.Time{}, cli.UsageErrorf("--since takes a date such as 2026-11-01, or an age such as 7d or 12h, got %q", text)
-	}
-	if age != text {
-		d *= 24
-	}
-	return now.Add(-d), nil
-}

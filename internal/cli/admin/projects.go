@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,7 +80,7 @@ func (g projectCommands) projectShow() *cobra.Command {
 		Use: "show [PROJECT]", Short: "Show a project, without an argument that of this directory", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn project show\n  cairn project show prj_… --json",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			found, err := g.findProject(ctx, c, cli.FirstArg(args, ""))
+			found, err := g.inv.FindProject(ctx, c, cli.FirstArg(args, ""))
 			if err != nil {
 				return err
 			}
@@ -124,7 +123,7 @@ func (g projectCommands) projectRename() *cobra.Command {
 		Use: "rename PROJECT NAME", Short: "Name a project, or remove its name with an empty one", Args: cobra.ExactArgs(2),
 		Example: "  cairn project rename . \"Payment service\"\n  cairn project rename prj_… \"\"",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			id, err := g.findProject(ctx, c, args[0])
+			id, err := g.inv.FindProject(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
@@ -145,13 +144,13 @@ func (g projectCommands) projectRebind() *cobra.Command {
 		Args: cobra.RangeArgs(1, 2), Example: "  cairn project rebind prj_…\n  cairn project rebind /old/place ~/new/place",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			// Find the project and the directory.
-			id, err := g.findProject(ctx, c, args[0])
+			id, err := g.inv.FindProject(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
 			dir := g.inv.Dir
 			if len(args) == 2 {
-				dir = g.absolute(args[1])
+				dir = g.inv.AbsolutePath(args[1])
 			}
 			// Ask before saved permissions are removed with the record of the directory.
 			if !yes {
@@ -206,7 +205,7 @@ func (g projectCommands) projectForget() *cobra.Command {
 			"in their directory again, they belong to its new record.",
 		Args: cobra.ExactArgs(1), Example: "  cairn project forget prj_…",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			id, err := g.findProject(ctx, c, args[0])
+			id, err := g.inv.FindProject(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
@@ -230,59 +229,6 @@ func (g projectCommands) projectForget() *cobra.Command {
 
 // complete adds --json and the completion of a project.
 func (g projectCommands) complete(cmd *cobra.Command) *cobra.Command {
-	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(projectCompletions))
+	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(cli.ProjectCompletions))
 	return g.inv.AddJSONFlag(cmd)
-}
-
-func projectCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
-	list, err := c.Projects(ctx)
-	for _, p := range list {
-		all = append(all, cobra.CompletionWithDesc(string(p.RecordID), cmp.Or(p.Name, p.Canonical)))
-	}
-	return all, err
-}
-
-// findProject returns the record that an argument names: by id or the beginning of one, by its name or by its
-// directory. "" is the project of the working directory.
-func (g projectCommands) findProject(ctx context.Context, c *api.Client, name string) (session.RecordID, error) {
-	// The project of the working directory may have no record yet.
-	const hint = "cairn project list shows the projects"
-	dir := g.absolute(name)
-	if name == "" || dir == c.Directory {
-		at, err := c.Location(ctx)
-		if err == nil && at.RecordID == "" {
-			err = fmt.Errorf("%s has no project record: nothing can be stored now", c.Directory)
-		}
-		return at.RecordID, err
-	}
-	// A name and a directory come before the beginning of an id.
-	list, err := c.Projects(ctx)
-	if err != nil {
-		return "", err
-	}
-	var named []api.ProjectRecord
-	for _, p := range list {
-		if p.Name == name || p.Canonical == dir || slices.Contains(p.Sandboxes, dir) {
-			named = append(named, p)
-		}
-	}
-	switch len(named) {
-	case 0:
-		p, err := cli.FindByID(cli.Kind{Name: "project", Hint: hint}, list,
-			func(p api.ProjectRecord) session.RecordID { return p.RecordID }, name)
-		return p.RecordID, err
-	case 1:
-		return named[0].RecordID, nil
-	default:
-		return "", cli.NewExitError(cli.ExitUsage,
-			fmt.Errorf("%q is ambiguous: %d projects have this name or directory; give an id", name, len(named)), hint)
-	}
-}
-
-// absolute returns a path relative to the working directory as an absolute one.
-func (g projectCommands) absolute(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.inv.Dir, path)
-	}
-	return filepath.Clean(path)
 }

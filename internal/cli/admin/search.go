@@ -27,7 +27,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 			"  cairn search '\"connection refused\"' --tool bash --error --since 30d\n" +
 			"  cairn search parseURL --project . --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			from, err := parseSince(since, time.Now())
+			from, err := cli.ParseTime("since", since, time.Now())
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 			q.Text = strings.Join(args, " ")
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				if project != "" {
-					id, err := projectCommands(g).findProject(ctx, c, project)
+					id, err := g.inv.FindProject(ctx, c, project)
 					if err != nil {
 						return err
 					}
@@ -72,7 +72,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cli.FixedCompletions(values...)) // the flag exists
 	}
-	_ = cmd.RegisterFlagCompletionFunc("project", g.inv.Complete(projectCompletions))       // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("project", g.inv.Complete(cli.ProjectCompletions))   // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("session", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
 }

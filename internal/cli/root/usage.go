@@ -111,8 +111,8 @@ func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 // foreignFlag says what to use instead of a flag of similar programs; "" for other flags. names are the flags of the
 // command. A flag that only cairn run has is named with it.
 func foreignFlag(cmd *cobra.Command, name string, names []string) string {
-	if cmd.Name() == "stats" && (name == "since" || name == "from") {
-		return "use --days N"
+	if cmd.Name() == "stats" && name == "from" {
+		return "use --since DATE"
 	}
 	isRun, isRoot := cmd.Name() == "run", !cmd.HasParent()
 	if !isRun && !isRoot && cmd.Name() != "tui" && cmd.Name() != "attach" {

@@ -198,36 +198,6 @@ type SessionBudget struct {
 	Tokens session.Tokens  `json:"tokens"`
 }
 
-// Stats sums up what turns cost. Deleted sessions are part of it.
-type Stats struct {
-	Since    int64          `json:"since"` // milliseconds; 0 from the start
-	Sessions int            `json:"sessions"`
-	Turns    int            `json:"turns"`
-	Cost     session.USD    `json:"cost"`
-	Tokens   session.Tokens `json:"tokens"`
-	CacheHit float64        `json:"cacheHit"` // the share of the input that came from providers' caches, from 0 to 1
-	Models   []ModelStats   `json:"models"`   // most expensive first
-	Days     []DayStats     `json:"days"`     // oldest first
-}
-
-// ModelStats is the share of a model.
-type ModelStats struct {
-	Model  session.ModelRef `json:"model"`
-	Turns  int              `json:"turns"`
-	Cost   session.USD      `json:"cost"`
-	Tokens session.Tokens   `json:"tokens"`
-
-	CacheHit float64 `json:"cacheHit"`
-}
-
-// DayStats is the share of a day in UTC.
-type DayStats struct {
-	Day    string         `json:"day"` // 2006-01-02
-	Turns  int            `json:"turns"`
-	Cost   session.USD    `json:"cost"`
-	Tokens session.Tokens `json:"tokens"`
-}
-
 // Notice is live news that is no event, such as session.status. It is not repeated to readers that were disconnected.
 type Notice struct {
 	Kind      string

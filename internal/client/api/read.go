@@ -100,16 +100,6 @@ func (c *Client) Head(ctx context.Context, id session.ID) (int64, error) {
 // maxSeq is the largest cursor that a server takes.
 const maxSeq = 1<<53 - 1
 
-// Stats sums up what all sessions cost since then (milliseconds; 0 from the start).
-func (c *Client) Stats(ctx context.Context, since int64) (Stats, error) {
-	v := url.Values{}
-	if since > 0 {
-		v.Set("since", strconv.FormatInt(since, 10))
-	}
-	out, err := get[Data[Stats]](ctx, c, apiPath("stats"), v)
-	return out.Data, err
-}
-
 // Asks returns the pending permission requests of a session, or of the location with "".
 func (c *Client) Asks(ctx context.Context, id session.ID) ([]session.PendingAsk, error) {
 	if id == "" {

@@ -177,7 +177,7 @@ func (w *world) reads(t *testing.T, id session.ID) {
 	if len(spent) == 0 || spent[0].SessionID != id {
 		t.Errorf("spent %+v", spent)
 	}
-	if st, err := c.Stats(ctx, 0); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 ||
+	if st, err := c.Stats(ctx, api.StatsQuery{}); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 ||
 		len(st.Days) != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}

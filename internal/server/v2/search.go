@@ -2,7 +2,6 @@ package v2
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -56,14 +55,5 @@ func (h searchHandlers) findSessions(ctx context.Context, in api.SearchQuery) ([
 	if in.Project == "" {
 		return nil, nil
 	}
-	q := store.SessionQuery{ProjectID: session.ProjectID(in.Project), Archived: true}
-	if strings.HasPrefix(in.Project, string(session.PrefixRecord)+"_") {
-		q = store.SessionQuery{RecordID: session.RecordID(in.Project), Archived: true}
-	}
-	rows, err := store.Query(ctx, h.Store, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(q) })
-	ids := []session.ID{}
-	for _, row := range rows {
-		ids = append(ids, row.ID)
-	}
-	return ids, err
+	return listProjectSessions(ctx, h.Store, in.Project)
 }

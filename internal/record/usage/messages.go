@@ -1,0 +1,112 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// toolCalls are the calls of a tool.
+type toolCalls struct {
+	calls, succeeded, failed int
+	took                     []time.Duration
+}
+
+// maxDurations bounds the durations that a median is made of.
+const maxDurations = 10_000
+
+func (t *toolCalls) add(call *session.Tool) {
+	t.calls++
+	switch call.State.Status {
+	case session.ToolCompleted:
+		t.succeeded++
+	case session.ToolError:
+		t.failed++
+	default:
+		return
+	}
+	if len(t.took) < maxDurations {
+		t.took = append(t.took, call.Time.Took(time.Time{}))
+	}
+}
+
+func (t *toolCalls) tool(name string) Tool {
+	out := Tool{Name: name, Calls: t.calls, Succeeded: t.succeeded, Failed: t.failed, Unfinished: t.calls - t.succeeded - t.failed}
+	if n := len(t.took); n > 0 {
+		slices.Sort(t.took)
+		out.Median = t.took[n/2]
+	}
+	return out
+}
+
+// messagesAtOnce are read in one transaction.
+const messagesAtOnce = 500
+
+// readMessages counts prompts, agents and tools of the sessions that have changed since the query begins. Damaged and
+// unknown messages are left out.
+func (c *collector) readMessages(ctx context.Context, v store.Viewer) error {
+	rows, err := store.Query(ctx, v, func(r store.Reader) ([]store.RawSession, error) {
+		return r.RawSessions(store.SessionQuery{Archived: true, Recent: true, Since: c.query.Since})
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !c.query.wants(row.ID) {
+			continue
+		}
+		if err := c.readSession(ctx, v, row.ID); err != nil && !errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) readSession(ctx context.Context, v store.Viewer, id session.ID) error {
+	for after, more := int64(-1), true; more; {
+		more = false
+		err := v.View(ctx, func(r store.Reader) error {
+			q := store.MessageQuery{After: after, Limit: messagesAtOnce}
+			return r.RawMessages(id, q, func(row *store.RawMessage) error {
+				after, more = row.Seq, true
+				c.addMessage(row)
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) addMessage(row *store.RawMessage) {
+	if row.Type != session.TypeUser && row.Type != session.TypeAssistant {
+		return
+	}
+	m, err := row.Message()
+	if err != nil || !c.query.contains(m.Meta().Time.Created) {
+		return
+	}
+	turn, isTurn := m.(*session.Assistant)
+	if !isTurn {
+		c.total.Prompts++
+		return
+	}
+	of := groupOf(c.agents, turn.Agent)
+	of.Turns++
+	if turn.Cost != nil && turn.Tokens != nil {
+		of.Cost += *turn.Cost
+		of.Tokens = of.Tokens.Add(*turn.Tokens)
+	}
+	for _, call := range turn.Tools() {
+		if c.tools[call.Name] == nil {
+			c.tools[call.Name] = &toolCalls{}
+		}
+		c.tools[call.Name].add(call)
+	}
+}
