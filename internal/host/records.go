@@ -151,7 +151,7 @@ func mayHaveChanged(err error) bool {
 }
 
 // forgetProjects makes the next use of each location find its project anew. It does not wait for setups that are built.
-func (l *locationCache) forgetProjects() { l.recordChanges.Add(1) }
+func (l *locationCache) forgetProjects() { l.changes.Add(1) }
 
 // sweepProjects deletes the records of directories that are gone and have nothing.
 func (w *owner) sweepProjects(ctx context.Context) {
