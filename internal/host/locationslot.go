@@ -112,7 +112,7 @@ func (l *locationCache) findLoaded(ctx context.Context, dir string) (*locationSe
 	}
 	defer s.endTurn()
 	base, err := l.refreshBase(ctx, s, dir)
-	if load := s.load; err == nil && load != nil && load.base == base && load.isDone() && load.err == nil {
+	if load := s.currentLoad(); err == nil && load != nil && load.isDone() {
 		return load.setup, nil
 	}
 	return base, err
@@ -129,7 +129,7 @@ func (l *locationCache) startLoad(ctx context.Context, s *locationSlot, dir stri
 	if err != nil || base.plugins.isLoaded {
 		return base, nil, err
 	}
-	if load := s.load; load != nil && load.base == base && (!load.isDone() || load.err == nil && l.isLoadCurrent(load)) {
+	if load := s.currentLoad(); load != nil && (!load.isDone() || load.setup.config.IsFresh() && l.arePluginsFresh(load.setup)) {
 		return base, load, nil
 	}
 	// The load uses the slot, and ends with this process.
@@ -187,6 +187,15 @@ func (l *locationCache) close() {
 	l.end(errEnding)
 	l.mu.Unlock()
 	l.loads.Wait()
+}
+
+// currentLoad returns the load of the base that runs or has loaded the plugins, nil if there is none. The caller has the
+// slot's turn.
+func (s *locationSlot) currentLoad() *pluginLoad {
+	if load := s.load; load != nil && load.base == s.base && !(load.isDone() && load.err != nil) {
+		return load
+	}
+	return nil
 }
 
 // isDone reports whether the load has ended.
@@ -307,16 +316,23 @@ func isBelow(directory, path string) bool {
 
 // isCurrent reports whether the base of a slot is what build would return.
 func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
-	return s.changes == l.changes.Load() && s.base.isFresh() && !l.remotes.IsDue() && l.isSameProject(ctx, s)
+	return s.changes == l.changes.Load() && s.base.config.IsFresh() && s.areModelsFresh() && !l.remotes.IsDue() &&
+		l.isSameProject(ctx, s)
 }
 
-// isLoadCurrent reports whether a load that has ended without an error is what another one would return.
-func (l *locationCache) isLoadCurrent(load *pluginLoad) bool {
-	return load.setup.isFresh() && l.arePluginsFresh(load.setup)
+// areModelsFresh reports whether the models need not be built again. Plugins may store credentials while they load, so
+// those count that are built behind that.
+func (s *locationSlot) areModelsFresh() bool {
+	load := s.currentLoad()
+	switch {
+	case load == nil:
+		return s.base.models.IsFresh()
+	case load.isDone():
+		return load.setup.models.IsFresh()
+	default:
+		return true
+	}
 }
-
-// isFresh reports whether the files of the configuration and of the models are as they were read.
-func (p *locationSetup) isFresh() bool { return p.config.IsFresh() && p.models.IsFresh() }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
 // every turn, so it costs a stat of the directory and of its repository, outside of one a stat for each folder above. From

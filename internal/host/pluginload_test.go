@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
@@ -134,6 +136,32 @@ func TestListsDoNotWaitForPlugins(t *testing.T) {
 		if env, err := p.environment(setup.scope.Chain); err != nil || env["SLOW"] != "yes" {
 			t.Errorf("%v, %v; %v", env, err, setup.plugins.problems)
 		}
+	}
+}
+
+// TestRequestsDuringLoad: a plugin that is being loaded gets answers about its location, and what it stores then does not
+// make it load again.
+func TestRequestsDuringLoad(t *testing.T) {
+	t.Parallel()
+	p := newPluginWorld(t, map[string]string{"asks.ts": `export const Asks = async ({ client, serverUrl }) => {
+	const said = await (await fetch(serverUrl + "project")).text()
+	return { "shell.env": async (i, o) => { o.env.SAID = said } }
+}`})
+	p.locations.plugins.api.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setup, err := p.locations.load(r.Context(), p.at.Directory)
+		if err == nil {
+			_, err = io.WriteString(w, setup.project.Directory)
+		}
+		if err = errors.Join(err, p.locations.models.Auth.Set(t.Context(), "acme", auth.NewSecret("key"))); err != nil {
+			t.Error(err)
+		}
+	}), "")
+	setup := p.load()
+	if env, err := p.environment(setup.scope.Chain); err != nil || env["SAID"] != p.at.Directory {
+		t.Errorf("%v, %v; %v", env, err, setup.plugins.problems)
+	}
+	if p.load() != setup {
+		t.Error("the plugins were loaded again")
 	}
 }
 

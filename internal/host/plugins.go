@@ -141,9 +141,6 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*loca
 	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil { // what is opened now would be of an earlier configuration
-		return nil, context.Cause(ctx)
-	}
 	whole, err := l.newSetup(cfg, p.project, state)
 	if err != nil {
 		return nil, err
@@ -177,6 +174,9 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		},
 	})
 	state, made := set.Await(ctx)
+	if ctx.Err() != nil { // the state of an ended load is not used
+		return nil, pluginState{}, context.Cause(ctx)
+	}
 	out := pluginState{
 		State: state, isLoaded: true, set: set, problems: problems, listed: listed, stamp: stamp,
 	}
