@@ -62,6 +62,8 @@ type locationCache struct {
 	// and of servers that clients add.
 	changes atomic.Int64
 
+	renamedAt atomic.Int64 // when FollowRenamed last looked, in Unix milliseconds
+
 	limit int // slots that are kept at most, beside those in use
 
 	life  context.Context // of loads of plugins; close ends it

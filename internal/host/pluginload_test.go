@@ -14,8 +14,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/extension"
-	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -59,22 +57,7 @@ func newPluginWorld(t *testing.T, plugins map[string]string) *pluginWorld {
 	}
 	o := optionsOf(home)
 	p.at = session.Location{Directory: o.Dir}
-	dirs, err := config.FindDirectories(o.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.owner, err = openOwner(t.Context(), lease, dirs, o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	p.owner = openOwnerOf(t, o)
 	return p
 }
 
