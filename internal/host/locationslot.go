@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -44,8 +45,8 @@ const (
 )
 
 var (
-	// errReplaced ends a load whose base is built again.
-	errReplaced = session.Errorf(session.CodeUnavailable, "the configuration has changed")
+	// errReplaced ends a load whose base is built again. It is no session.Error: these are equal by their codes.
+	errReplaced = errors.New("the configuration has changed")
 	errEnding   = session.Errorf(session.CodeUnavailable, "this process is ending")
 )
 
@@ -90,7 +91,7 @@ func (l *locationCache) awaitSetup(ctx context.Context, s *locationSlot, dir str
 		}
 		select {
 		case <-load.done:
-			if load.err != errReplaced {
+			if !errors.Is(load.err, errReplaced) {
 				return load.setup, load.err
 			}
 		case <-ctx.Done():
