@@ -228,7 +228,7 @@ func (l *locationCache) useSlot(ctx context.Context, dir string) (s *locationSlo
 	if dir == "" {
 		return nil, nil, session.Errorf(session.CodeInvalid, "the location has no directory").At("location.directory")
 	}
-	if l.reach != nil {
+	if l.reach != nil && plugin.DirectoryOf(ctx) != dir { // plugins reach their own directory
 		if err := l.reach.CheckDirectory(ctx, dir); err != nil {
 			return nil, nil, err
 		}
@@ -285,7 +285,7 @@ func (l *locationCache) evict() {
 // that. mu is held.
 func (l *locationCache) dropSlot(dir string) (wait func()) {
 	delete(l.slots, dir)
-	servers, languages, plugins := l.mcp.CloseLocation(dir), l.languages.drop(dir), l.plugins.pool.CloseLocation(dir)
+	servers, languages, plugins := l.mcp.CloseLocation(dir), l.languages.drop(dir), l.plugins.closeLocation(dir)
 	return func() {
 		servers()
 		languages()

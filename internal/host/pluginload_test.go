@@ -122,6 +122,25 @@ func TestListsDoNotWaitForPlugins(t *testing.T) {
 	}
 }
 
+// TestEndDuringLoad: the end of the process ends the load of plugins. Those that wait for it, or come later, get an error.
+func TestEndDuringLoad(t *testing.T) {
+	t.Parallel()
+	p := newPluginWorld(t, map[string]string{"slow.ts": `await fetch("GATE"); export const Slow = async () => ({})`})
+	failed := make(chan error)
+	load := func() {
+		_, err := p.locations.load(t.Context(), p.at.Directory)
+		failed <- err
+	}
+	go load()
+	<-p.gate.arrived
+	p.locations.close()
+	err := <-failed
+	go load()
+	if later := <-failed; !errors.Is(err, errEnding) || !errors.Is(later, errEnding) {
+		t.Errorf("the errors are %v and %v", err, later)
+	}
+}
+
 // TestRequestsDuringLoad: a plugin that is being loaded gets answers about its location, and what it stores then does not
 // make it load again.
 func TestRequestsDuringLoad(t *testing.T) {
@@ -130,6 +149,7 @@ func TestRequestsDuringLoad(t *testing.T) {
 	const said = await (await fetch(serverUrl + "project")).text()
 	return { "shell.env": async (i, o) => { o.env.SAID = said } }
 }`})
+	p.locations.reach.Served = "" // no session is known in the directory
 	p.locations.plugins.api.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setup, err := p.locations.load(r.Context(), p.at.Directory)
 		if err == nil {

@@ -74,9 +74,19 @@ func (p *plugins) logsInAt(provider string) bool {
 	return false
 }
 
-// endLocation ends the plugins of a directory that is configured without any.
+// endLocation ends the plugins of a directory that is configured without any, when nothing uses them any more.
 func (p *plugins) endLocation(directory string) {
 	p.pool.Open(plugin.Location{Directory: directory})
+	p.revoke(directory)
+}
+
+// closeLocation ends the plugins of a directory in the background. The returned function waits for their end.
+func (p *plugins) closeLocation(directory string) (wait func()) {
+	p.revoke(directory)
+	return p.pool.CloseLocation(directory)
+}
+
+func (p *plugins) revoke(directory string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.rights, directory)
