@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -308,4 +309,48 @@ func TestPluginsOfScopes(t *testing.T) {
 	if _, ok := set.Use(); ok {
 		t.Error("the plugins run on after the work")
 	}
+}
+
+// TestPluginsWhileConfigurationChanges: work that overlaps changes of the configuration always has plugins that run.
+func TestPluginsWhileConfigurationChanges(t *testing.T) {
+	t.Parallel()
+	p := newPluginWorld(t, map[string]string{
+		"name.ts": `export const Name = async () => {
+	let name = ""
+	return { config: async (c) => { name = c.model }, "shell.env": async (i, o) => { o.env.NAME = name } }
+}`,
+	})
+	p.configure(`{"model": "mock/first"}`)
+	stop := make(chan struct{})
+	var work sync.WaitGroup
+	for range 3 {
+		work.Go(func() {
+			for {
+				scope, release, err := p.locations.Scope(t.Context(), p.at)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if env, err := p.environment(scope.Chain); err != nil || env["NAME"] == "" {
+					t.Errorf("%v, %v", env, err)
+				}
+				release()
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		name := "mock/" + strings.Repeat("m", 1+i) // of another length each time: some clocks are coarse
+		p.configure(`{"model": "` + name + `"}`)
+		p.locations.ForgetLocation(p.at)
+		if env, err := p.environment(p.load().scope.Chain); err != nil || env["NAME"] != name {
+			t.Errorf("after the change to %s: %v, %v", name, env, err)
+		}
+	}
+	close(stop)
+	work.Wait()
 }
