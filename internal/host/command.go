@@ -72,10 +72,11 @@ func (l *locationCache) Commands(ctx context.Context, at session.Location) ([]ap
 func (l *locationCache) Expand(
 	ctx context.Context, at session.Location, r api.ExpandRequest, permit command.Permit,
 ) (api.Expansion, error) {
-	p, err := l.load(ctx, at.Directory)
+	p, release, err := l.acquire(ctx, at.Directory) // its extensions see the prompt, after the person was asked
 	if err != nil {
 		return api.Expansion{}, err
 	}
+	defer release()
 	// Find the command, or say why a project's command does not run.
 	c, err := l.findCommand(ctx, p, r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {

@@ -4,16 +4,26 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/location/mcp"
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 )
+
+// newSlots returns a cache of slots that has no configuration.
+func newSlots(limit int) *locationCache {
+	return &locationCache{
+		limit: limit, slots: map[string]*locationSlot{}, mcp: mcp.NewPool(mcp.Options{}),
+		languages: &languages{opened: map[string]openLanguages{}},
+		plugins:   &plugins{pool: plugin.NewPool(plugin.Options{})},
+	}
+}
 
 // Of many places the ones that were used last are kept: one in use is not built anew because others were looked at.
 func TestPlacesAreDroppedByUse(t *testing.T) {
-	l := &locationCache{limit: maxLocations, slots: map[string]*locationSlot{}}
+	l := newSlots(maxLocations)
 	use := func(dir string) *locationSlot {
-		s := l.findSlot(dir)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.usedAt = time.Now()
+		s := l.enterSlot(dir)
+		l.leaveSlot(s)
 		return s
 	}
 	hot := use("/hot")
@@ -30,7 +40,7 @@ func TestPlacesAreDroppedByUse(t *testing.T) {
 		t.Error("the newest is gone, or the oldest is kept")
 	}
 	hot.usedAt = time.Now().Add(-2 * locationIdleTime)
-	l.findSlot("/another")
+	use("/another")
 	if l.slots["/hot"] != nil {
 		t.Error("an unused location is not evicted")
 	}

@@ -49,7 +49,7 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, session.Errorf(session.CodeUnavailable, "this process is ending")
+		return nil, errEnding
 	}
 	before, ok := l.opened[pr.Directory]
 	if ok && reflect.DeepEqual(before.options, o) {
@@ -61,6 +61,13 @@ func (l *languages) open(cfg *config.Config, pr project.Project, env process.Env
 	manager := lsp.New(withCall)
 	l.opened[pr.Directory] = openLanguages{manager, o}
 	return manager, nil
+}
+
+// find returns the language servers of a location as they were opened last, nil if they were not.
+func (l *languages) find(directory string) *lsp.Manager {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened[directory].manager
 }
 
 // drop ends the servers of a location that is not used any more, in the background. open returns others at once. The

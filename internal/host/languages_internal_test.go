@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/location/mcp"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
@@ -27,18 +26,17 @@ func TestSlotOfALink(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Skip(err)
 	}
-	l := &locationCache{
-		limit: 1, slots: map[string]*locationSlot{}, mcp: mcp.NewPool(mcp.Options{}),
-		languages: &languages{opened: map[string]openLanguages{}},
-	}
-	slot := l.findSlot(link)
-	if l.findSlot(dir) != slot {
+	l := newSlots(1)
+	slot := l.enterSlot(link)
+	if l.enterSlot(dir) != slot {
 		t.Error("a link to the directory has another slot")
 	}
+	l.leaveSlot(slot)
+	l.leaveSlot(slot)
 	if _, err := l.languages.open(&config.Config{}, project.Project{Directory: dir}, process.Environment{}); err != nil {
 		t.Fatal(err)
 	}
-	l.findSlot(t.TempDir())
+	l.enterSlot(t.TempDir())
 	if len(l.languages.opened) > 0 {
 		t.Error("the language servers of the evicted location stay")
 	}

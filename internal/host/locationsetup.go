@@ -41,8 +41,6 @@ type locationSetup struct {
 	servers      *mcp.Set
 	serverTools  *mcp.Tools // of servers, in the registry of the scope
 	plugins      pluginState
-	// awaitsPlugins: the location has plugins, which are not loaded yet.
-	awaitsPlugins bool
 }
 
 // newSetup sets up what a directory offers with the plugins: models, tools, agents, skills and the sources of the system
@@ -64,8 +62,8 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 	}
 	cfg.ResolveBareModels(p.models.FindBare)
 	// MCP servers come before agents, whose default rules name their tools.
-	// Plugins may add to them: a setup without its plugins leaves those that run alone.
-	if p.servers = l.mcp.Find(pr.Directory); p.servers == nil || loaded.set != nil || len(cfg.ListPlugins()) == 0 {
+	// Plugins may add to them, and to language servers: a setup before its plugins leaves those that run alone.
+	if p.servers = l.mcp.Find(pr.Directory); p.servers == nil || loaded.isLoaded {
 		p.servers = l.mcp.Open(mcp.Location{
 			Directory: pr.Directory, Servers: cfg.MCP, Untrusted: cfg.UntrustedServers,
 			Environment: process.Environment{Deny: p.models.SecretVariables()},
@@ -76,9 +74,11 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames()),
 	})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
-	p.languages, err = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
-	if err != nil {
-		return nil, err
+	if p.languages = l.languages.find(pr.Directory); p.languages == nil || loaded.isLoaded {
+		p.languages, err = l.languages.open(cfg, pr, process.Environment{Deny: p.models.SecretVariables()})
+		if err != nil {
+			return nil, err
+		}
 	}
 	p.tools.file.Diagnose = diagnoseWith(cfg, p.languages)
 	if cfg.LSP != nil {

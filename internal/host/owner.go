@@ -109,7 +109,6 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() { w.search.follow() }})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
-	w.locations.plugins = w.newPlugins(user, ids)
 	w.locations.projects = &project.Finder{
 		Store: watched, IDs: ids, OnChange: w.announceProject, OnDrop: w.recordDropped,
 	}
@@ -200,8 +199,9 @@ func (w *owner) newLocations(
 			},
 			Supervisor: process.SupervisorCommand(), Transport: provider.NewLazyTransport(), Logger: w.logger,
 		}),
-		limit: maxLocations, slots: map[string]*locationSlot{},
+		plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
 	}
+	l.life, l.end = context.WithCancelCause(context.Background())
 	if o.Replay == "" {
 		l.pages = &webcache.Pages{
 			Dir: filepath.Join(w.dirs.Cache, "pages"), Transport: web.MarkRequests(http.DefaultTransport),
@@ -291,9 +291,10 @@ func (w *owner) release() error {
 		w.terminals.Close()
 	}
 	if w.locations != nil {
+		w.locations.close()
 		w.locations.mcp.Close()
 		w.locations.languages.close()
-		w.locations.plugins.close()
+		w.locations.plugins.pool.Close()
 	}
 	w.closeTelemetry()
 	if w.locations != nil && w.locations.pages != nil {

@@ -62,7 +62,7 @@ func (s *pluginState) loadAuth(ctx context.Context, store *auth.Store, forms *pl
 		}
 		options, hasFetch, err := s.set.LoadAuth(ctx, id, forms.provider(id))
 		if err != nil {
-			s.problems["login at "+id] = err
+			s.problems["login at "+id], s.isIncomplete = err, true
 			continue
 		}
 		if hasFetch {
@@ -80,7 +80,7 @@ func (s *pluginState) loadAuth(ctx context.Context, store *auth.Store, forms *pl
 		stored, _ := credentialForm(store, id) // unreadable: as without one
 		found, err := s.set.Models(ctx, id, forms.provider(id), stored)
 		if err != nil {
-			s.problems["models of "+id] = err
+			s.problems["models of "+id], s.isIncomplete = err, true
 			continue
 		}
 		list, _ := out[id].(map[string]any)
@@ -131,10 +131,11 @@ func configureModels(found map[string]jsontext.Value) map[string]any {
 func (l *locationCache) logInWith(
 	ctx context.Context, at session.Location, id string, method int, dialog plugin.LoginDialog,
 ) error {
-	p, err := l.load(ctx, at.Directory)
+	p, release, err := l.acquire(ctx, at.Directory)
 	if err != nil {
 		return err
 	}
+	defer release()
 	login, ok := p.plugins.Logins()[id]
 	if !ok || method < 0 || method >= len(login.Methods) {
 		return session.Errorf(session.CodeInvalid, "no plugin has the method %d for %q", method, id)

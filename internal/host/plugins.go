@@ -37,42 +37,64 @@ type plugins struct {
 	store *plugin.Store
 	api   pluginAPI
 	ids   *session.IDs
-	allow []string // ids of those that may allow what a person would be asked
 
-	mu     sync.Mutex                        // guards logins
-	logins map[string]map[string]plugin.Auth // of the plugins of a directory, by provider
+	mu     sync.Mutex              // guards rights
+	rights map[string]pluginRights // of the plugins of a directory
 }
 
-// logsInAt reports whether a plugin of the directory, "" for any, logs in at the provider. A nil value has none.
-func (p *plugins) logsInAt(directory, provider string) bool {
-	if p == nil {
-		return false
-	}
+// pluginRights are what the plugins of a directory may do with the API.
+type pluginRights struct {
+	role   caller.Role
+	logins map[string]plugin.Auth // by provider: they may store the tokens that they renew
+}
+
+// rightsAt returns the rights of the plugins of a directory; none for other directories.
+func (p *plugins) rightsAt(directory string) pluginRights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for of, logins := range p.logins {
-		if _, ok := logins[provider]; ok && (directory == "" || directory == of) {
+	return p.rights[directory]
+}
+
+// grant sets the rights of the plugins of a directory.
+func (p *plugins) grant(directory string, rights pluginRights) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rights[directory] = rights
+}
+
+// logsInAt reports whether a plugin of any directory logs in at the provider.
+func (p *plugins) logsInAt(provider string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, rights := range p.rights {
+		if _, ok := rights.logins[provider]; ok {
 			return true
 		}
 	}
 	return false
 }
 
-// noteLogins notes the logins of the plugins of a directory.
-func (p *plugins) noteLogins(directory string, logins map[string]plugin.Auth) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.logins[directory] = logins; len(logins) == 0 {
-		delete(p.logins, directory)
-	}
+// endLocation ends the plugins of a directory that is configured without any, when nothing uses them any more.
+func (p *plugins) endLocation(directory string) {
+	p.pool.Open(plugin.Location{Directory: directory})
+	p.revoke(directory)
 }
 
-func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
-	p := &plugins{
-		store: plugin.NewStore(w.dirs.Data), ids: ids, allow: user.Extensions.Allow, logins: map[string]map[string]plugin.Auth{},
-	}
-	p.api.logsInAt = p.logsInAt
-	p.api.role, _ = caller.ParseRole(cmp.Or(user.Extensions.Scope, caller.Prompt.String())) // invalid: none
+// closeLocation ends the plugins of a directory in the background. The returned function waits for their end.
+func (p *plugins) closeLocation(directory string) (wait func()) {
+	p.revoke(directory)
+	return p.pool.CloseLocation(directory)
+}
+
+func (p *plugins) revoke(directory string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.rights, directory)
+}
+
+func (w *owner) newPlugins(ids *session.IDs) *plugins {
+	p := &plugins{store: plugin.NewStore(w.dirs.Data), ids: ids, rights: map[string]pluginRights{}}
+	p.api.rightsAt = p.rightsAt
 	p.pool = plugin.NewPool(plugin.Options{
 		Supervisor: process.SupervisorCommand(), Logger: w.logger, Scripts: p.store.Dir,
 		Shared: p.store.Shared(), ServerURL: p.api.address, API: &p.api,
@@ -80,20 +102,11 @@ func (w *owner) newPlugins(user *config.Config, ids *session.IDs) *plugins {
 	return p
 }
 
-// close ends the plugins. A nil value has none.
-func (p *plugins) close() {
-	if p != nil {
-		p.pool.Close()
-	}
-}
-
 // pluginAPI answers the requests of plugins as the server does, with the rights of an extension.
 type pluginAPI struct {
-	role    caller.Role
-	handler atomic.Pointer[http.Handler] // nil until the server is ready
-	url     atomic.Pointer[string]
-	// logsInAt reports whether a plugin logs in at a provider: it may store the tokens that it renews.
-	logsInAt func(directory, provider string) bool
+	handler  atomic.Pointer[http.Handler] // nil until the server is ready
+	url      atomic.Pointer[string]
+	rightsAt func(directory string) pluginRights
 }
 
 // serve gives plugins the operations of the server, which listens at the URL, "" without TCP.
@@ -116,31 +129,19 @@ func (a *pluginAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	if h == nil {
 		return nil, errors.New("the server is not ready")
 	}
-	role := a.role
+	rights := a.rightsAt(plugin.DirectoryOf(r.Context()))
+	role := rights.role
 	if r.Method == http.MethodDelete && role < caller.Approve { // what is deleted is gone, whose it ever was
 		role = caller.Read
 	}
-	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut &&
-		a.logsInAt(plugin.DirectoryOf(r.Context()), id) {
-		role = caller.Admin
+	if id, ok := strings.CutPrefix(r.URL.Path, "/auth/"); ok && r.Method == http.MethodPut {
+		if _, ok := rights.logins[id]; ok {
+			role = caller.Admin
+		}
 	}
 	return api.Local(*h).RoundTrip(r.WithContext(caller.NewContext(r.Context(), caller.Caller{
 		Kind: caller.KindExtension, Role: role,
 	})))
-}
-
-// hasPlugins reports whether a setup that was built without plugins has some. Those that the location had are ended if it
-// has none any more.
-func (l *locationCache) hasPlugins(p *locationSetup) bool {
-	if l.plugins == nil {
-		return false
-	}
-	has := len(p.config.ListPlugins()) > 0
-	if !has {
-		l.plugins.pool.Open(plugin.Location{Directory: p.project.Directory})
-		l.plugins.noteLogins(p.project.Directory, nil)
-	}
-	return has
 }
 
 // addPlugins loads the plugins of a setup that was built without them, and returns the setup with them: that of the
@@ -161,8 +162,14 @@ func (l *locationCache) addPlugins(ctx context.Context, p *locationSetup) (*loca
 
 // loadPlugins loads the plugins of a setup, and returns the configuration that they make of its own.
 func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*config.Config, pluginState, error) {
-	listed := p.config.ListPlugins()
+	listed, extensions := p.config.ListPlugins(), p.config.Extensions
+	stamp := l.plugins.store.Stamp() // before Resolve: packages may be installed while the plugins load
 	specs, problems := l.plugins.store.Resolve(listed)
+	role, err := caller.ParseRole(cmp.Or(extensions.Scope, caller.Prompt.String()))
+	if err != nil {
+		problems["extensions.scope"] = err // the requests of plugins have no rights
+	}
+	l.plugins.grant(p.project.Directory, pluginRights{role, l.plugins.rightsAt(p.project.Directory).logins})
 	shown := opencode.ConfigOf(p.config.ListMembers(), p.config.Rules(), true)
 	forms := l.plugins.newForms(p.models, p.project.Directory)
 	set := l.plugins.pool.Open(plugin.Location{
@@ -172,14 +179,19 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 		Credential: func(provider string) (jsontext.Value, error) { return credentialForm(l.models.Auth, provider) },
 		MayAllow: func(id string) bool {
 			return slices.ContainsFunc(listed, func(one config.Plugin) bool {
-				return one.ID == id && one.MayAllow(l.plugins.allow)
+				return one.ID == id && one.MayAllow(extensions.Allow)
 			})
 		},
 	})
 	state, made := set.Await(ctx)
-	out := pluginState{set: set, State: state, problems: problems, listed: listed, stamp: l.plugins.store.Stamp(), loadedAt: time.Now()}
+	if ctx.Err() != nil { // the state of an ended load is not used
+		return nil, pluginState{}, context.Cause(ctx)
+	}
+	out := pluginState{
+		State: state, isLoaded: true, set: set, problems: problems, listed: listed, stamp: stamp,
+	}
 	out.collect()
-	l.plugins.noteLogins(p.project.Directory, out.Logins())
+	l.plugins.grant(p.project.Directory, pluginRights{role, out.Logins()})
 	// Read the configuration again with what they made of it.
 	changed := map[string]jsontext.Value{}
 	var sent map[string]jsontext.Value
@@ -192,7 +204,8 @@ func (l *locationCache) loadPlugins(ctx context.Context, p *locationSetup) (*con
 	if providers := out.loadAuth(loading, l.models.Auth, forms); len(providers) > 0 {
 		changed["provider"] = mergeForms(changed["provider"], encodeForm(providers))
 	}
-	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(l.plugins.allow)}
+	out.loadedAt = time.Now()
+	changes := &config.PluginChanges{Loaded: out.isWhole(), MayAllow: out.mayAllow(extensions.Allow)}
 	if !changes.Loaded {
 		out.problems["permissions"] = errors.New("not all plugins of the project run, so its permission rules allow nothing")
 	}
@@ -252,11 +265,14 @@ func projectForm(p project.Project) jsontext.Value {
 // pluginState is the plugins of a setup and what became of them.
 type pluginState struct {
 	plugin.State
-	set      *plugin.Set
+	isLoaded bool        // of a location without plugins too
+	set      *plugin.Set // nil before the load, and if no plugin can be loaded
 	listed   []config.Plugin
 	problems map[string]error // why a plugin, or a part of it, is not there, by its id
 	stamp    string           // of the store
 	loadedAt time.Time
+	// isIncomplete: a problem may be gone when the plugins are asked again.
+	isIncomplete bool
 	// transports are those of providers whose requests plugins send, by id.
 	transports map[string]http.RoundTripper
 }
@@ -264,7 +280,7 @@ type pluginState struct {
 // collect adds the failures of plugins to the problems.
 func (s *pluginState) collect() {
 	if s.Error != "" {
-		s.problems["plugins"] = errors.New(s.Error)
+		s.problems["plugins"], s.isIncomplete = errors.New(s.Error), true
 	}
 	for _, o := range s.Plugins {
 		if o.Error != "" {
@@ -360,11 +376,12 @@ func (s *pluginState) toolNames() (out []string) {
 	})
 }
 
-// reloadPause is how long plugins that could not be loaded are left alone.
+// reloadPause is how long plugins that could not be loaded, or did not say all, are left alone.
 const reloadPause = 30 * time.Second
 
-// arePluginsFresh reports whether the packages of a setup's plugins are those that were loaded.
+// arePluginsFresh reports whether the plugins of a setup need not be loaded again: its packages are those that are
+// installed, and the plugins have said all.
 func (l *locationCache) arePluginsFresh(p *locationSetup) bool {
-	return l.plugins == nil || len(p.plugins.listed) == 0 ||
-		p.plugins.stamp == l.plugins.store.Stamp() && (p.plugins.Error == "" || time.Since(p.plugins.loadedAt) < reloadPause)
+	return p.plugins.stamp == l.plugins.store.Stamp() &&
+		(!p.plugins.isIncomplete || time.Since(p.plugins.loadedAt) < reloadPause)
 }

@@ -138,9 +138,20 @@ func (r projectRecords) ForgetRecord(ctx context.Context, id session.RecordID) e
 	return err
 }
 
-// FollowRenamed implements v2.Projects.
-func (r projectRecords) FollowRenamed(ctx context.Context) error {
-	return r.locations.projects.FollowRenamed(ctx)
+// renamedPause is the least time between two looks for renamed directories.
+const renamedPause = time.Minute
+
+// FollowRenamed implements v2.Projects. It does nothing for renamedPause after the last time: clients list the projects
+// often, and directories that are gone for good are looked for each time.
+func (r projectRecords) FollowRenamed(ctx context.Context) {
+	l := r.locations
+	last, now := l.renamedAt.Load(), time.Now().UnixMilli()
+	if now-last < renamedPause.Milliseconds() || !l.renamedAt.CompareAndSwap(last, now) {
+		return
+	}
+	if err := l.projects.FollowRenamed(ctx); err != nil && ctx.Err() == nil {
+		l.logger.Warn("directories that were renamed could not be found", "error", err)
+	}
 }
 
 // mayHaveChanged reports whether a change of the store with this error may have been made. A refused one, such as of an
@@ -151,7 +162,7 @@ func mayHaveChanged(err error) bool {
 }
 
 // forgetProjects makes the next use of each location find its project anew. It does not wait for setups that are built.
-func (l *locationCache) forgetProjects() { l.recordChanges.Add(1) }
+func (l *locationCache) forgetProjects() { l.changes.Add(1) }
 
 // sweepProjects deletes the records of directories that are gone and have nothing.
 func (w *owner) sweepProjects(ctx context.Context) {

@@ -1,16 +1,22 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/fileattr"
+	"github.com/cairn-dev/cairn/internal/location/project"
+	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
 // The sessions of a renamed project are those of its new directory, and prompts of both contracts work there.
@@ -77,4 +83,56 @@ func TestRenamedProjectOverHTTP(t *testing.T) {
 	if err != nil || len(page.Data) != 2 {
 		t.Errorf("the list of V2: %v, %v", page.Data, err)
 	}
+}
+
+// TestRenamedProjectsPause: a list of projects finds one that was renamed, but does not look again for a while, and an error
+// fails no list.
+func TestRenamedProjectsPause(t *testing.T) {
+	t.Parallel()
+	home, _ := newHome(t)
+	if fileattr.ReadIdentity(home) == "" {
+		t.Skip("the file system does not tell when a directory was made")
+	}
+	w := openOwnerOf(t, optionsOf(home))
+	var logged strings.Builder
+	w.locations.logger = slog.New(slog.NewTextHandler(&logged, nil))
+	at := filepath.Join(home, "project")
+	if _, err := w.locations.projects.Find(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	list := projectRecords{w.locations}
+	for _, c := range []struct {
+		to         string
+		pause      time.Duration // since the last look
+		isFollowed bool
+	}{{"one", renamedPause, true}, {"two", renamedPause / 2, false}, {"three", renamedPause, true}} {
+		to := filepath.Join(home, c.to)
+		if err := os.Rename(at, to); err != nil {
+			t.Fatal(err)
+		}
+		at = to
+		w.locations.renamedAt.Store(time.Now().Add(-c.pause).UnixMilli())
+		list.FollowRenamed(t.Context())
+		var records []store.Project
+		err := w.store.View(t.Context(), func(r store.Reader) (err error) {
+			records, err = r.Projects(store.ProjectQuery{})
+			return err
+		})
+		if err != nil || len(records) != 1 || (records[0].Path == to) != c.isFollowed {
+			t.Errorf("%s: %v, %v", c.to, records, err)
+		}
+	}
+	w.locations.renamedAt.Store(0)
+	w.locations.projects = &project.Finder{Store: brokenStore{}}
+	list.FollowRenamed(t.Context())
+	if !strings.Contains(logged.String(), "no store today") {
+		t.Errorf("the log says %q", logged.String())
+	}
+}
+
+// brokenStore reads nothing.
+type brokenStore struct{ store.Store }
+
+func (brokenStore) View(context.Context, func(store.Reader) error) error {
+	return errors.New("no store today")
 }

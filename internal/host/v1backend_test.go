@@ -116,7 +116,7 @@ func TestManyDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(t, c, v, s.ID)
-	atWork := r.locations.findSlot(name(0)).setup
+	atWork := r.locations.slots[name(0)].base
 	for i := range testLocations { // fills the cache, and creates what is created once
 		request(1 + i)
 	}
@@ -137,7 +137,7 @@ func TestManyDirectories(t *testing.T) {
 		after.goroutines > before.goroutines+8 || after.children > before.children {
 		t.Errorf("resources before: %+v, after: %+v", before, after)
 	}
-	if r.locations.findSlot(name(0)).setup != atWork {
+	if r.locations.slots[name(0)].base != atWork {
 		t.Error("the location of a running turn was evicted")
 	}
 	close(v.released)

@@ -44,7 +44,7 @@ func (l v1Backend) LogInWith(
 
 // SetToken implements v1.Credentials. Plugins renew the tokens of the providers at which they log in.
 func (l v1Backend) SetToken(ctx context.Context, id string, t auth.Token) error {
-	if l.plugins.logsInAt("", id) {
+	if l.plugins.logsInAt(id) {
 		return credentialError(l.models.Auth.SetToken(ctx, id, t))
 	}
 	return credentialError(l.models.SetToken(ctx, id, t))

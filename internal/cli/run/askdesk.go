@@ -30,10 +30,19 @@ type askDesk struct {
 	hasNoted bool            // that requests are denied without a terminal
 	answers  []follow.Answer // not known to be delivered
 	settled  map[session.AskID]bool
+	problems map[string]bool // of plugins, as they were noted
 }
 
 func newAskDesk(policy session.AskPolicy, note func(string)) *askDesk {
-	return &askDesk{policy: policy, note: note, settled: map[session.AskID]bool{}}
+	return &askDesk{policy: policy, note: note, settled: map[session.AskID]bool{}, problems: map[string]bool{}}
+}
+
+// noteProblem says once why a plugin does not run.
+func (d *askDesk) noteProblem(plugin, problem string) {
+	if text := plugin + ": " + problem; !d.problems[text] {
+		d.problems[text] = true
+		d.note(terminal.FirstLine(text, 400))
+	}
 }
 
 // openTerminal prepares for asking a person, if the printer prints text and there is a terminal. It reports whether

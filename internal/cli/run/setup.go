@@ -225,7 +225,7 @@ func (s *setup) notePlugins(ctx context.Context) {
 	}
 	for _, one := range list.Data {
 		if one.State.Error != "" {
-			s.desk.note(terminal.FirstLine(one.ID+": "+one.State.Error, 400))
+			s.desk.noteProblem(one.ID, one.State.Error)
 		}
 	}
 }

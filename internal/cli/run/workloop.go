@@ -246,10 +246,11 @@ func (l *workLoop) noteConnection(text string) {
 	}
 }
 
-// showNote shows a text for the people who follow the session.
+// showNote shows a text for the people who follow the session, unless setup has said it: a session that starts says which
+// plugins do not run.
 func (l *workLoop) showNote(n *session.Note) {
-	if n.SessionID == l.id {
-		l.printer.ShowNote(n.Source + ": " + n.Text)
+	if text := n.Source + ": " + n.Text; n.SessionID == l.id && !l.desk.problems[text] {
+		l.printer.ShowNote(text)
 	}
 }
 

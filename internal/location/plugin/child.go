@@ -34,6 +34,7 @@ var script []byte
 // Set is the plugins of a location. Safe for concurrent use.
 type Set struct {
 	pool      *Pool
+	users     int // Pool.mu guards it
 	responses responses
 	life      context.Context // ends with the location
 	end       context.CancelFunc
@@ -47,10 +48,9 @@ type Set struct {
 	began    time.Time // of the last start
 	failure  error     // of the last start
 	isClosed bool
+	noEvents bool                      // others have taken the place of the plugins
 	calls    map[callKey]runningCall   // of tools
 	logins   map[string]jsontext.Value // what LoadAuth was asked for, by provider
-	active   int                       // calls that run
-	usedAt   time.Time
 }
 
 // callKey names a call of a tool: the id of its request to one program.
@@ -93,7 +93,6 @@ func newSet(p *Pool, l Location) *Set {
 	life, end := context.WithCancel(context.Background())
 	return &Set{
 		pool: p, location: l, life: life, end: end, calls: map[callKey]runningCall{}, logins: map[string]jsontext.Value{},
-		usedAt: time.Now(),
 	}
 }
 
@@ -156,11 +155,15 @@ func (s *Set) try(a *attempt) {
 	}
 	a.child, a.err = c, err
 	s.attempt, s.failure = nil, err
+	noEvents := s.noEvents
 	if err == nil {
 		s.child = c
 	}
 	s.mu.Unlock()
 	close(a.done)
+	if noEvents {
+		s.stopEvents()
+	}
 	if err != nil && c != nil {
 		c.CloseWithin(0)
 	}
@@ -289,9 +292,23 @@ func (s *Set) keepEvents(c *child) {
 	case <-s.life.Done():
 		return
 	}
+	s.mu.Lock()
+	noEvents := s.noEvents
+	s.mu.Unlock()
+	if noEvents {
+		return
+	}
 	if _, err := s.connect(s.life); err != nil && s.life.Err() == nil {
 		s.pool.options.Logger.Warn("the plugins see no events any more", "directory", s.place().Directory, "error", err)
 	}
+}
+
+// stopEvents ends the events that the plugins see, also of a program that starts later.
+func (s *Set) stopEvents() {
+	s.mu.Lock()
+	s.noEvents = true
+	s.mu.Unlock()
+	s.tell("events/stop", nil)
 }
 
 // lastLine returns the last line of a text behind a separator, "" for none.
@@ -317,36 +334,6 @@ func (s *Set) close() {
 	}
 	s.end()
 	s.working.Wait()
-}
-
-// Times of a retired Set: it is closed when nothing has used it for a while, so that turns that began with it end with it.
-const (
-	retiredIdle = 30 * time.Second
-	retiredPoll = 5 * time.Second
-	maxRetired  = 10 * time.Minute
-)
-
-// retire closes the Set when the turns that use it have ended.
-func (s *Set) retire() {
-	tick := time.NewTicker(retiredPoll)
-	defer tick.Stop()
-	limit := time.After(maxRetired)
-	for {
-		s.mu.Lock()
-		isIdle := s.isClosed || s.active == 0 && time.Since(s.usedAt) > retiredIdle
-		s.mu.Unlock()
-		if isIdle {
-			break
-		}
-		select {
-		case <-tick.C:
-			continue
-		case <-limit:
-		case <-s.life.Done():
-		}
-		break
-	}
-	s.close()
 }
 
 // Bounds of the program's memory.
@@ -394,8 +381,6 @@ func (s *Set) examine(c *child) {
 
 // call calls a method of the program, which starts if it does not run.
 func (s *Set) call(ctx context.Context, method string, params, out any, number func(*peer, int64)) error {
-	s.countCalls(1)
-	defer s.countCalls(-1)
 	c, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -411,13 +396,6 @@ func (s *Set) call(ctx context.Context, method string, params, out any, number f
 		return fmt.Errorf("%w%s", errEnded, lastLine(c.ReadErrors()))
 	}
 	return err
-}
-
-// countCalls notes that calls have begun, or ended.
-func (s *Set) countCalls(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active, s.usedAt = s.active+n, time.Now()
 }
 
 // tell sends a notification to the program if it runs.

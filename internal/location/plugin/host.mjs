@@ -527,6 +527,11 @@ const methods = {
     else controller?.close();
   },
 
+  // events/stop ends the events of plugins whose place others have taken.
+  "events/stop"() {
+    eventsEnd.abort();
+  },
+
   // dispose lets plugins end what they do, after they have seen the events that have come.
   async dispose() {
     if (following) await Promise.race([following, new Promise((resolve) => setTimeout(resolve, 300))]);
@@ -578,14 +583,18 @@ async function offerOf(one) {
 
 let following; // the end of the stream of events, with all of them given to plugins
 
-// followEvents gives events to plugins, one after the other, until the program ends.
+const eventsEnd = new AbortController();
+
+// followEvents gives events to plugins, one after the other, until the program ends or others take the place of the plugins.
 async function followEvents() {
   let pause = 500;
-  for (;;) {
+  while (!eventsEnd.signal.aborted) {
     let end;
     following = new Promise((resolve) => (end = resolve));
     try {
-      const response = await apiFetch(place.serverUrl + "/event?directory=" + encodeURIComponent(place.directory));
+      const response = await apiFetch(place.serverUrl + "/event?directory=" + encodeURIComponent(place.directory), {
+        signal: eventsEnd.signal,
+      });
       if (!response.ok) throw new Error("the server answers " + response.status);
       let text = "";
       const decoder = new TextDecoder();
@@ -598,7 +607,7 @@ async function followEvents() {
         }
       }
     } catch (e) {
-      print("events:", describe(e));
+      if (!eventsEnd.signal.aborted) print("events:", describe(e));
     }
     end();
     await new Promise((resolve) => setTimeout(resolve, (pause = Math.min(pause * 2, 60_000))));

@@ -63,7 +63,7 @@ type Pool struct {
 
 	mu      sync.Mutex // guards the rest
 	sets    map[string]*Set
-	retired map[*Set]bool // those of turns that began before a change
+	retired map[*Set]bool // those that are used, and whose place others have taken
 	closed  bool
 	ending  sync.WaitGroup
 }
@@ -113,8 +113,8 @@ type Spec struct {
 	Stamp   string         `json:"stamp"`           // changes with the content
 }
 
-// Open returns the plugins of a location, nil without any. Those of an equal Location that is open stay; another one's
-// end.
+// Open returns the plugins of a location, nil without any. Those of an equal Location that is open stay. Others end, when
+// nothing uses them any more; they see no events until then.
 func (p *Pool) Open(l Location) *Set {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,13 +125,11 @@ func (p *Pool) Open(l Location) *Set {
 	}
 	if old != nil {
 		delete(p.sets, l.Directory)
-		p.retired[old] = true
-		p.ending.Go(func() {
-			old.retire()
-			p.mu.Lock()
-			delete(p.retired, old)
-			p.mu.Unlock()
-		})
+		if p.retired[old] = true; old.users == 0 {
+			p.end(old)
+		} else {
+			old.stopEvents()
+		}
 	}
 	if len(l.Plugins) == 0 || p.closed {
 		return nil
@@ -141,15 +139,31 @@ func (p *Pool) Open(l Location) *Set {
 	return s
 }
 
-// CloseLocation ends the plugins of a directory in the background. The returned function waits for their end.
-func (p *Pool) CloseLocation(directory string) (wait func()) {
+// Use keeps the plugins until release, also if others take their place. It is false if they have ended. A nil Set can
+// always be used.
+func (s *Set) Use() (release func(), ok bool) {
+	if s == nil {
+		return func() {}, true
+	}
+	p := s.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.sets[directory]
-	delete(p.sets, directory)
-	if s == nil {
-		return func() {}
+	if p.sets[s.place().Directory] != s && !p.retired[s] {
+		return nil, false
 	}
+	s.users++
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if s.users--; s.users == 0 && p.retired[s] {
+			p.end(s)
+		}
+	}), true
+}
+
+// end ends a retired Set in the background. The returned function waits for its end. mu is held.
+func (p *Pool) end(s *Set) (wait func()) {
+	delete(p.retired, s)
 	ended := make(chan struct{})
 	p.ending.Go(func() {
 		defer close(ended)
@@ -158,17 +172,38 @@ func (p *Pool) CloseLocation(directory string) (wait func()) {
 	return func() { <-ended }
 }
 
+// CloseLocation ends all plugins of a directory in the background. The returned function waits for their end.
+func (p *Pool) CloseLocation(directory string) (wait func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ending []func()
+	if s := p.sets[directory]; s != nil {
+		delete(p.sets, directory)
+		p.retired[s] = true
+	}
+	for s := range p.retired {
+		if s.place().Directory == directory {
+			ending = append(ending, p.end(s))
+		}
+	}
+	return func() {
+		for _, wait := range ending {
+			wait()
+		}
+	}
+}
+
 // Close ends all plugins and returns when they have ended.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for _, s := range p.sets {
-		p.ending.Go(s.close)
+		p.retired[s] = true
 	}
+	clear(p.sets)
 	for s := range p.retired {
-		p.ending.Go(s.close)
+		p.end(s)
 	}
-	p.sets = map[string]*Set{}
 	p.mu.Unlock()
 	p.ending.Wait()
 }

@@ -16,8 +16,8 @@ import (
 type Projects interface {
 	ChangeRecord(ctx context.Context, id session.RecordID, c project.RecordChange) (project.ChangedRecord, error)
 	ForgetRecord(ctx context.Context, id session.RecordID) error
-	// FollowRenamed brings the records up to date whose directories were only renamed.
-	FollowRenamed(ctx context.Context) error
+	// FollowRenamed brings the records up to date whose directories were only renamed. It may leave that to a later call.
+	FollowRenamed(ctx context.Context)
 }
 
 // eventProject is the kind of the event of a changed project.
@@ -45,9 +45,7 @@ type projectIn struct {
 
 // list lists the projects, the oldest first. Without all, those that OpenCode calls the same are one.
 func (h projectHandlers) list(ctx context.Context, in struct{ All allFields }) ([]api.ProjectRecord, error) {
-	if err := h.Projects.FollowRenamed(ctx); err != nil {
-		return nil, err
-	}
+	h.Projects.FollowRenamed(ctx)
 	// Read the records, and look at the disk only after the transaction.
 	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) (rows []projectRow, err error) {
 		records, err := rd.Projects(store.ProjectQuery{})

@@ -109,7 +109,7 @@ func request[T any](t testing.TB, w *world, method, path, body string) (answer T
 // noProjects has no records to change.
 type noProjects struct{ v2.Projects }
 
-func (noProjects) FollowRenamed(context.Context) error { return nil }
+func (noProjects) FollowRenamed(context.Context) {}
 
 // scopes provides the scopes of turns.
 type scopes struct{ *world }

@@ -17,6 +17,7 @@ var statefulGlobals = map[string]string{
 var storedContexts = map[string]string{
 	"engine.coordinator":  "the root of every drain: it ends when the engine closes, not when a caller leaves",
 	"location/plugin.Set": "the life of a location's plugins: a start goes on for others when its caller leaves",
+	"host.locationCache":  "the life of loads of plugins: a load goes on for others when its caller leaves",
 }
 
 // checkShapes refuses init functions, contexts in structs, locks at package level, more than maxParams parameters, and
