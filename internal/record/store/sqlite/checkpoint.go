@@ -20,8 +20,11 @@ func (w *writer) estimatePages() {
 	w.written = written
 }
 
-// checkpoint copies the log if it is long enough.
+// checkpoint copies the log if it is long enough, and empties it after the deletion of a session.
 func (w *writer) checkpoint() {
+	if w.purge && w.conn != nil && w.flush() == nil { // while readers hold the log, it is tried again behind the next batch
+		w.purge, w.pages = false, 0
+	}
 	if w.conn == nil || w.pages < pagesIdle || (w.pages < pagesBusy && (len(w.queue) > 0 || w.held != nil)) {
 		return
 	}

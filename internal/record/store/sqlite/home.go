@@ -173,8 +173,13 @@ func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPr
 // writes whole pages, and a small transaction changes five or six: 6.5 KB at 1024 bytes, 20 KB at 4096, for reads
 // of long histories that are a third slower. 512 would be 4.4 KB and another third. (The log relies on disks that
 // do not damage neighbouring sectors in a torn write.)
+//
+// What is deleted is overwritten, so that nothing of a deleted session is left in the file. A new database can give pages
+// back one after another (Store.Shrink).
 const writerPragmas = `
 	PRAGMA page_size = 1024;
+	PRAGMA auto_vacuum = INCREMENTAL;
+	PRAGMA secure_delete = ON;
 	PRAGMA synchronous = EXTRA;
 	PRAGMA journal_mode = WAL;
 	PRAGMA synchronous = NORMAL;

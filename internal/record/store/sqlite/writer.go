@@ -34,6 +34,7 @@ type writer struct {
 	synced  bool   // the connection's commits are synced
 	suspect bool   // a sync failed: earlier commits may be in memory only
 	pages   int64  // estimate of what the log holds and the database does not
+	purge   bool   // the log has pages of a deleted session
 	written int64  // conn.Written at the last estimate
 	batch   batch
 }
@@ -234,6 +235,7 @@ func (w *writer) execute(o *op) {
 	default:
 		b.ops = append(b.ops, o)
 		b.last = max(b.last, tx.NewestPosition())
+		w.purge = w.purge || tx.DeletesSession()
 	}
 }
 

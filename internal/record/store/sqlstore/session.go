@@ -174,6 +174,7 @@ func (t *Tx) DeleteSession(id session.ID) error {
 			return err
 		}
 	}
+	t.deletes = true
 	// No row refers to the number any more.
 	return t.releaseNumber(id)
 }

@@ -75,6 +75,7 @@ type Reader struct {
 type Tx struct {
 	Reader
 	inserted eventLocation // of the event that the transaction inserted last; zero if it deleted events since
+	deletes  bool
 }
 
 var (
@@ -90,6 +91,9 @@ func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{conn: c}} }
 
 // NewestPosition returns the position of the event that the transaction inserted last, 0 without one.
 func (t *Tx) NewestPosition() int64 { return t.inserted.position }
+
+// DeletesSession reports whether the transaction deleted a session.
+func (t *Tx) DeletesSession() bool { return t.deletes }
 
 // End makes every later use an error, so that a function that kept the transaction cannot use it.
 func (r *Reader) End() { r.conn = closedConn{} }
