@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
 
-// A deletion names the followed mirror if it still has the session after a moment: its session file, or texts only.
+// A deletion names the followed mirror if it still has the session after a moment: its session file, or texts only, also
+// without the file that marks it as a mirror.
 func TestDeletionNamesAStuckMirror(t *testing.T) {
 	home, _ := newMirroredHome(t, "true")
 	dir := filepath.Join(home, "data", "mirror", "opencode")
@@ -27,7 +29,7 @@ func TestDeletionNamesAStuckMirror(t *testing.T) {
 		return found
 	}
 	// No process follows: as with a mirror that cannot be written.
-	for _, removed := range []string{"", filepath.Join("session", "global", string(id)+".json")} {
+	for _, removed := range []string{"", jsontree.MirrorMarker, filepath.Join("session", "global", string(id)+".json")} {
 		if removed != "" {
 			if err := os.Remove(filepath.Join(dir, "storage", removed)); err != nil {
 				t.Fatal(err)
