@@ -121,7 +121,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	// Find it.
 	if p.last {
 		newest, err := cli.FindNewest(ctx, c, cli.Newest{
-			Here: p.here, Verb: "continuing ", Hint: "omit --continue to start one",
+			Here: p.here, Continue: true, Verb: "continuing ", Hint: "omit --continue to start one",
 		}, s.desk.note)
 		if err != nil {
 			return err
