@@ -148,6 +148,9 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	if err := s.notePendingPrompts(ctx); err != nil {
 		return err
 	}
+	if shared := describe.DescribeNewSharedFiles(found); shared != "" {
+		s.desk.note(shared)
+	}
 	if found.Open && p.asks == "" && !p.typed {
 		s.desk.note(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")
 	}
