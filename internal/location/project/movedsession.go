@@ -30,7 +30,7 @@ func (f *Finder) FindMoved(ctx context.Context, s *session.Session, here session
 	if to := f.findSince(ctx, own, s.Location.Directory); to != "" {
 		return to, nil
 	}
-	// Nobody has opened it since. Most often a project is renamed: look beside the place where it was.
+	// It was not opened since. Most often a project is renamed: look beside the place where it was.
 	if own, err = f.findRenamed(ctx, own); err != nil {
 		return "", err
 	}
@@ -121,13 +121,16 @@ func (f *Finder) FollowRenamed(ctx context.Context) error {
 	all, err := store.Query(ctx, f.Store, func(r store.Reader) ([]store.Project, error) {
 		return r.Projects(store.ProjectQuery{})
 	})
+	if err != nil {
+		return err
+	}
 	missing := slices.DeleteFunc(all, func(p store.Project) bool { return isDirectory(p.Path) })
 	for _, p := range missing[max(0, len(missing)-maxRenamed):] { // the newest ones
-		if err == nil {
-			_, err = f.findRenamed(ctx, &p)
+		if _, err := f.findRenamed(ctx, &p); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // ListEarlier returns the directories whose sessions go on in the directory of the project p, since p or the linked
