@@ -58,47 +58,70 @@ func FindNewest(
 	if err != nil || s.Location.Directory == c.Directory {
 		return s, err
 	}
-	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
 	missing := c.IsDirectoryMissing(ctx, s.Location.Directory)
-	if missing || c.IsOfOtherProject(ctx, s) {
+	if !missing && c.IsOfOtherProject(ctx, s) {
 		if moved, err := followProject(ctx, c, s, note); err != nil || moved != nil {
 			return moved, err
 		}
 	}
+	// One whose directory is gone can be read only: take the newest one that can be continued, if there is one.
 	if missing {
+		found, err := findWorkable(ctx, c, q, note)
+		switch {
+		case err != nil:
+			return nil, err
+		case found == nil && n.Continue:
+			return nil, newGoneError(s)
+		case found == nil:
+			note(n.Verb + string(s.ID) + " of " +
+				describe.MarkMissingDirectory(terminal.FirstLine(s.Location.Directory, 200), true))
+			return s, nil
+		}
+		if found.ID == s.ID { // it followed its project
+			return found, nil
+		}
 		note("the directory of the newest session is gone: " + string(s.ID) + " of " +
 			terminal.FirstLine(s.Location.Directory, 200))
-		if s, err = skipMissing(ctx, c, q, s); err != nil || s.Location.Directory == c.Directory {
-			return s, err
+		if s = found; s.Location.Directory == c.Directory {
+			return s, nil
 		}
 	}
 	note(n.Verb + string(s.ID) + " of " + describe.FormatDirectory(s.Location.Directory, c.Directory))
 	return s, nil
 }
 
-// maxSkipped bounds the sessions that skipMissing looks at.
-const maxSkipped = 100
+// maxWorkable bounds the sessions that findWorkable looks at.
+const maxWorkable = 100
 
-// skipMissing returns the newest session of the query whose directory exists, or else newest.
-func skipMissing(
-	ctx context.Context, c *api.Client, q api.SessionQuery, newest *session.Session,
+// findWorkable returns the newest session of the query whose directory exists, or that follows its project to where that
+// went; nil if there is none.
+func findWorkable(
+	ctx context.Context, c *api.Client, q api.SessionQuery, note func(string),
 ) (*session.Session, error) {
-	q.Limit = maxSkipped
+	q.Limit = maxWorkable
 	page, err := c.Sessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
+	// What holds for one session of a directory holds for the others of it.
 	missing := map[string]bool{c.Directory: false}
 	for _, s := range page.Data {
 		dir := s.Location.Directory
-		if _, known := missing[dir]; !known {
-			missing[dir] = c.IsDirectoryMissing(ctx, dir)
+		isMissing, known := missing[dir]
+		if !known {
+			isMissing = c.IsDirectoryMissing(ctx, dir)
+			missing[dir] = isMissing
+			if isMissing {
+				if moved, err := followProject(ctx, c, s, note); err != nil || moved != nil {
+					return moved, err
+				}
+			}
 		}
-		if !missing[dir] {
+		if !isMissing {
 			return s, nil
 		}
 	}
-	return newest, nil
+	return nil, nil
 }
 
 // followProject moves a session to where its project went, says so, and returns it. Nil: it did not go anywhere.
@@ -132,7 +155,12 @@ func CheckDirectory(ctx context.Context, c *api.Client, s *session.Session, note
 	if moved != nil || !missing {
 		return nil
 	}
-	err = fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(dir, 200))
+	return newGoneError(s)
+}
+
+// newGoneError returns the error of work in a session whose directory does not exist any more.
+func newGoneError(s *session.Session) error {
+	err := fmt.Errorf("the directory of session %s is gone: %s", s.ID, terminal.FirstLine(s.Location.Directory, 200))
 	return NewExitError(ExitUsage, err, fmt.Sprintf("cairn session move %s DIR makes it go on in another directory; "+
 		"make the old one again, such as with git worktree add, or start a new session", s.ID))
 }
@@ -155,9 +183,10 @@ func readNewest(ctx context.Context, c *api.Client, q api.SessionQuery, place, h
 
 // Newest says which newest session is meant, and how it is spoken of.
 type Newest struct {
-	Here bool   // of exactly this directory
-	Verb string // before the session's name in the note about another directory
-	Hint string // of the error without a session
+	Here     bool   // of exactly this directory
+	Continue bool   // one that can be continued: if there is none, the error is that of the newest one
+	Verb     string // before the session's name in the note about another directory
+	Hint     string // of the error without a session
 }
 
 // Kind is a kind of thing that commands name by id, and the hint that goes with the error about an unknown id.

@@ -29,7 +29,7 @@ const (
 	maxCopiesFile = 1 << 20
 )
 
-// storeCopy is a mirror or a backup. Time is when it was made or used last, in milliseconds.
+// storeCopy is a mirror or a backup. Time is when it was made, or a mirror began to be used, in milliseconds.
 type storeCopy struct {
 	Kind string `json:"kind"` // kindMirror or kindBackup
 	Path string `json:"path"`
@@ -41,9 +41,15 @@ const (
 	kindBackup = "backup"
 )
 
-// recordCopy adds a mirror or a backup to the list.
+// recordCopy adds a mirror or a backup to the list. A mirror that is the newest one already costs a read only: each start
+// of an owner records it.
 func recordCopy(ctx context.Context, dirs config.Directories, kind, path string) error {
 	file := filepath.Join(dirs.Data, copiesFile)
+	if list, err := readCopies(file); err == nil && kind == kindMirror && len(list) > 0 {
+		if newest := list[len(list)-1]; newest.Kind == kind && newest.Path == path {
+			return nil
+		}
+	}
 	return statefile.WithLock(ctx, file, func() error {
 		list, err := readCopies(file)
 		if err != nil {
@@ -99,7 +105,7 @@ func (h Host) FindCopies(ctx context.Context, o client.Options, s *session.Sessi
 		}
 	}
 	if followed != "" && !awaitRemoval(ctx, followed, s.ID) {
-		found = append(found, "the mirror "+followed+", which could not be brought up to date (see cairn fsck --mirror),")
+		found = append(found, "the mirror "+followed+" (not brought up to date; see cairn fsck --mirror)")
 	}
 	return found, nil
 }
@@ -134,9 +140,10 @@ func (c storeCopy) mayHave(s *session.Session) bool {
 	return !errors.Is(err, fs.ErrNotExist) && c.Time >= s.Time.Created
 }
 
+// describe returns the copy as the subject of a sentence.
 func (c storeCopy) describe() string {
 	if c.Kind == kindMirror {
-		return "the mirror " + c.Path + ", which is not followed any more"
+		return "the mirror " + c.Path + " (not followed any more)"
 	}
 	return fmt.Sprintf("the backup %s of %s", c.Path, time.UnixMilli(c.Time).Format(time.DateOnly))
 }

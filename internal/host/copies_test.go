@@ -7,10 +7,13 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
 
-// A deletion names the followed mirror if it still has the session after a moment: its session file, or texts only.
+// A deletion names the followed mirror if it still has the session after a moment: its session file, or texts only, also
+// without the file that marks it as a mirror.
 func TestDeletionNamesAStuckMirror(t *testing.T) {
 	home, _ := newMirroredHome(t, "true")
 	dir := filepath.Join(home, "data", "mirror", "opencode")
@@ -27,7 +30,7 @@ func TestDeletionNamesAStuckMirror(t *testing.T) {
 		return found
 	}
 	// No process follows: as with a mirror that cannot be written.
-	for _, removed := range []string{"", filepath.Join("session", "global", string(id)+".json")} {
+	for _, removed := range []string{"", jsontree.MirrorMarker, filepath.Join("session", "global", string(id)+".json")} {
 		if removed != "" {
 			if err := os.Remove(filepath.Join(dir, "storage", removed)); err != nil {
 				t.Fatal(err)
@@ -43,5 +46,34 @@ func TestDeletionNamesAStuckMirror(t *testing.T) {
 	}
 	if found := find(); len(found) != 0 {
 		t.Errorf("a mirror without the session: %q", found)
+	}
+}
+
+// The start of an owner does not write the list of copies again if its mirror is the newest one.
+func TestRecordCopyOnce(t *testing.T) {
+	dirs := config.Directories{Data: t.TempDir()}
+	file := filepath.Join(dirs.Data, copiesFile)
+	record := func(kind, path string) os.FileInfo {
+		t.Helper()
+		if err := recordCopy(t.Context(), dirs, kind, path); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	first := record(kindMirror, "/a")
+	if again := record(kindMirror, "/a"); !os.SameFile(first, again) {
+		t.Error("the same mirror was written again")
+	}
+	// Anything else is added.
+	record(kindBackup, "/b")
+	record(kindMirror, "/a")
+	record(kindBackup, "/b")
+	list, err := readCopies(file)
+	if err != nil || len(list) != 2 || list[0].Path != "/a" || list[1].Path != "/b" {
+		t.Errorf("the list: %+v, %v", list, err)
 	}
 }

@@ -61,8 +61,7 @@ func (w *worktrees) loadFor(ctx context.Context, at session.Location, id session
 
 // outsideError says that a location is in no repository.
 func outsideError(setup *locationSetup) error {
-	return session.Errorf(session.CodeInvalid, "%s is in no git repository, so it can have no worktrees",
-		setup.project.Directory).Because(api.ErrNoRepository)
+	return project.NewOutsideError(setup.project).Because(api.ErrNoRepository)
 }
 
 // maxSessions bounds the sessions of a worktree in a list.

@@ -18,6 +18,7 @@ type SharedFiles struct {
 	Directory string     `json:"directory"`
 	Files     []FilePath `json:"files"`          // relative to the root of the worktree
 	Added     int        `json:"added,omitzero"` // of Files, those at the end that the newest setting of the entry added
+	Time      int64      `json:"time,omitzero"`  // when work of the other session added files last, in milliseconds; 0: never
 }
 
 // ReadSharedFiles returns the files of the entry KeySharedFiles, none if the entry has another form.

@@ -8,7 +8,7 @@
 //	export.go      a bounded queue, batches, and their way to the collector
 //	settings.go    the usual variables of the environment
 //
-// A nil Tracer, Span or Metric does nothing, so that those who measure need not know whether somebody wants it.
+// A nil Tracer, Span or Metric does nothing, so that code can measure without knowing whether measurements are wanted.
 package telemetry
 
 // Attribute is a fact about a span or a process. Value is a string, an int64, a float64, a bool or a []string.

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/sources"
 	"github.com/spf13/cobra"
@@ -29,8 +32,8 @@ func (g transferCommands) importCommand() *cobra.Command {
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
-			"A log from cairn export --format jsonl is recognised by its first line: all of its sessions are added, whole,\n" +
-			"with what undo, diff and fork need. A file that was cut off or changed is rejected.\n\n" +
+			"A log from cairn export --format jsonl is recognised by its first line: all of its sessions that are\n" +
+			"missing are added, whole, with what undo, diff and fork need. A file that was cut off or changed is rejected.\n\n" +
 			"With the URL of a share, https://" + transfer.ShareHost +
 			"/share/…, import the session that is published there.\n\n" +
 			"With --from, import the sessions of another program from where it keeps them, or from the given files and\n" +
@@ -115,26 +118,43 @@ func (g transferCommands) importLog(ctx context.Context, name string, from io.Re
 		if err != nil {
 			return wrapImportError(err)
 		}
-		if g.inv.JSON {
-			g.inv.ReportChange(cli.Change{SessionID: got.Sessions[0]}, "")
-			return nil
-		}
-		for _, id := range got.Sessions {
-			g.inv.Out.Printf("Imported session: %s\n", id)
-		}
-		if got.Known {
-			g.inv.Err.Printf("It was imported before; nothing changed.\n")
-			return nil
-		}
-		if got.Grants > 0 {
-			g.inv.Note(fmt.Sprintf("rights were left out of %d events: rules and policies that allow something", got.Grants))
-		}
-		if got.Missing > 0 {
-			g.inv.Note(fmt.Sprintf("the export has %d contents of files less than its sessions name: "+
-				"undo and diff leave these files out", got.Missing))
-		}
+		g.reportLog(got)
 		return nil
 	})
+}
+
+// reportLog says what the import of a log did.
+func (g transferCommands) reportLog(got *api.LogImport) {
+	isDeleted := func(id session.ID) bool { return slices.Contains(got.Deleted, id) }
+	if g.inv.JSON {
+		here := slices.DeleteFunc(slices.Clone(got.Sessions), isDeleted) // not empty: that is a conflict
+		g.inv.ReportChange(cli.Change{SessionID: here[0]}, "")
+		return
+	}
+	// The sessions.
+	for _, id := range got.Sessions {
+		switch {
+		case isDeleted(id):
+			g.inv.Note(fmt.Sprintf("session %s stays deleted: it was deleted here after it had costs, or with its parent", id))
+		case got.Known || !slices.Contains(got.Here, id):
+			g.inv.Out.Printf("Imported session: %s\n", id)
+		}
+	}
+	if got.Known {
+		g.inv.Err.Printf("It was imported before; nothing changed.\n")
+		return
+	}
+	if n := len(got.Here); n > 0 {
+		g.inv.Err.Printf("Imported before, unchanged: %s.\n", terminal.FormatPlural(n, "session"))
+	}
+	// What they lack.
+	if got.Grants > 0 {
+		g.inv.Note(fmt.Sprintf("rights were left out of %d events: rules and policies that allow something", got.Grants))
+	}
+	if got.Missing > 0 {
+		g.inv.Note(fmt.Sprintf("the export has %d contents of files less than its sessions name: "+
+			"undo and diff leave these files out", got.Missing))
+	}
 }
 
 // wrapImportError gives an error about the document its exit code.

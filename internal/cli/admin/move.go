@@ -3,9 +3,14 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +32,7 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 				return err
 			}
 			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				err := c.MoveSession(ctx, s.ID, r)
+				err := g.moveSession(ctx, c, s, r)
 				if e, ok := errors.AsType[*session.Error](err); ok && e.Field == "otherProject" {
 					return cli.NewExitError(cli.CodeOf(err), err, "--to-other-project moves it all the same")
 				}
@@ -63,3 +68,65 @@ func (g sessionCommands) sessionMove() *cobra.Command {
 	}
 	return g.inv.AddJSONFlag(cmd)
 }
+
+// moveNotice is how long a move may take before the command says what it waits for.
+const moveNotice = time.Second
+
+// moveSession moves the session. A move that takes long waits for the turn that runs: it says so, and names what the turn
+// waits for.
+func (g sessionCommands) moveSession(ctx context.Context, c *api.Client, s *session.Session, r api.MoveRequest) error {
+	waiting, moved := context.WithTimeout(ctx, moveNotice)
+	var notice sync.WaitGroup
+	notice.Go(func() {
+		if <-waiting.Done(); errors.Is(waiting.Err(), context.DeadlineExceeded) {
+			g.inv.Note(g.describeWait(ctx, c, s))
+		}
+	})
+	err := c.MoveSession(ctx, s.ID, r)
+	moved()
+	notice.Wait()
+	return err
+}
+
+// describeWait says what a move of the session waits for.
+func (g sessionCommands) describeWait(ctx context.Context, c *api.Client, s *session.Session) string {
+	text := fmt.Sprintf("waiting for the end of the turn of session %s, for up to a minute", s.ID)
+	if ask, ok := findTurnAsk(ctx, c, s); ok {
+		text += "; the turn waits for " + describe.DescribePending(ask)
+	}
+	return text
+}
+
+// findTurnAsk returns a request of the session, or of a subagent for which its turn waits, without an answer.
+func findTurnAsk(ctx context.Context, c *api.Client, s *session.Session) (ask session.PendingAsk, ok bool) {
+	own, err := follow.PendingAsks(ctx, c, s.ID)
+	switch {
+	case err != nil:
+		return ask, false
+	case len(own) > 0:
+		return own[0], true
+	}
+	// Those of the directory, which subagents share.
+	there := *c
+	there.Directory = s.Location.Directory
+	asks, err := there.Asks(ctx, "")
+	if err != nil {
+		return ask, false
+	}
+	for _, a := range asks {
+		for id, depth := a.SessionID, 0; id != "" && depth < maxSubagentDepth; depth++ {
+			if id == s.ID {
+				return a, true
+			}
+			child, err := c.Session(ctx, id)
+			if err != nil {
+				break
+			}
+			id = child.ParentID
+		}
+	}
+	return ask, false
+}
+
+// maxSubagentDepth bounds the ancestors of a session that findTurnAsk reads.
+const maxSubagentDepth = 20

@@ -109,7 +109,7 @@ func findAttached(ctx context.Context, c *api.Client, f *attachFlags, note func(
 	switch {
 	case f.last, f.session == "last":
 		return cli.FindNewest(ctx, c, cli.Newest{
-			Here: f.here, Verb: "continuing ", Hint: "omit --continue and --session to start one",
+			Here: f.here, Continue: true, Verb: "continuing ", Hint: "omit --continue and --session to start one",
 		}, note)
 	case f.session != "":
 		s, err := c.Session(ctx, session.ID(f.session))

@@ -121,7 +121,7 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	// Find it.
 	if p.last {
 		newest, err := cli.FindNewest(ctx, c, cli.Newest{
-			Here: p.here, Verb: "continuing ", Hint: "omit --continue to start one",
+			Here: p.here, Continue: true, Verb: "continuing ", Hint: "omit --continue to start one",
 		}, s.desk.note)
 		if err != nil {
 			return err
@@ -147,6 +147,9 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	}
 	if err := s.notePendingPrompts(ctx); err != nil {
 		return err
+	}
+	if shared := describe.DescribeNewSharedFiles(found); shared != "" {
+		s.desk.note(shared)
 	}
 	if found.Open && p.asks == "" && !p.typed {
 		s.desk.note(describe.OpenNote + "; omit --continue and --session to be asked, or use --ask")

@@ -29,7 +29,9 @@ type LogProgress struct {
 // LogImport is what the import of a log did.
 type LogImport struct {
 	Sessions []session.ID `json:"sessions"`
-	Known    bool         `json:"known,omitzero"`   // they were here already: nothing changed
+	Here     []session.ID `json:"here,omitzero"`    // those that were here already, and stay as they are
+	Deleted  []session.ID `json:"deleted,omitzero"` // those that were deleted here after they had costs, and stay deleted
+	Known    bool         `json:"known,omitzero"`   // nothing changed: no session of the file was missing
 	Grants   int          `json:"grants,omitzero"`  // events from which rights were removed
 	Missing  int          `json:"missing,omitzero"` // contents of files that the export did not have
 }

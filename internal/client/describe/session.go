@@ -2,6 +2,7 @@ package describe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -39,6 +40,12 @@ const OpenNote = "an OpenCode client started this session: what no rule decides 
 // DescribeSharedFiles returns the line about the files of the entries that other sessions changed as well, "" without any.
 func DescribeSharedFiles(entries []session.ContextEntry) string {
 	return formatSharedFiles(session.ReadSharedFiles(entries))
+}
+
+// DescribeNewSharedFiles is DescribeSharedFiles for the sessions that added files since this one last worked.
+func DescribeNewSharedFiles(s *session.Session) string {
+	list := session.ReadSharedFiles(s.Entries)
+	return formatSharedFiles(slices.DeleteFunc(list, func(f session.SharedFiles) bool { return f.Time <= s.Time.Updated }))
 }
 
 // describeAddedFiles is DescribeSharedFiles for what the newest setting of the entry added.

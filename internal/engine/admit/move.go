@@ -107,12 +107,15 @@ func (c *Commands) checkMove(ctx context.Context, r MoveRequest, now bool) (to *
 	}
 	// Its subagents move with it, so none may work. Those for which its turn waits end with that.
 	tree, err := c.listSubagents(ctx, s)
+	if err != nil {
+		return to, false, err
+	}
 	for _, child := range tree {
-		if err == nil && !c.scheduler.IsIdle(child.ID) && (now || s.RunsInBackground(child.ID)) {
-			err = conflict("its subagent %s works in the background; wait for it or cancel it (cairn jobs)", child.ID)
+		if !c.scheduler.IsIdle(child.ID) && (now || s.RunsInBackground(child.ID)) {
+			return to, false, conflict("its subagent %s works in the background; wait for it or cancel it (cairn jobs)", child.ID)
 		}
 	}
-	return to, false, err
+	return to, false, nil
 }
 
 // isOfProject reports whether a session belongs to the project of a scope. Its record decides: a root commit or a remote

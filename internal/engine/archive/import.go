@@ -20,21 +20,23 @@ import (
 // Result is what an import did.
 type Result struct {
 	Sessions []session.ID // those of the file, the first one first
-	Known    bool         // they are here already: nothing changed
+	Here     []session.ID // those that were here with the same events, and stay as they are
+	Deleted  []session.ID // those that were deleted here, and stay deleted
+	Known    bool         // nothing changed: no session of the file is missing here
 	Grants   int          // events that lost rights
 	Missing  int          // contents of files that the export did not have
 }
 
-// importFile imports a whole file: all of its sessions, or none. The same file again changes nothing, also after the
-// sessions went on here. A session that is here with other events is a conflict.
+// importFile imports the sessions of a file that are missing here: all of these, or none. The same file again changes
+// nothing, also after the sessions went on here. A session that is here with other events is a conflict.
 func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.Location) (*Result, error) {
 	ctx = context.WithoutCancel(ctx)
 	in, err := verify(from)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Sessions: in.sessions, Grants: in.grants, Missing: in.trailer.Missing}
-	if out.Known, err = a.isKnown(ctx, from, in); err != nil || out.Known {
+	out, err := a.findMissing(ctx, from, in)
+	if err != nil || out.Known {
 		return out, err
 	}
 	scope, release, err := a.Locations.Scope(ctx, l)
@@ -53,32 +55,59 @@ func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.
 	return out, err
 }
 
-// isKnown reports whether the events of the file are the first ones of the sessions here. All of the sessions are here,
-// or none; anything else is a conflict.
-func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents) (bool, error) {
-	here := map[session.ID]bool{}
+// findMissing sets in.missing. A session is left out if the events of the file are the first ones of the session here,
+// or if it was deleted here after it had costs, with the subagents that it started. Other events here are a conflict,
+// and so is a file whose sessions were all deleted.
+func (a *Archive) findMissing(ctx context.Context, from io.ReadSeeker, in *contents) (*Result, error) {
+	out := &Result{Sessions: in.sessions}
 	err := a.Journal.Store.View(ctx, func(r store.Reader) error {
-		for _, id := range in.sessions {
-			_, ok, err := r.Session(id)
+		// A view may run again; what it found then does not count.
+		in.missing, out.Here, out.Deleted = nil, nil, nil
+		for _, id := range in.sessions { // parents come before their subagents
+			head, err := r.Head(id)
 			if err != nil {
 				return err
 			}
-			here[id] = ok
+			spent, err := r.Spent(id, 0)
+			if err != nil {
+				return err
+			}
+			switch {
+			case head >= 0:
+				out.Here = append(out.Here, id)
+			case len(spent) > 0 || slices.Contains(out.Deleted, in.first[id].parent):
+				out.Deleted = append(out.Deleted, id)
+			default:
+				in.missing = append(in.missing, id)
+			}
 		}
 		return nil
 	})
-	if err != nil || !slices.ContainsFunc(in.sessions, func(id session.ID) bool { return here[id] }) {
-		return false, err
+	if err == nil && len(out.Deleted) == len(in.sessions) {
+		err = deletedError(in.sessions[0])
 	}
-	// Compare the events, page by page.
+	if err == nil && len(out.Here) > 0 {
+		err = a.compareEvents(ctx, from, out.Here)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Known = len(in.missing) == 0
+	if !out.Known {
+		out.Missing = in.trailer.Missing
+	}
+	for _, id := range in.missing {
+		out.Grants += in.grants[id]
+	}
+	return out, nil
+}
+
+// compareEvents returns a conflict unless the events of the file are the first ones of the sessions here.
+func (a *Archive) compareEvents(ctx context.Context, from io.ReadSeeker, here []session.ID) error {
 	stored := &storedEvents{archive: a}
-	_, err = forEachLine(from, func(_ *logfile.Reader, item logfile.Item) error {
-		if item.Event == nil {
+	_, err := forEachLine(from, func(_ *logfile.Reader, item logfile.Item) error {
+		if item.Event == nil || !slices.Contains(here, item.Event.SessionID) {
 			return nil
-		}
-		if !here[item.Event.SessionID] {
-			return session.Conflict("session", string(item.Event.SessionID), "of the file is not here, although others of the "+
-				"file are: the sessions of a file are imported together; delete those that are here, and import the file again (one that had costs and was deleted stays deleted)")
 		}
 		same, err := stored.hasNext(ctx, item.Event)
 		if err == nil && !same {
@@ -88,7 +117,7 @@ func (a *Archive) isKnown(ctx context.Context, from io.ReadSeeker, in *contents)
 		}
 		return err
 	})
-	return err == nil, err
+	return err
 }
 
 // storedEvents reads the events of sessions here, to compare them with those of a file.
@@ -124,7 +153,8 @@ func isSame(a, b store.EventRow) bool {
 		bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Private, b.Private)
 }
 
-// storeFiles stores the contents, pins them for their sessions, and creates the output files, whose names it returns.
+// storeFiles stores the contents, pins them for the missing sessions, and creates their output files, whose names it
+// returns.
 func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string, err error) {
 	var content []byte
 	var output io.WriteCloser
@@ -143,11 +173,14 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 			content = content[:0]
 			return err
 		}
-		// Outputs are written chunk by chunk.
+		// Outputs are written chunk by chunk. Those of sessions that are here are not touched.
+		for !isOutputOf(in.sessions[owner], c.Name) {
+			owner++
+		}
+		if !slices.Contains(in.missing, in.sessions[owner]) {
+			return nil
+		}
 		if c.Offset == 0 {
-			for !isOutputOf(in.sessions[owner], c.Name) {
-				owner++
-			}
 			if output, err = a.Files.CreateOutput(in.sessions[owner], c.Name); err != nil {
 				return err
 			}
@@ -163,8 +196,8 @@ func (a *Archive) storeFiles(from io.ReadSeeker, in *contents) (created []string
 		_ = output.Close() // the error before it counts
 	}
 	// Pin the contents before the events that name them are committed.
-	for id, ids := range in.pins {
-		if err == nil {
+	for _, id := range in.missing {
+		if ids := in.pins[id]; err == nil && len(ids) > 0 {
 			err = a.Files.PinBlobs(string(id), ids)
 		}
 	}
@@ -181,18 +214,18 @@ func (a *Archive) removeOutputs(created []string) (err error) {
 	return err
 }
 
-// insert inserts the events of all sessions, and ends each session's import. What the events mean must be what a store
+// insert inserts the events of the missing sessions, and ends each session's import. What the events mean must be what a store
 // can have: the check of a whole store is made for each session before the commit.
 func (a *Archive) insert(
 	ctx context.Context, w *eventlog.LogWriter, from io.ReadSeeker, in *contents, scope *scope.Scope,
 ) error {
-	for _, id := range in.sessions {
+	for _, id := range in.missing {
 		if err := checkFree(w.Tx, id); err != nil {
 			return err
 		}
 	}
 	_, err := forEachLine(from, func(_ *logfile.Reader, item logfile.Item) error {
-		if item.Event == nil {
+		if item.Event == nil || !slices.Contains(in.missing, item.Event.SessionID) {
 			return nil
 		}
 		row, _, err := dropGrants(*item.Event)
@@ -204,7 +237,7 @@ func (a *Archive) insert(
 	if err != nil {
 		return err
 	}
-	for _, id := range in.sessions {
+	for _, id := range in.missing {
 		if err := a.endImport(ctx, w, id, in, scope); err != nil {
 			return err
 		}
@@ -225,10 +258,15 @@ func checkFree(tx store.Tx, id session.ID) error {
 	case head >= 0:
 		return session.Conflict("session", string(id), "exists already")
 	case len(spent) > 0:
-		return session.Conflict("session", string(id), "was used by a deleted session, whose cost is stored under this id; "+
-			"it stays deleted")
+		return deletedError(id)
 	}
 	return nil
+}
+
+// deletedError returns the conflict of a session that was deleted here after it had costs.
+func deletedError(id session.ID) error {
+	return session.Conflict("session", string(id), "was used by a deleted session, whose cost is stored under this id; "+
+		"it stays deleted")
 }
 
 // describeFailure adds the line to the error of an event that cannot follow those before it.
@@ -255,11 +293,18 @@ func (a *Archive) endImport(
 	if err != nil {
 		return err
 	}
+	// A subagent keeps its parent if the file has it and it is here.
+	parent := int64(-1)
+	if slices.Contains(in.sessions, s.ParentID) {
+		if parent, err = w.Tx.Head(s.ParentID); err != nil {
+			return err
+		}
+	}
 	// The place of the session is that of the import, whatever the log says.
 	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, Log: &session.LogImport{
 		SHA256: in.trailer.SHA256, Location: scope.Location, ProjectID: scope.ProjectID, RecordID: scope.RecordID,
 		Subpath: scope.Subpath, Sandbox: scope.ChooseNewSandbox(s.Sandbox, s.Agent),
-		Detached: s.ParentID != "" && !slices.Contains(in.sessions, s.ParentID),
+		Detached: s.ParentID != "" && parent < 0,
 	}}
 	end.Timestamp = max(s.Time.Updated, 1)
 	if err := w.Append(id, eventlog.Draft{Data: end}); err != nil {

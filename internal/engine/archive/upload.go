@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
@@ -40,7 +41,7 @@ const (
 
 // Upload receives the next piece, and imports the file with the last one. A piece may be sent again, and an upload that
 // was cut off goes on at Received: a piece after it is not stored. The caller must be one that may approve, since a log
-// says which contents a revert may write to files.
+// says which contents a revert may write to files. A full disk is a store.ErrFull.
 func (a *Archive) Upload(ctx context.Context, p Piece) (*Progress, error) {
 	if err := a.CheckOpen(); err != nil {
 		return nil, err
@@ -51,6 +52,15 @@ func (a *Archive) Upload(ctx context.Context, p Piece) (*Progress, error) {
 	if err := checkPiece(p); err != nil {
 		return nil, err
 	}
+	got, err := a.receive(ctx, p)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = errors.Join(store.ErrFull, store.ErrUnavailable, err)
+	}
+	return got, err
+}
+
+// receive stores the piece, and imports the file with the last one.
+func (a *Archive) receive(ctx context.Context, p Piece) (*Progress, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f, err := a.openSpool(p.SHA256)

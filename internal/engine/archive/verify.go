@@ -16,13 +16,17 @@ import (
 type contents struct {
 	trailer  logfile.Trailer
 	sessions []session.ID
-	first    map[session.ID]place    // where the events of each session begin
-	pins     map[session.ID][]string // the contents that each session needs and the file has
-	grants   int                     // events that lose rights
+	first    map[session.ID]firstEvent // of each session
+	pins     map[session.ID][]string   // the contents that each session needs and the file has
+	grants   map[session.ID]int        // events of each session that lose rights
+	missing  []session.ID              // the sessions that are imported; Archive.findMissing sets it
 }
 
-// place is the line of the first event of a session, and its seq.
-type place struct{ line, seq int64 }
+// firstEvent is what the first event of a session says, and where it is.
+type firstEvent struct {
+	line, seq int64
+	parent    session.ID // of a subagent
+}
 
 // lineOf returns the line of an event.
 func (c *contents) lineOf(id session.ID, seq int64) int64 {
@@ -32,7 +36,9 @@ func (c *contents) lineOf(id session.ID, seq int64) int64 {
 
 // verify reads the whole file. What is wrong with it is a *logfile.FormatError.
 func verify(from io.ReadSeeker) (*contents, error) {
-	out := &contents{first: map[session.ID]place{}, pins: map[session.ID][]string{}}
+	out := &contents{
+		first: map[session.ID]firstEvent{}, pins: map[session.ID][]string{}, grants: map[session.ID]int{},
+	}
 	v := &verifier{contents: out, has: map[string]bool{}}
 	r, err := forEachLine(from, v.check)
 	if err != nil {
@@ -99,14 +105,22 @@ func (v *verifier) check(r *logfile.Reader, item logfile.Item) error {
 func (v *verifier) checkEvent(item logfile.Item) error {
 	row := *item.Event
 	if _, ok := v.first[row.SessionID]; !ok {
-		v.first[row.SessionID] = place{item.Line, row.Seq}
+		first := firstEvent{line: item.Line, seq: row.Seq}
+		e, err := eventlog.Decode(row)
+		if err != nil {
+			return err
+		}
+		if created, ok := e.Data.(*session.Created); ok {
+			first.parent = created.Info.ParentID
+		}
+		v.first[row.SessionID] = first
 	}
 	_, dropped, err := dropGrants(row)
 	if err != nil {
 		return err
 	}
 	if dropped {
-		v.grants++
+		v.grants[row.SessionID]++
 	}
 	if namesContents(row.Kind) {
 		e, err := eventlog.Decode(row)

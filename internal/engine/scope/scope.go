@@ -31,7 +31,7 @@ type Scopes interface {
 	// FindMoved returns the directory in which a session works since its project was moved away from the session's
 	// directory; "" if its project is there, or is not known to have moved. here is the scope of the session's directory,
 	// nil if that cannot be opened. It is a *session.Error of code conflict if another project has taken the directory, and
-	// nobody has seen where the session's project is now.
+	// the new place of the session's project is unknown.
 	FindMoved(ctx context.Context, s *session.Session, here *Scope) (to string, err error)
 }
 

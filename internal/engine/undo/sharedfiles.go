@@ -24,8 +24,8 @@ const (
 )
 
 // recordShared names the files that the session and another one of its project have both changed, to both of them. They
-// work in one directory or in two worktrees of the project. A change that builds on the other one's, or made the same
-// of the file, is none that either has to know.
+// work in one directory or in two worktrees of the project. A change that builds on the other one's, or makes the same of
+// the file, does not count.
 func (r *ChangeRecorder) recordShared(ctx context.Context, id session.ID) error {
 	s, others, err := r.listNeighbours(ctx, id)
 	if err != nil || len(others) == 0 {
@@ -44,14 +44,15 @@ func (r *ChangeRecorder) recordShared(ctx context.Context, id session.ID) error 
 			continue
 		}
 		if files := listDiverged(mine, theirs); len(files) > 0 {
-			failed = append(failed, r.nameShared(ctx, s.ID, other, files), r.nameShared(ctx, other.ID, s, files))
+			now := r.journal.Now().UnixMilli()
+			failed = append(failed, r.nameShared(ctx, s.ID, other, files, 0), r.nameShared(ctx, other.ID, s, files, now))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 // listNeighbours returns the session, and the newest others of its project that changed files. What subagents change
-// counts for the sessions that they work for: they have no neighbours, and are none.
+// counts for the sessions that they work for: they have no neighbours, and are not among those of others.
 func (r *ChangeRecorder) listNeighbours(
 	ctx context.Context, id session.ID,
 ) (s *session.Session, others []*session.Session, err error) {
@@ -105,9 +106,10 @@ func listDiverged(mine, theirs []CallChange) (paths []session.FilePath) {
 	return paths
 }
 
-// nameShared adds the files to those that the session shares with the other one, as far as it does not have them.
+// nameShared adds the files to those that the session shares with the other one, as far as it does not have them. added is
+// the time if the work of the other one added them, else 0.
 func (r *ChangeRecorder) nameShared(
-	ctx context.Context, id session.ID, other *session.Session, files []session.FilePath,
+	ctx context.Context, id session.ID, other *session.Session, files []session.FilePath, added int64,
 ) error {
 	_, err := r.journal.Log.Append(context.WithoutCancel(ctx), id, store.Relaxed,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -115,10 +117,11 @@ func (r *ChangeRecorder) nameShared(
 			if err != nil {
 				return nil, err
 			}
-			list, changed := addShared(session.ReadSharedFiles(s.Entries), other, files)
-			if !changed {
+			list, at := addShared(session.ReadSharedFiles(s.Entries), other, files)
+			if list[at].Added == 0 {
 				return nil, nil
 			}
+			list[at].Time = max(list[at].Time, added)
 			entry := session.ContextEntry{Key: session.KeySharedFiles}
 			entry.Value, err = json.Marshal(list, json.Deterministic(true))
 			if err != nil || len(entry.Value) > session.MaxEntry { // enough is named
@@ -129,11 +132,12 @@ func (r *ChangeRecorder) nameShared(
 	return err
 }
 
-// addShared returns the list with the files that the other session changed as well, and whether that is another list.
+// addShared returns the list with the files that the other session changed as well, and the index of that session. Its
+// Added is 0 if that is no other list.
 func addShared(
 	list []session.SharedFiles, other *session.Session, files []session.FilePath,
-) (out []session.SharedFiles, changed bool) {
-	at := slices.IndexFunc(list, func(f session.SharedFiles) bool { return f.SessionID == other.ID })
+) (out []session.SharedFiles, at int) {
+	at = slices.IndexFunc(list, func(f session.SharedFiles) bool { return f.SessionID == other.ID })
 	if at < 0 {
 		at, list = len(list), append(list, session.SharedFiles{SessionID: other.ID})
 	}
@@ -146,7 +150,6 @@ func addShared(
 			list[at].Added++
 		}
 	}
-	changed = list[at].Added > 0
 	list[at].Title, list[at].Directory = session.ClipText(other.Title, maxSharedName), other.Location.Directory
-	return list, changed
+	return list, at
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -109,7 +110,7 @@ func TestSharedFiles(t *testing.T) {
 					return store.FindSession(r, id)
 				})
 				m.check(err)
-				if diff := cmp.Diff(want, session.ReadSharedFiles(s.Entries)); diff != "" {
+				if diff := cmp.Diff(want, session.ReadSharedFiles(s.Entries), cmpopts.IgnoreFields(session.SharedFiles{}, "Time")); diff != "" {
 					t.Errorf("%s -want +got:\n%s", id, diff)
 				}
 			}

@@ -54,7 +54,7 @@ func (n *Notify) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// isPrivateAddress reports whether nobody between reads what is sent to the address.
+// isPrivateAddress reports whether what is sent to the address cannot be read on its way.
 func isPrivateAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {

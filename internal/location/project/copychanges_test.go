@@ -243,3 +243,29 @@ func TestCopyChangesToAFullDisk(t *testing.T) {
 		t.Errorf("the destination changed: %s", diff)
 	}
 }
+
+// The directories that only the changes had leave the source with them; others stay, also empty ones.
+func TestCopyChangesEmptiesDirectories(t *testing.T) {
+	finder, from, to := twoTrees(t)
+	writeFiles(t, from.Worktree, map[string]string{"new/a.txt": "a", "new/below/b.txt": "b", "d/deep.txt": "-", "mixed/c.txt": "c"})
+	for _, dir := range []string{"mixed/empty", "empty"} {
+		if err := os.MkdirAll(filepath.Join(from.Worktree, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied, err := finder.CopyChanges(t.Context(), from, to)
+	if err == nil {
+		err = copied.Remove(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{"new": false, "new/below": false, "mixed/empty": true, "empty": true, "d": true} {
+		if got := isDirectory(filepath.Join(from.Worktree, dir)); got != want {
+			t.Errorf("the source has %s: %v, want %v", dir, got, want)
+		}
+	}
+	if isDirectory(filepath.Join(to.Worktree, "d")) {
+		t.Error("the destination keeps the directory whose only file was removed")
+	}
+}

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// diskState is what is on disk at a directory (observe.go). Of it match decides without a further look, but for the commits
-// of the repository.
+// diskState is what is on disk at a directory (observe.go). It is all that match reads, except that HasRoot and Root may
+// run git.
 type diskState struct {
 	Path   string // root of the main checkout, or the directory outside of git
 	Common string // git common directory; "" outside of git, and of a checkout that does not own its repository
@@ -21,6 +21,8 @@ type diskState struct {
 	Remote   string            // normalized address of the remote "origin"; "" without one
 	Stored   session.ProjectID // the id that OpenCode has stored in the repository; "" without one
 	Linked   []string          // the linked worktrees that exist; read by observeWorktrees only
+	// Worktree is the linked worktree around the directory; zero elsewhere, or if its identity is unknown.
+	Worktree store.ProjectWorktree
 	// HasRoot reports whether the repository has the commit, and it is a root. It is false outside of git.
 	HasRoot func(commit string) bool
 	// Root returns the root commit of HEAD, "" without one.
@@ -121,6 +123,11 @@ func (now *diskState) apply(p store.Project) store.Project {
 	p.Common, p.File = now.Common, now.file()
 	if p.Root == "" {
 		p.Root = now.Root()
+	}
+	if w := now.Worktree; w.File != "" && !slices.Contains(p.Worktrees, w) {
+		others := slices.DeleteFunc(slices.Clone(p.Worktrees), func(o store.ProjectWorktree) bool { return o.Directory == w.Directory })
+		p.Worktrees = append(others, w)
+		p.Worktrees = p.Worktrees[max(0, len(p.Worktrees)-store.MaxWorktrees):]
 	}
 	// What OpenCode calls it follows the settings of the repository.
 	p.ProjectID, p.Remote = Global, ""

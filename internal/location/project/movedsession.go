@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// FindMoved returns where a session works since its project was moved away from the session's directory. here is the
+// FindMoved returns where a session works since its project, or its linked worktree, was moved away from the session's
+// directory. here is the
 // record of the project that is in that directory now, "" if none is known. The result is "" if the directory is there and
 // no other project has it, or if nothing is known of a move. If another project took the place of the session's own, and
 // that was not seen elsewhere since, it is a *session.Error of code conflict.
@@ -28,11 +30,11 @@ func (f *Finder) FindMoved(ctx context.Context, s *session.Session, here session
 	if to := f.findSince(ctx, own, s.Location.Directory); to != "" {
 		return to, nil
 	}
-	// Nobody has opened it since. Most often a project is renamed: look beside the place where it was.
+	// It was not opened since. Most often a project is renamed: look beside the place where it was.
 	if own, err = f.findRenamed(ctx, own); err != nil {
 		return "", err
 	}
-	if to := f.findSince(ctx, own, s.Location.Directory); to != "" || here == "" {
+	if to := cmp.Or(f.findSince(ctx, own, s.Location.Directory), findWorktreeSince(own, s.Location.Directory)); to != "" || here == "" {
 		return to, nil
 	}
 	// A repository that was made in the session's directory, or is there instead of one that was removed, took nothing away.
@@ -56,6 +58,25 @@ func (f *Finder) findSince(ctx context.Context, p *store.Project, directory stri
 		rest, inside := cutDirectory(directory, earlier)
 		if to := filepath.Join(p.Path, rest); inside && to != directory && isDirectory(to) {
 			return to
+		}
+	}
+	return ""
+}
+
+// findWorktreeSince returns where a directory of a linked worktree is, since the worktree was moved as git knows it (git
+// worktree move or repair); "" if the worktree was not seen in the directory, or does not have it any more.
+func findWorktreeSince(p *store.Project, directory string) string {
+	for _, w := range slices.Backward(p.Worktrees) {
+		rest, inside := cutDirectory(directory, w.Directory)
+		if !inside {
+			continue
+		}
+		for _, top := range checkout.ListWorktrees(p.Common) {
+			c, ok := checkout.Find(top)
+			isSame := ok && fileattr.IsSameIdentity(fileattr.ReadIdentity(c.GitDir), w.File)
+			if to := filepath.Join(top, rest); isSame && to != directory && isDirectory(to) {
+				return to
+			}
 		}
 	}
 	return ""
@@ -112,26 +133,34 @@ func (f *Finder) FollowRenamed(ctx context.Context) error {
 	return nil
 }
 
-// ListEarlier returns the directories whose sessions go on in the directory of the project p, since p was moved
-// (FindMoved): those of which the sessions are not the project's own any more.
+// ListEarlier returns the directories whose sessions go on in the directory of the project p, since p or the linked
+// worktree was moved (FindMoved): those of which the sessions are not the project's own any more.
 func (f *Finder) ListEarlier(ctx context.Context, p Project) ([]string, error) {
 	own, err := f.readRecord(ctx, p.RecordID)
 	if err != nil || own == nil {
 		return nil, err
 	}
-	rest, inside := cutDirectory(p.Directory, own.Path)
-	if !inside {
-		return nil, nil
-	}
-	var out []string
-	for _, earlier := range own.Earlier {
-		dir := filepath.Join(earlier, rest)
-		if there, err := f.Peek(ctx, dir); err == nil && there.RecordID == p.RecordID { // such as a worktree
-			continue
+	// Earlier places of the project, and of the linked worktree.
+	var places []string
+	if rest, inside := cutDirectory(p.Directory, own.Path); inside {
+		for _, earlier := range own.Earlier {
+			places = append(places, filepath.Join(earlier, rest))
 		}
-		out = append(out, dir)
 	}
-	return out, nil
+	if c, ok := checkout.Find(p.Directory); ok && c.IsLinked() {
+		rest, _ := cutDirectory(p.Directory, c.Top)
+		file := fileattr.ReadIdentity(c.GitDir)
+		for _, w := range own.Worktrees {
+			if w.Directory != c.Top && fileattr.IsSameIdentity(w.File, file) {
+				places = append(places, filepath.Join(w.Directory, rest))
+			}
+		}
+	}
+	// Without those that have sessions of their own, such as a worktree that is there now.
+	return slices.DeleteFunc(places, func(dir string) bool {
+		there, err := f.Peek(ctx, dir)
+		return err == nil && there.RecordID == p.RecordID
+	}), nil
 }
 
 // readRecord returns the record, nil without one.

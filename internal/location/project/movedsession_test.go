@@ -121,3 +121,72 @@ func TestFindMovedTwice(t *testing.T) {
 		t.Errorf("seen again: %q, %v", to, err)
 	}
 }
+
+// A session of a linked worktree goes along when git moves the worktree, and never to another worktree.
+func TestFindMovedWorktree(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	f := recordFinder(t)
+	own := find(t, f, repo)
+	needsIdentities(t, own)
+	first, second, other := repo+".wt", repo+".moved", repo+".other"
+	runGit(t, repo, "worktree", "add", "-q", first)
+	runGit(t, repo, "worktree", "add", "-q", other)
+	sub := filepath.Join(first, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{first, other} {
+		if find(t, f, dir).RecordID != own.RecordID {
+			t.Fatalf("the worktree %s has another record", dir)
+		}
+	}
+	check := func(about, dir string, here session.RecordID, want string) {
+		t.Helper()
+		s := &session.Session{ID: "ses_1", RecordID: own.RecordID, Location: session.Location{Directory: dir}}
+		if to, err := f.FindMoved(t.Context(), s, here); err != nil || to != want {
+			t.Errorf("%s: %q, %v; want %q", about, to, err, want)
+		}
+	}
+	earlier := func(about, dir string, want ...string) {
+		t.Helper()
+		if got, err := f.ListEarlier(t.Context(), find(t, f, dir)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: earlier directories %q, %v; want %q", about, got, err, want)
+		}
+	}
+	check("not moved", first, own.RecordID, "")
+
+	runGit(t, repo, "worktree", "move", first, second)
+	check("moved", first, "", second)
+	check("moved, below", sub, "", filepath.Join(second, "sub"))
+	earlier("moved", second, first)
+	earlier("moved, below", filepath.Join(second, "sub"), sub)
+	earlier("of the main checkout", repo)
+	earlier("of another worktree", other)
+
+	// Without git, until git knows it.
+	third := repo + ".third"
+	rename(t, second, third)
+	check("moved without git", first, "", "")
+	runGit(t, third, "worktree", "repair")
+	check("repaired", first, "", third)
+	earlier("repaired", third, first, second)
+
+	// Another project, and a new worktree, took the place.
+	if err := os.Rename(repository(t), first); err != nil {
+		t.Fatal(err)
+	}
+	check("taken by another project", first, find(t, f, first).RecordID, third)
+	if err := os.RemoveAll(first); err != nil {
+		t.Fatal(err)
+	}
+	runGit(t, repo, "worktree", "add", "-q", "-f", first)
+	find(t, f, first)
+	check("taken by a worktree", first, own.RecordID, "")
+	earlier("taken by a worktree", third, second)
+
+	// A worktree that was removed leads nowhere, whatever has its name in git's administration now.
+	runGit(t, repo, "worktree", "remove", "--force", other)
+	runGit(t, repo, "worktree", "add", "-q", filepath.Join(t.TempDir(), filepath.Base(other)))
+	check("removed", other, "", "")
+}

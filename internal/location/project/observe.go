@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/fileattr"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -26,6 +27,9 @@ func (f *Finder) observe(ctx context.Context, directory string) (*diskState, che
 		out.Common, out.Path = c.Common, c.MainTop()
 		if out.Path == c.Top && c.IsLinked() {
 			out.Path, out.IsMainUnknown = c.Common, true
+		}
+		if file := fileattr.ReadIdentity(c.GitDir); c.IsLinked() && file != "" {
+			out.Worktree = store.ProjectWorktree{Directory: c.Top, File: file}
 		}
 	case isGit:
 		out.Path, out.Unlinked = c.Top, true

@@ -33,6 +33,9 @@ func replaceFiles(root, other *os.Root, files []copiedFile, clean bool) (err err
 		for _, name := range litter {
 			_ = root.Remove(name)
 		}
+		if err == nil { // the second names are gone, so that a directory can be empty
+			removeEmpty(root, files, clean)
+		}
 	}()
 	// Write the new contents beside the files.
 	for i, one := range files {
@@ -74,7 +77,6 @@ func replaceFiles(root, other *os.Root, files []copiedFile, clean bool) (err err
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
 	}
-	removeEmpty(root, files, clean)
 	return nil
 }
 

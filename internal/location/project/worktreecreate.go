@@ -61,13 +61,18 @@ func CheckWorktreeName(name string) error {
 	return session.Errorf(session.CodeInvalid, "the name %q of a worktree %s", session.ClipText(name, 80), rule).At("name")
 }
 
+// NewOutsideError returns the error of worktrees of a project that is in no git repository.
+func NewOutsideError(p Project) *session.Error {
+	return session.Errorf(session.CodeInvalid, "%s is in no git repository, so it can have no worktrees", p.Directory)
+}
+
 // CreateWorktree creates a linked worktree with a branch of its own. It leaves nothing behind if it fails, or its error
 // says what is left. Hooks of the repository do not run.
 func (f *Finder) CreateWorktree(ctx context.Context, p Project, n NewWorktree) (w LinkedWorktree, err error) {
 	// Check the request.
 	g, c, err := f.open(p)
 	if err != nil {
-		return w, session.Errorf(session.CodeInvalid, "%s is in no git repository, so it can have no worktrees", p.Directory)
+		return w, NewOutsideError(p)
 	}
 	if err := CheckWorktreeName(n.Name); err != nil {
 		return w, err
@@ -105,7 +110,7 @@ func (f *Finder) CreateWorktree(ctx context.Context, p Project, n NewWorktree) (
 		return w, fmt.Errorf("create the branch %s: %w", w.Branch, err)
 	}
 	if err = g.addWorktree(ctx, c, w, n.Filters); err != nil {
-		return w, errors.Join(fmt.Errorf("create the worktree %s: %w", w.Directory, err), g.discard(ctx, c, w))
+		return w, errors.Join(fmt.Errorf("create the worktree %s: %w", w.Directory, err), g.removeIncomplete(ctx, c, w))
 	}
 	return w, nil
 }
@@ -138,9 +143,9 @@ func (f *Finder) DiscardWorktree(ctx context.Context, p Project, w LinkedWorktre
 	return g.deleteBranch(ctx, c, w, w.head)
 }
 
-// discard removes a worktree that could not be completed, and its branch if that still is at the commit. Its error says
+// removeIncomplete removes a worktree that could not be completed, and its branch if that still is at the commit. Its error says
 // what is left.
-func (g git) discard(ctx context.Context, c checkout.Checkout, w LinkedWorktree) error {
+func (g git) removeIncomplete(ctx context.Context, c checkout.Checkout, w LinkedWorktree) error {
 	ctx = context.WithoutCancel(ctx)
 	all, err := g.listWorktrees(ctx, c)
 	if err != nil {

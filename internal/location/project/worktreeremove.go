@@ -64,12 +64,12 @@ func (f *Finder) RemoveWorktree(ctx context.Context, p Project, r Removal) (out 
 	}
 	// Remove its branch, then what git knows of it: the next removal needs that to find the rest.
 	ctx = context.WithoutCancel(ctx)
-	under.pass(ctx)
+	under.passFaultPoint(ctx)
 	if w.Branch != "" && !g.removeBranch(ctx, c, under.tree) {
 		out.Branch = w.Branch
 	}
-	under.pass(ctx)
-	if err := under.forget(ctx); err != nil {
+	under.passFaultPoint(ctx)
+	if err := under.removeAdministration(ctx); err != nil {
 		if _, missing := f.FindWorktree(ctx, p, r.Directory); errors.Is(missing, &session.Error{Code: session.CodeNotFound}) {
 			return out, missing // another removal has completed it
 		}
@@ -138,14 +138,14 @@ func (r *removal) removeFiles(ctx context.Context) (ref string, err error) {
 		if err := r.begin(ctx); err != nil {
 			return "", err
 		}
-		r.pass(ctx)
+		r.passFaultPoint(ctx)
 	}
 	// Nothing can begin to work in it any more, so what is there now is all.
-	if ref, err = r.secureAside(ctx); err != nil {
+	if ref, err = r.saveRenamed(ctx); err != nil {
 		return "", r.putBack(ctx, err)
 	}
-	r.pass(ctx)
-	if err := r.deleteAside(ctx); err != nil {
+	r.passFaultPoint(ctx)
+	if err := r.deleteRenamed(ctx); err != nil {
 		return ref, session.Errorf(session.CodeConflict,
 			"the worktree %s cannot be removed: %v; what is left is in %s; mend that, and remove the worktree again",
 			w.Directory, err, w.aside).Because(err)
@@ -153,8 +153,8 @@ func (r *removal) removeFiles(ctx context.Context) (ref string, err error) {
 	return ref, nil
 }
 
-// pass passes the point at which tests end the process.
-func (r *removal) pass(ctx context.Context) { _ = fault.PassPoint(ctx, fault.WorktreeRemove) }
+// passFaultPoint passes the point at which tests end the process.
+func (r *removal) passFaultPoint(ctx context.Context) { _ = fault.PassPoint(ctx, fault.WorktreeRemove) }
 
 // begin locks a worktree and renames its directory, unless it has uncommitted changes that Force does not allow.
 func (r *removal) begin(ctx context.Context) error {
@@ -185,7 +185,7 @@ func (r *removal) begin(ctx context.Context) error {
 		}
 		w.IsRemoving = true
 	}
-	r.pass(ctx)
+	r.passFaultPoint(ctx)
 	if err := os.Rename(w.Directory, w.Directory+removedSuffix); err != nil {
 		return r.unlock(ctx, session.Errorf(session.CodeConflict, "the worktree %s cannot be removed: %v", w.Directory, err).Because(err))
 	}
@@ -223,8 +223,8 @@ func (r *removal) prepareCheck(ctx context.Context, directory string) {
 	}
 }
 
-// secureAside returns the reference under which the work in the renamed directory is saved, or why the worktree must stay.
-func (r *removal) secureAside(ctx context.Context) (ref string, err error) {
+// saveRenamed saves the work in the renamed directory and returns its reference, or why the worktree must stay.
+func (r *removal) saveRenamed(ctx context.Context) (ref string, err error) {
 	w := r.tree
 	r.prepareCheck(ctx, w.aside)
 	if r.CheckIdle != nil {
@@ -235,7 +235,7 @@ func (r *removal) secureAside(ctx context.Context) (ref string, err error) {
 	if entries, err := os.ReadDir(w.aside); err != nil || len(entries) == 0 {
 		return "", err
 	}
-	return r.git.secure(ctx, r.workIn(w.aside), r.Force)
+	return r.git.saveWork(ctx, r.workIn(w.aside), r.Force)
 }
 
 // putBack gives the worktree its name again, with the files that an earlier removal deleted, and unlocks it. It returns
@@ -254,13 +254,13 @@ func (r *removal) putBack(ctx context.Context, why error) error {
 		}
 		w.aside = ""
 	}
-	r.pass(ctx)
+	r.passFaultPoint(ctx)
 	if c, ok := checkout.Find(w.Directory); ok && c.Top == w.Directory && r.isPartial && !w.IsCreating {
 		if err := r.git.restoreMissing(ctx, c, func(string) bool { return true }); err != nil {
 			return session.Errorf(session.CodeConflict, "%v; files that the removal deleted are not restored: %v", why, err).Because(why)
 		}
 	}
-	r.point(w.Directory)
+	r.setGitdir(w.Directory)
 	return r.unlock(ctx, why)
 }
 
@@ -275,8 +275,8 @@ func (r *removal) unlock(ctx context.Context, why error) error {
 	return why
 }
 
-// deleteAside deletes the renamed directory. .git goes last: until then git can say what is work. It cannot be cancelled.
-func (r *removal) deleteAside(ctx context.Context) error {
+// deleteRenamed deletes the renamed directory. .git goes last: until then git can say what is work. It cannot be cancelled.
+func (r *removal) deleteRenamed(ctx context.Context) error {
 	ctx, aside := context.WithoutCancel(ctx), r.tree.aside
 	entries, err := os.ReadDir(aside)
 	if err != nil {
@@ -289,12 +289,12 @@ func (r *removal) deleteAside(ctx context.Context) error {
 		if err := removeAll(filepath.Join(aside, e.Name())); err != nil {
 			return err
 		}
-		r.pass(ctx)
+		r.passFaultPoint(ctx)
 	}
 	if err := ignoreMissing(os.Remove(filepath.Join(aside, ".git"))); err != nil {
 		return err
 	}
-	r.pass(ctx)
+	r.passFaultPoint(ctx)
 	if err := ignoreMissing(os.Remove(aside)); err != nil {
 		r.restoreLink(aside) // something was written in it
 		return err
@@ -317,12 +317,12 @@ func removeAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-// forget removes what git knows of a worktree whose files are gone.
-func (r *removal) forget(ctx context.Context) error {
+// removeAdministration removes what git knows of a worktree whose files are gone.
+func (r *removal) removeAdministration(ctx context.Context) error {
 	listed := r.tree.listed
 	if _, err := os.Lstat(r.tree.Directory); err == nil && r.tree.IsRemoving { // it was made anew
 		listed = r.tree.Directory + removedSuffix
-		r.point(listed)
+		r.setGitdir(listed)
 	}
 	if _, err := r.git.runFor(ctx, r.common, nil, "worktree", "remove", "--force", "--force", listed); err != nil {
 		return session.Errorf(session.CodeConflict, "git cannot remove the worktree %s: %v", r.tree.Directory, err).Because(err)
@@ -344,8 +344,8 @@ func (r *removal) findAdministration() string {
 	return ""
 }
 
-// point makes git look for the worktree in a directory.
-func (r *removal) point(directory string) {
+// setGitdir makes git look for the worktree in a directory.
+func (r *removal) setGitdir(directory string) {
 	if r.tree.listed == directory {
 		return
 	}

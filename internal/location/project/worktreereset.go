@@ -34,7 +34,7 @@ func (f *Finder) ResetWorktree(ctx context.Context, p Project, directory string,
 	}
 	// Save what the reset would lose, and reset.
 	at := work{tree: w, directory: w.Directory}
-	if out.Ref, err = g.secure(ctx, at, false); err != nil {
+	if out.Ref, err = g.saveWork(ctx, at, false); err != nil {
 		if e, ok := errors.AsType[*session.Error](err); ok {
 			e.Field = "" // nothing forces a reset
 		}

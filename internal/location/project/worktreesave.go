@@ -59,9 +59,9 @@ func (g git) findWork(ctx context.Context, at work) (x *indexCopy, changes []str
 	return x, changes, nil
 }
 
-// secure returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
+// saveWork returns the reference under which the uncommitted changes of a worktree, or the commits of one without a
 // branch, are saved; "" if there are none. Without force, uncommitted changes are a conflict.
-func (g git) secure(ctx context.Context, at work, force bool) (ref string, err error) {
+func (g git) saveWork(ctx context.Context, at work, force bool) (ref string, err error) {
 	x, changes, err := g.findWork(ctx, at)
 	if err != nil {
 		return "", err

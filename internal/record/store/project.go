@@ -12,7 +12,11 @@ type Project struct {
 	Common    string            `json:"common,omitzero"`  // git common directory; "" outside of git
 	File      string            `json:"file,omitzero"`    // identity of Common, or of Path outside of git; "" if unknown
 	// PathFile is the identity of Path of a repository; "" if unknown, and outside of git.
-	PathFile string          `json:"pathFile,omitzero"`
+	PathFile string `json:"pathFile,omitzero"`
+	// Worktrees are the directories in which linked worktrees were seen, the newest last, at most MaxWorktrees. One that
+	// was moved has several.
+	Worktrees []ProjectWorktree `json:"worktrees,omitzero"`
+
 	Root     string          `json:"root,omitzero"`     // root commit; "" without commits; outside of git that of a removed repository
 	Remote   string          `json:"remote,omitzero"`   // host and path of the remote "origin"
 	Name     string          `json:"name,omitzero"`     // given by the user
@@ -20,6 +24,12 @@ type Project struct {
 	Commands ProjectCommands `json:"commands,omitzero"` // given by the user
 	Created  int64           `json:"created,omitzero"`  // milliseconds, as Updated
 	Updated  int64           `json:"updated,omitzero"`
+}
+
+// ProjectWorktree is a directory in which a linked worktree was seen.
+type ProjectWorktree struct {
+	Directory string `json:"directory"`
+	File      string `json:"file"` // identity of its .git/worktrees/NAME, which git keeps when it moves the worktree
 }
 
 // ProjectIcon is how clients draw a project.
@@ -42,6 +52,9 @@ type ProjectQuery struct {
 
 // MaxEarlier bounds the earlier paths of a project.
 const MaxEarlier = 8
+
+// MaxWorktrees bounds the worktrees of a project.
+const MaxWorktrees = 64
 
 // MaxProjects bounds the records that a query returns.
 const MaxProjects = 10_000

@@ -75,7 +75,9 @@ func (h archiveHandlers) importLog(ctx context.Context, in struct {
 	}
 	out.Data.Received = got.Received
 	if r := got.Result; r != nil {
-		out.Data.Result = &api.LogImport{Sessions: r.Sessions, Known: r.Known, Grants: r.Grants, Missing: r.Missing}
+		out.Data.Result = &api.LogImport{
+			Sessions: r.Sessions, Here: r.Here, Deleted: r.Deleted, Known: r.Known, Grants: r.Grants, Missing: r.Missing,
+		}
 	}
 	return out, nil
 }

@@ -74,6 +74,7 @@ type SessionRuns interface {
 
 // JobService are the background commands of sessions.
 type JobService interface {
+	ListRunning() []task.RunningJob // in this process
 	List(ctx context.Context, id session.ID) ([]session.Job, error)
 	Get(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
 	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part task.Range) (task.OutputPart, error)

@@ -303,6 +303,7 @@ func (h sessionHandlers) runLong(
 	return operation.None{}, err
 }
 
+// listActive lists the sessions at work here and, with all, those that wait with work that was cut off.
 func (h sessionHandlers) listActive(
 	ctx context.Context, in struct {
 		All allFields `query:"all"`
@@ -315,10 +316,15 @@ func (h sessionHandlers) listActive(
 	if !in.All {
 		return newData(out), nil
 	}
+	// A session is marked as unfinished while a job of it runs, also in this process: that is no sign of a cut-off.
+	hasJob := map[session.ID]bool{}
+	for _, j := range h.Jobs.ListRunning() {
+		hasJob[j.SessionID] = true
+	}
 	err := h.Store.View(ctx, func(r store.Reader) error {
 		ids, err := r.Unfinished(0)
 		for _, id := range ids {
-			if _, isRunning := out[id]; isRunning || err != nil {
+			if _, isRunning := out[id]; isRunning || hasJob[id] || err != nil {
 				continue
 			}
 			var s *session.Session

@@ -8,8 +8,10 @@ import (
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/script"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 func TestOnePromptThroughTheClient(t *testing.T) {
@@ -116,5 +118,40 @@ func TestRulesInTheWordsOfOpenCode2(t *testing.T) {
 		if refused, ok := errors.AsType[*session.Error](err); !ok || refused.Field != "permissions" {
 			t.Errorf("rules under both names: %v", err)
 		}
+	})
+}
+
+// A session whose background job runs in this process was not cut off.
+func TestActiveWithJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		defer w.close(t)
+		ended := make(chan struct{})
+		s, err := w.client.Create(t.Context(), api.CreateSession{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.engine.Jobs.ForSession(s.ID).Start(t.Context(), session.Job{Command: "sleep 1"}, tool.Work{
+			Run:      func(context.Context) tool.JobEnd { <-ended; return tool.JobEnd{} },
+			ReadTail: func(int) string { return "" },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What another process left is found all the same.
+		left, err := w.client.Create(t.Context(), api.CreateSession{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error { return tx.SetUnfinished(left.ID, true) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		active, err := w.client.Active(t.Context())
+		if err != nil || len(active) != 1 || active[left.ID].Type != api.TypeUnfinished {
+			t.Errorf("while the job runs: %v, %v", active, err)
+		}
+		close(ended)
+		synctest.Wait()
 	})
 }

@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"crypto/sha1" //nolint:gosec // git's names of contents
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -36,8 +36,6 @@ func New(spool string) *Memory {
 	}
 }
 
-var errFull = errors.New("no space left on device")
-
 // ReadContent implements archive.Files.
 func (m *Memory) ReadContent(id string) ([]byte, error) {
 	m.mu.Lock()
@@ -54,7 +52,7 @@ func (m *Memory) PutContent(content []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Full {
-		return "", errFull
+		return "", syscall.ENOSPC
 	}
 	h := sha1.New() //nolint:gosec // git's names of contents
 	_, _ = fmt.Fprintf(h, "blob %d\x00%s", len(content), content)
@@ -103,7 +101,7 @@ func (m *Memory) CreateOutput(_ session.ID, name string) (io.WriteCloser, error)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Full {
-		return nil, errFull
+		return nil, syscall.ENOSPC
 	}
 	m.Outputs[name] = nil
 	return &output{files: m, name: name}, nil

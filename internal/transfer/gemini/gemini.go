@@ -73,15 +73,26 @@ func (f *chat) readFile(r io.Reader) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
+	first := bytes.TrimSpace(lines[0].Text)
 	_, reason := foreign.ParseObject(lines[0].Text)
-	if bytes.Equal(bytes.TrimSpace(lines[0].Text), []byte("{")) || reason != "" && len(lines) == 1 {
+	switch {
+	case bytes.Equal(first, []byte("{")), len(lines) == 1 && reason != "" && bytes.HasPrefix(first, []byte("{")):
 		f.addDocument(lines)
-		return nil
-	}
-	for _, l := range lines {
-		f.addLine(l)
+	case !slices.ContainsFunc(lines, mayBeRow): // such as a binary file: its lines say nothing
+		f.builder.Row(0)
+		f.builder.Problem("document", "", "the file is no chat of the Gemini CLI: it has no JSON object")
+	default:
+		for _, l := range lines {
+			f.addLine(l)
+		}
 	}
 	return nil
+}
+
+// mayBeRow reports whether the line is a JSON object, or too long to be read.
+func mayBeRow(l foreign.Line) bool {
+	_, reason := foreign.ParseObject(l.Text)
+	return l.Text == nil || reason == ""
 }
 
 // addLine takes a line in.

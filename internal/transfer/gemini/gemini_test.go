@@ -182,3 +182,19 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("{\n\"messages\":[" + said("a", "user", "x") + "]}"))
 	f.Fuzz(func(t *testing.T, source []byte) { read(t, source, "f.jsonl") })
 }
+
+// A file without one row, such as a binary one, has one problem, whatever its lines are.
+func TestNoRows(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"binary":                      "\x00\x01\xff\n\xfe\x02\nabc\n",
+		"UTF-16 without a mark":       "{\x00\"\x00a\x00\"\x00:\x001\x00}\x00\n\x00{\x00}\x00\n\x00",
+		"text":                        "one\ntwo\nthree\n",
+		"binary within a single line": "\x00\x01\xff",
+	} {
+		got := read(t, []byte(text), "chats/x.jsonl")
+		if len(got) != 1 || len(got[0].Problems) != 1 || len(got[0].Messages) != 0 {
+			t.Errorf("%s: %d sessions, problems %+v", name, len(got), got[0].Problems)
+		}
+	}
+}

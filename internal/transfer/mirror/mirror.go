@@ -69,11 +69,9 @@ func CheckDir(dir, storeID string) error {
 	return err
 }
 
-// HasSession reports whether a folder is a mirror, of whatever store, that has the session or some of its messages.
+// HasSession reports whether a folder has the session, or some of its messages, in the form of a mirror. A mirror whose
+// marker was removed, which nothing writes any more, is one too.
 func HasSession(dir string, id session.ID) bool {
-	if _, err := os.Stat(filepath.Join(dir, storageDir, markerName)); err != nil {
-		return false
-	}
 	name := jsontree.FileName(string(id))
 	if left, _ := os.ReadDir(filepath.Join(dir, storageDir, "message", name)); len(left) > 0 {
 		return true
