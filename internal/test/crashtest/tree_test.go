@@ -56,7 +56,7 @@ func TestKillTree(t *testing.T) {
 	if active, err := c.client.Active(t.Context()); err != nil || len(active) > 0 {
 		t.Errorf("at work in the end: %v, %v", active, err)
 	}
-	spent, err := c.client.Stats(t.Context(), 0)
+	spent, err := c.client.Stats(t.Context(), api.StatsQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
