@@ -370,21 +370,19 @@ func (s *Set) takeChunk(method string, params jsontext.Value) {
 	}
 }
 
-// credential returns what is stored for a provider at which a plugin logs in, for that plugin.
-func (s *Set) credential(params jsontext.Value) (any, error) {
+// findCredential returns what is stored for a provider at which a plugin logs in, for that plugin.
+func (a *answers) findCredential(params jsontext.Value) (any, error) {
 	var p struct {
 		Provider string `json:"provider"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, err
 	}
-	c := s.running()
-	find := s.place().Credential
-	if c == nil || find == nil {
-		return nil, errors.New("no credential is available")
-	}
-	if _, ok := c.state.Logins()[p.Provider]; !ok {
-		return nil, fmt.Errorf("no plugin logs in at %q", p.Provider)
+	a.set.mu.Lock()
+	find, logins := a.set.location.Credential, a.child.state.Logins()
+	a.set.mu.Unlock()
+	if _, ok := logins[p.Provider]; !ok || find == nil {
+		return nil, fmt.Errorf("no plugin logs in at %q, so none gets its credential", p.Provider)
 	}
 	return find(p.Provider)
 }

@@ -32,7 +32,7 @@ export default async () => ({
 			{ type: "api", label: "Key", authorize: async () => ({ type: "failed" }) },
 		],
 		loader: async (getAuth, provider) => ({
-			apiKey: "", baseURL: "https://api.acme.example/" + provider.id,
+			apiKey: "", baseURL: "https://api.acme.example/" + provider.id, kind: (await getAuth()).type,
 			fetch: async (url, init) => {
 				const auth = await getAuth();
 				if (init.headers["X-Fail"]) throw new Error("refused here");

@@ -85,8 +85,8 @@ var errClosed = fmt.Errorf("%w with its location", errEnded)
 type child struct {
 	*process.Child
 	*peer
-	state  State
-	config jsontext.Value // as the plugins left it
+	state  State          // set once, with the mutex of its Set, when the plugins are loaded
+	config jsontext.Value // as the plugins left it; set with state
 }
 
 func newSet(p *Pool, l Location) *Set {
@@ -231,7 +231,7 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	}
 	c := &child{Child: p, peer: newPeer(p.In, word)}
 	address := s.pool.options.ServerURL()
-	answers := &answers{set: s, peer: c.peer, address: address, streams: map[int64]context.CancelFunc{}}
+	answers := &answers{set: s, child: c, address: address, streams: map[int64]context.CancelFunc{}}
 	c.handle, c.notify, c.print = answers.handle, answers.notify, answers.print
 	go func() { // ends with the program
 		c.read(context.Background(), p.Out)
@@ -256,7 +256,9 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 		c.CloseWithin(0)
 		return nil, fmt.Errorf("the plugins could not be loaded: %w%s", err, lastLine(c.ReadErrors()))
 	}
+	s.mu.Lock()
 	c.state, c.config = loaded.State, loaded.Config
+	s.mu.Unlock()
 	s.loadLogins(ctx, c)
 	go s.keepEvents(c)
 	return c, nil

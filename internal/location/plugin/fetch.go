@@ -21,7 +21,7 @@ import (
 // answers answers what the program of a location asks.
 type answers struct {
 	set     *Set
-	peer    *peer
+	child   *child // whose requests these are
 	address string // what plugins know as that of the server
 
 	mu      sync.Mutex                   // guards the rest
@@ -35,9 +35,9 @@ func (a *answers) handle(ctx context.Context, method string, params jsontext.Val
 	case "fetch":
 		return a.fetch(ctx, params)
 	case "tool/ask":
-		return nil, a.set.ask(ctx, a.peer, params)
+		return nil, a.set.ask(ctx, a.child.peer, params)
 	case "auth/get":
-		return a.set.credential(params)
+		return a.findCredential(params)
 	default:
 		return nil, fmt.Errorf("unknown method %q", method)
 	}
@@ -54,7 +54,7 @@ func (a *answers) notify(method string, params jsontext.Value) {
 			a.cancel(p.Stream)
 		}
 	case "tool/metadata":
-		a.set.showProgress(a.peer, params)
+		a.set.showProgress(a.child.peer, params)
 	case "response/chunk", "response/end":
 		a.set.takeChunk(method, params)
 	}
@@ -138,7 +138,7 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 	// The answer's head is returned, and its body sent meanwhile.
 	go func() {
 		select {
-		case <-a.peer.done:
+		case <-a.child.peer.done:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -184,7 +184,7 @@ func (a *answers) sendBody(stream int64, body io.Reader) {
 		n, err := body.Read(buffer)
 		if n > 0 {
 			data := base64.StdEncoding.EncodeToString(buffer[:n])
-			if a.peer.tell("fetch/chunk", map[string]any{"stream": stream, "data": data}) != nil {
+			if a.child.peer.tell("fetch/chunk", map[string]any{"stream": stream, "data": data}) != nil {
 				return
 			}
 		}
@@ -193,7 +193,7 @@ func (a *answers) sendBody(stream int64, body io.Reader) {
 			if !errors.Is(err, io.EOF) {
 				end["error"] = err.Error()
 			}
-			_ = a.peer.tell("fetch/end", end) // the program has ended
+			_ = a.child.peer.tell("fetch/end", end) // the program has ended
 			return
 		}
 	}

@@ -491,9 +491,11 @@ const methods = {
     const bytes = body ? Buffer.from(body, "base64") : undefined;
     const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
     const text = bytes && /json|text|^$/.test(type) ? bytes.toString() : bytes;
+    const send = fetches.get(provider);
+    if (!send) throw new Error("no login at " + provider + " is loaded: its loader failed, or returned no fetch");
     const closing = new AbortController();
     signal.addEventListener("abort", () => closing.abort(signal.reason));
-    const answer = await fetches.get(provider)(url, { method, headers, body: text, signal: closing.signal });
+    const answer = await send(url, { method, headers, body: text, signal: closing.signal });
     sending.set(stream, closing);
     sendBody(stream, answer);
     return { status: answer.status, headers: Object.fromEntries(answer.headers) };
