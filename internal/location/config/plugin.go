@@ -26,6 +26,7 @@ type Plugin struct {
 	Project bool              // the project's files name or contain it
 	Outside bool              // the project names a file that is not in it: trust does not cover it, and it must not run
 	Source  document.Position // of the name
+	Trusted *trust.Claim      // what a file of a project may load; nil for others
 }
 
 // packageName matches the names of npm packages, with a version or a tag behind "@". By npm's rules no name begins with
@@ -65,6 +66,12 @@ func (c *Config) ListPlugins() (out []Plugin) {
 	}
 	out = append(out, c.pluginFiles...)
 	distinguishIDs(out)
+	programs := c.Claim.ListPrograms()
+	for i := range out {
+		if out[i].Project && out[i].File != "" {
+			out[i].Trusted = programs
+		}
+	}
 	return out
 }
 

@@ -186,16 +186,25 @@ export default { description: "Busy", args: { type: "object", properties: {} }, 
 	w.pool.Close()
 }
 
-// TestChangedFile: a program that is started again does not run what has changed since the plugin was resolved.
+// TestChangedFile: a program that is started again does not run what has changed since the plugin was resolved, also if
+// size and time of the file are the same.
 func TestChangedFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	e := w.one(`export default async () => ({ "tool.execute.before": async (i, o) => { process.exit(1) } })`)
+	text := `export default async () => ({ "tool.execute.before": async (i, o) => { process.exit(1) } })`
+	e := w.one(text)
+	file := filepath.Join(w.dir, "one.ts")
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := callOnce(t, e, time.Minute); err == nil {
 		t.Fatal("the program has not ended")
 	}
-	file := filepath.Join(w.dir, "one.ts")
-	if err := os.WriteFile(file, []byte(`export default async () => ({ "tool.execute.before": async () => {} })`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(text, "process.exit(1)", "process.exitCod", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, before.ModTime(), before.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	if err := callOnce(t, e, time.Minute); err == nil || !strings.Contains(err.Error(), "has changed while cairn ran") {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
@@ -110,7 +111,9 @@ type Spec struct {
 	Package string         `json:"package,omitzero"` // the directory of the package; "" for a file
 	Options jsontext.Value `json:"options,omitzero"`
 	IsTool  bool           `json:"isTool,omitzero"` // the file exports tools instead of plugins
-	Stamp   string         `json:"stamp"`           // changes with the content
+	Name    string         `json:"-"`               // of a package that is installed; "" for a local one
+	Digest  string         `json:"-"`               // the SHA-256 of its files
+	trusted *trust.Claim   // what one of a project may load; nil for others
 }
 
 // Open returns the plugins of a location, nil without any. Those of an equal Location that is open stay; another one's

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
@@ -106,7 +107,7 @@ func (st *Store) Resolve(plugins []config.Plugin) (specs []Spec, problems map[st
 		if one.Outside {
 			failure = fmt.Errorf("%s is outside of the project that names it; name it in your own configuration", one.File)
 		} else if one.File != "" {
-			failure = spec.resolveFile()
+			failure = spec.resolveFile(one.Trusted)
 		} else if err == nil {
 			failure = st.resolvePackage(&spec, one.Name, installed)
 		}
@@ -119,24 +120,21 @@ func (st *Store) Resolve(plugins []config.Plugin) (specs []Spec, problems map[st
 	return specs, problems
 }
 
-// resolveFile finds the script, or the package in a directory.
-func (s *Spec) resolveFile() error {
+// resolveFile finds the script, or the package in a directory. Trusted is what a project's may load.
+func (s *Spec) resolveFile(trusted *trust.Claim) error {
 	info, err := os.Stat(s.File)
 	if err != nil {
 		return fmt.Errorf("the plugin %s does not exist", s.File)
 	}
-	s.Stamp = fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	s.trusted = trusted
 	if info.IsDir() {
 		if _, err := os.Stat(filepath.Join(s.File, "package.json")); err != nil {
 			return fmt.Errorf("%s has no package.json", s.File)
 		}
-		// One that cannot be hashed, such as one with links that lead out of it, runs; its changes may go unnoticed.
-		if hash, err := hashTree(s.File); err == nil {
-			s.Stamp = hash
-		}
 		s.File, s.Package = "", s.File
 	}
-	return nil
+	s.Digest, err = s.hashFiles()
+	return err
 }
 
 // resolvePackage finds a package that is installed in the version that is asked for and has not changed since.
@@ -158,7 +156,7 @@ func (st *Store) resolvePackage(s *Spec, asked string, installed []Installed) er
 		return fmt.Errorf("the files of the plugin %s have changed since it was installed; "+
 			"cairn plugin update %s installs it again", name, name)
 	}
-	s.Package, s.Stamp = st.packageDir(name), hash
+	s.Name, s.Package, s.Digest = name, st.packageDir(name), hash
 	return nil
 }
 
