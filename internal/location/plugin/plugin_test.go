@@ -428,6 +428,40 @@ export const waits = { description: "Wait", args: {}, execute: (args, { abort })
 	}
 }
 
+// TestReplacedTool: a tool in the place of a built-in one asks with its action about each text of its input.
+func TestReplacedTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{"tool.ts": `
+export default { description: "Edit", args: { type: "object", properties: {} }, async execute() { return "ran" } }`})
+	tools, _ := set.Tools(state, func(string) string { return "edit" })
+	long := strings.Repeat("x", 5000)
+	for input, want := range map[string]string{
+		`{}`:                      "edit *",
+		`{"path": "secret"}`:      "edit * path secret",
+		`{"files": ["b", ["a"]]}`: "edit * a b files",
+		`{"edits": [{"path": "secret", "n": 1}, {"path": "secret"}], "e": ""}`: "edit * e edits n path secret",
+		`{"text": "` + long + `"}`:                                              "edit * text, hidden " + long,
+		`{"many": [` + strings.Repeat(`"a",`, 300) + `"b"]}`:                    "The input has more than 200 texts",
+		`{"content": "` + long + `", "deep": [{"a": [{"b": [{"c": "hid"}]}]}]}`: "edit * a b c content deep hid, hidden " + long,
+	} {
+		got := ""
+		_, err := tools[0].Run(t.Context(), tool.Call{Input: jsontext.Value(input), Ask: func(_ context.Context, r tool.Request) error {
+			got = r.Action + " " + strings.Join(r.Resources, " ")
+			if len(r.Hidden) > 0 {
+				got += ", hidden " + strings.Join(r.Hidden, " ")
+			}
+			return nil
+		}})
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || err == nil && got != want {
+			t.Errorf("%.60s: %.200s, want %.200s", input, got, want)
+		}
+	}
+}
+
 // TestClient: requests of a plugin to the server's address are answered through the pipe, and no others.
 func TestClient(t *testing.T) {
 	t.Parallel()

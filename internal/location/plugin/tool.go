@@ -1,14 +1,15 @@
 package plugin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -68,28 +69,53 @@ func (t *pluginTool) Definition() tool.Definition {
 	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.action}
 }
 
-// resources returns what a call is about, for the rules. Those of a built-in tool deny parts of what it can do: a tool in its
-// place is about each text of its input, so that what one of them denies is denied.
-func (t *pluginTool) resources(input jsontext.Value) []string {
-	out := []string{"*"}
-	var members map[string]any
-	if t.isNew || json.Unmarshal(input, &members) != nil {
-		return out
+// Bounds of the texts of an input that the rules decide about.
+const (
+	maxTexts = 200
+	longText = 4 << 10 // bytes; a longer one is neither stored nor shown with the request
+)
+
+// addResources adds to a request what the call is about. Those of a built-in tool deny parts of what it can do: a tool in its
+// place is about each text of its input, wherever it stands, so that what one of them denies is denied.
+func (t *pluginTool) addResources(r *tool.Request, input jsontext.Value) error {
+	r.Resources = []string{"*"}
+	if t.isNew {
+		return nil
 	}
-	for _, value := range members {
-		if text, ok := value.(string); ok && text != "" {
-			out = append(out, text)
+	var texts []string
+	for d := jsontext.NewDecoder(bytes.NewReader(input)); ; {
+		token, err := d.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			slices.Sort(texts)
+			for _, text := range slices.Compact(texts) {
+				if len(text) > longText {
+					r.Hidden = append(r.Hidden, text)
+				} else {
+					r.Resources = append(r.Resources, text)
+				}
+			}
+			return nil
+		case err != nil:
+			return err
+		case token.Kind() != '"' || token.String() == "":
+		case len(texts) == maxTexts:
+			return tool.Failf("The input has more than %d texts: the rules about %s decide about each. "+
+				"Make several calls.", maxTexts, t.action)
+		default:
+			texts = append(texts, token.String())
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 // Run asks and calls the tool.
 func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	request := tool.Request{
-		Action: t.action, Resources: t.resources(call.Input), Save: []string{"*"},
+		Action: t.action, Save: []string{"*"},
 		Metadata: tool.EncodeObject(map[string]any{"plugin": t.plugin, "input": call.Input}),
+	}
+	if err := t.addResources(&request, call.Input); err != nil {
+		return tool.Output{}, err
 	}
 	if err := call.Ask(ctx, request); err != nil {
 		return tool.Output{}, err
