@@ -46,6 +46,17 @@ func (s *State) Logins() map[string]Auth {
 	return out
 }
 
+// isOfOnePlugin reports whether the logins of both providers are those of one plugin.
+func (s *State) isOfOnePlugin(a, b string) bool {
+	owner := map[string]string{}
+	for _, o := range s.Plugins {
+		for _, login := range o.Auths {
+			owner[login.Provider] = cmp.Or(owner[login.Provider], o.ID)
+		}
+	}
+	return owner[a] != "" && owner[a] == owner[b]
+}
+
 // Authorization says where a person logs in. Method is "auto" if the login ends by itself, and "code" if the person gets
 // a code to type.
 type Authorization struct {
@@ -107,8 +118,16 @@ func (s *Set) LogIn(
 	if result.Type != "success" || result.Key == "" && result.Refresh == "" {
 		return Credential{}, errLogin
 	}
+	// A plugin that logs in at several providers may give the credential of another one of them.
 	if result.Provider == "" {
 		result.Provider = provider
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return Credential{}, err
+	}
+	if result.Provider != provider && !c.state.isOfOnePlugin(provider, result.Provider) {
+		return Credential{}, fmt.Errorf("the plugin logged in at %.80q, which is not its provider", result.Provider)
 	}
 	return *result, nil
 }

@@ -30,6 +30,8 @@ export default async () => ({
 			{ type: "oauth", label: "By itself", authorize: async () => ({
 				url: "https://acme.example", instructions: "", method: "auto", callback: async () => ({ type: "success", key: "k" }) }) },
 			{ type: "api", label: "Key", authorize: async () => ({ type: "failed" }) },
+			{ type: "api", label: "Other", authorize: async () => ({ type: "success", key: "k", provider: "anthropic" }) },
+			{ type: "api", label: "Own", authorize: async () => ({ type: "success", key: "k", provider: "acme-eu" }) },
 		],
 		loader: async (getAuth, provider) => ({
 			apiKey: "", baseURL: "https://api.acme.example/" + provider.id, kind: (await getAuth()).type,
@@ -41,7 +43,8 @@ export default async () => ({
 		}),
 	},
 	provider: { id: "acme", models: async (provider, { auth }) => ({ one: { id: "one", name: "One " + auth.type } }) },
-})`
+})
+export const Europe = async () => ({ auth: { provider: "acme-eu", methods: [] } })`
 
 // exits is a tool that ends the program.
 const exits = `export default { description: "Exit", args: {}, async execute() { process.exit(1) } }`
@@ -66,7 +69,8 @@ func TestAuth(t *testing.T) {
 	set, state, _ := w.open(map[string]string{"signin.ts": signIn})
 	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.Method{
 		{Type: "oauth", Label: "With a code"}, {Type: "oauth", Label: "By itself"}, {Type: "api", Label: "Key"},
-	}}}
+		{Type: "api", Label: "Other"}, {Type: "api", Label: "Own"},
+	}}, "acme-eu": {Provider: "acme-eu", Methods: []plugin.Method{}}}
 	if d := cmp.Diff(want, state.Logins()); d != "" {
 		t.Fatal(d, state)
 	}
@@ -79,6 +83,8 @@ func TestAuth(t *testing.T) {
 		{0, "wrong", "https://acme.example/login?red Copy the code code: the login failed"},
 		{1, "", "https://acme.example  auto: success k 0 acme"},
 		{2, "", "the login failed"},
+		{3, "", `the plugin logged in at "anthropic", which is not its provider`},
+		{4, "", "success k 0 acme-eu"},
 	} {
 		var got string
 		c, err := set.LogIn(t.Context(), "acme", one.method, plugin.LoginDialog{
