@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -68,8 +69,11 @@ func TestAuth(t *testing.T) {
 	}
 	set, state, _ := w.open(map[string]string{"signin.ts": signIn})
 	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.Method{
-		{Type: "oauth", Label: "With a code"}, {Type: "oauth", Label: "By itself"}, {Type: "api", Label: "Key"},
-		{Type: "api", Label: "Other"}, {Type: "api", Label: "Own"},
+		{Type: "oauth", Label: "With a code"},
+		{Type: "oauth", Label: "By itself"},
+		{Type: "api", Label: "Key"},
+		{Type: "api", Label: "Other"},
+		{Type: "api", Label: "Own"},
 	}}, "acme-eu": {Provider: "acme-eu", Methods: []plugin.Method{}}}
 	if d := cmp.Diff(want, state.Logins()); d != "" {
 		t.Fatal(d, state)
@@ -181,6 +185,42 @@ func TestTransport(t *testing.T) {
 	}
 	// A fetch that fails says why.
 	if _, err := send(t.Context(), "X-Fail"); err == nil || !strings.Contains(err.Error(), "refused here") {
+		t.Error(err)
+	}
+}
+
+// TestUnreadAnswer: an answer that is not read ends at the provider too.
+func TestUnreadAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.credential = func(string) (jsontext.Value, error) { return jsontext.Value(`{"access":"token"}`), nil }
+	set, _, _ := w.open(map[string]string{"signin.ts": signIn})
+	if _, _, err := set.LoadAuth(t.Context(), "acme", jsontext.Value(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		_, _ = rw.Write(make([]byte, 40<<20))
+		rw.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.acme.example/v1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Target", server.URL)
+	answer, err := set.Transport("acme").RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the provider sends on")
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err == nil || !strings.Contains(err.Error(), "were not read") {
 		t.Error(err)
 	}
 }

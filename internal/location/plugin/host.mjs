@@ -1,5 +1,5 @@
 // The program that runs OpenCode's plugins for cairn, under Bun or Node. It speaks JSON-RPC 2.0 over its standard input
-// and output, one message a line. Lines that it writes begin with the word of its first argument, so that what plugins
+// and output, one message a line. Lines that it writes begin with its first argument, so that what plugins
 // print is told from them; what they print goes to standard error.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, realpathSync } from "node:fs";
@@ -7,7 +7,7 @@ import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 
-const word = process.argv[2];
+const prefix = process.argv[2];
 const isBun = typeof Bun !== "undefined";
 const output = process.stdout.write.bind(process.stdout);
 const print = (...values) => process.stderr.write(format(...values) + "\n");
@@ -20,8 +20,9 @@ let last = 0;
 const waiting = new Map(); // own requests, by id
 const running = new Map(); // AbortController of a request of cairn, by id
 
-const send = (message) => output(word + " " + JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
-const notify = (method, params) => send({ method, params });
+// written, if given, is called when the message is in the pipe.
+const send = (message, written) => output(prefix + " " + JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n", written);
+const notify = (method, params, written) => send({ method, params }, written);
 
 function call(method, params) {
   return new Promise((resolve, reject) => {
@@ -143,6 +144,7 @@ const streams = new Map(); // ReadableStreamDefaultController by number
 
 async function apiFetch(input, init) {
   const request = new Request(input, init);
+  request.signal?.throwIfAborted();
   const body = request.body ? Buffer.from(await request.arrayBuffer()).toString("base64") : "";
   const number = ++last;
   const closing = () => notify("fetch/cancel", { stream: number });
@@ -158,7 +160,6 @@ async function apiFetch(input, init) {
     streams.delete(number);
     closing();
   });
-  request.signal?.throwIfAborted();
   const head = await call("fetch", {
     stream: number, method: request.method, url: request.url, headers: Object.fromEntries(request.headers), body,
   }).catch((e) => {
@@ -301,10 +302,10 @@ function hasServer(dir) {
 // A plugin that does not come to an end when it is loaded does not keep the others from it.
 const loadTime = 5000;
 
-function inTime(work, what) {
+function inTime(work, what, time = loadTime) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took more than ${loadTime / 1000} s until ${what}`)), loadTime);
+    timer = setTimeout(() => reject(new Error(`it took more than ${time / 1000} s until ${what}`)), time);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
@@ -531,7 +532,8 @@ const methods = {
 
   // dispose lets plugins end what they do, after they have seen the events that have come.
   async dispose() {
-    if (following) await Promise.race([following, new Promise((resolve) => setTimeout(resolve, 300))]);
+    const seen = Promise.resolve(following).then(() => giving);
+    await Promise.race([seen, new Promise((resolve) => setTimeout(resolve, 300))]);
     for (const one of plugins) for (const hooks of one.hooks) await hooks.dispose?.();
   },
 };
@@ -551,7 +553,9 @@ async function sendBody(stream, answer) {
   const end = { stream };
   try {
     for await (const chunk of answer.body ?? []) {
-      notify("response/chunk", { stream, data: Buffer.from(chunk).toString("base64") });
+      if (sending.get(stream)?.signal.aborted) break; // also a fetch that does not know the signal ends here
+      const piece = { stream, data: Buffer.from(chunk).toString("base64") };
+      await new Promise((written) => notify("response/chunk", piece, written)); // reads no faster than cairn does
     }
   } catch (e) {
     end.error = describe(e);
@@ -578,9 +582,27 @@ async function offerOf(one) {
   return { id: one.id, error: one.error, hooks: [...names], tools, auths, models };
 }
 
-let following; // the end of the stream of events, with all of them given to plugins
+// Events wait here while plugins look at the ones before. Plugins that are too slow miss some.
+const events = [];
+const maxEvents = 1000;
+let following; // until the stream of events ends
+let giving; // until all events that have come are given to plugins
 
-// followEvents gives events to plugins, one after the other, until the program ends.
+function addEvent(event) {
+  if (foreign.test(event.type)) return;
+  if (events.length >= maxEvents) {
+    print(`events: more than ${maxEvents} wait for plugins; ${event.type} is dropped`);
+    return;
+  }
+  if (events.push(event) === 1) giving = giveEvents();
+}
+
+// giveEvents gives the events to plugins, one after the other.
+async function giveEvents() {
+  for (; events.length > 0; events.shift()) await giveEvent(events[0]);
+}
+
+// followEvents reads events until the program ends.
 async function followEvents() {
   let pause = 500;
   for (;;) {
@@ -596,7 +618,7 @@ async function followEvents() {
         text = blocks.pop();
         for (const block of blocks) {
           const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim()).join("\n");
-          if (data) await giveEvent(JSON.parse(data));
+          if (data) addEvent(JSON.parse(data));
         }
       }
     } catch (e) {
@@ -611,11 +633,10 @@ async function followEvents() {
 const foreign = /^(server\.|session\.next\.|permission\.v2\.|question\.v2\.)/;
 
 async function giveEvent(event) {
-  if (foreign.test(event.type)) return;
   for (const one of plugins) {
     for (const hooks of one.hooks) {
       try {
-        await hooks.event?.({ event });
+        await inTime(hooks.event?.({ event }), event.type + " was handled", place.eventTime);
       } catch (e) {
         print(`${one.id}: event:`, e);
       }

@@ -2,8 +2,11 @@ package plugin_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +77,7 @@ func TestEndedProgram(t *testing.T) {
 			t.Fatal("a guard that cannot be asked allowed a call")
 		}
 	}
-	if !strings.Contains(last.Error(), "ended 4 times") {
+	if !strings.Contains(last.Error(), "does not start the plugins again before") || strings.Contains(last.Error(), "\n") {
 		t.Error(last)
 	}
 }
@@ -237,5 +240,64 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 	}})
 	if err == nil || <-ended == nil {
 		t.Error(err)
+	}
+}
+
+// TestStartsThatFail: what keeps the program from starting is no end of it, and is named each time.
+func TestStartsThatFail(t *testing.T) {
+	w := newWorld(t)
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", t.TempDir())
+	set, state, _ := w.open(map[string]string{"one.ts": `export default async () => ({})`})
+	for range 6 {
+		if !strings.Contains(state.Error, "neither is on PATH") {
+			t.Error(state.Error)
+		}
+		state, _ = set.Await(t.Context())
+	}
+	t.Setenv("PATH", path)
+	if state, _ = set.Await(t.Context()); state.Error != "" {
+		t.Error("with a runtime:", state.Error)
+	}
+}
+
+// TestLargeMessage: a message that is too large ends the program, and the call says why.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	set, state, _ := w.open(map[string]string{"tool.ts": `import { connect } from "node:net";
+export default { description: "Flood", args: {}, execute: () => new Promise((done) => {
+	connect(` + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port) + `, "127.0.0.1", () => done("x".repeat(65 << 20)));
+}) }`})
+	tools, _ := set.Tools(state, nil)
+	call := tool.Call{Input: jsontext.Value(`{}`), Ask: func(context.Context, tool.Request) error { return nil }}
+	if _, err := tools[0].Run(t.Context(), call); err == nil || !strings.Contains(err.Error(), "a message has more than 67108864 bytes") {
+		t.Error(err)
+	}
+	// Its connection ends with it.
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the program goes on")
+	}
+}
+
+// TestPrintedSecrets: what plugins print is logged without secrets.
+func TestPrintedSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one(`await Bun.write(Bun.stdout, "the key is sk-ant-api03-` + strings.Repeat("aB3", 30) + `\n");
+export default async () => ({})`)
+	if logs := w.logged(); !strings.Contains(logs, "the key is") || strings.Contains(logs, "aB3aB3aB3") {
+		t.Error(logs)
 	}
 }

@@ -8,7 +8,7 @@
 //	points.go    the plugins as extensions of the engine: OpenCode's hooks at its points
 //	tool.go      their tools
 //	auth.go      their logins at providers, and the requests of those
-//	fetch.go     their requests to the API
+//	apiproxy.go  their requests to the API
 //	store.go     the packages that are installed
 //
 // The plugins of a location share one program, which starts when the location is first used and ends with it. It runs
@@ -56,6 +56,7 @@ type Options struct {
 	// ServerURL returns what plugins are told; requests to it by their client go to API.
 	ServerURL func() string
 	API       http.RoundTripper // answers the requests of plugins
+	EventTime time.Duration     // how long a plugin may take for one event; 0 is 5 s
 }
 
 // Pool holds the plugins of the locations of a process. Safe for concurrent use.
@@ -79,6 +80,9 @@ func NewPool(o Options) *Pool {
 	}
 	if o.API == nil {
 		o.API = noServer{}
+	}
+	if o.EventTime == 0 {
+		o.EventTime = 5 * time.Second
 	}
 	return &Pool{options: o, sets: map[string]*Set{}, retired: map[*Set]bool{}}
 }

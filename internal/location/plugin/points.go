@@ -24,7 +24,7 @@ type plugin struct {
 
 // Extensions returns the plugins that are loaded as extensions, in their order.
 func (s *Set) Extensions(state State) (out []extension.Extension) {
-	mayAllow := s.place().MayAllow
+	mayAllow := s.currentLocation().MayAllow
 	for _, o := range state.Plugins {
 		p := &plugin{s, o}
 		e := extension.Extension{ID: o.ID, MayAllow: mayAllow != nil && mayAllow(o.ID)}
@@ -76,7 +76,7 @@ func callHook[T any](ctx context.Context, p *plugin, name string, input any, out
 
 // seePrompt is chat.message.
 func (p *plugin) seePrompt(ctx context.Context, v *extension.Prompt) error {
-	forms := p.set.place().Forms
+	forms := p.set.currentLocation().Forms
 	message, parts, err := forms.Prompt(v)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func withContext(provider jsontext.Value) object {
 
 // seeOptions is chat.params and chat.headers.
 func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
-	model, provider := p.set.place().Forms.Model(v.Model)
+	model, provider := p.set.currentLocation().Forms.Model(v.Model)
 	in := object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "provider": withContext(provider),
 		"message": object{
@@ -246,7 +246,7 @@ func (p *plugin) seePermission(ctx context.Context, v *extension.Permission) err
 	out := struct {
 		Status session.Effect `json:"status"`
 	}{before}
-	out, err := callHook(ctx, p, "permission.ask", p.set.place().Forms.Permission(v), out)
+	out, err := callHook(ctx, p, "permission.ask", p.set.currentLocation().Forms.Permission(v), out)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (p *plugin) seeProceed(ctx context.Context, v *extension.Proceed) error {
 	out := struct {
 		Enabled bool `json:"enabled"`
 	}{v.Enabled}
-	model, provider := p.set.place().Forms.Model(v.Model)
+	model, provider := p.set.currentLocation().Forms.Model(v.Model)
 	out, err := callHook(ctx, p, "experimental.compaction.autocontinue", object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "overflow": v.Overflow,
 		"provider": withContext(provider),
@@ -331,7 +331,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 		System []string `json:"system"`
 	}{[]string{}}
 	in := object{"sessionID": v.SessionID}
-	if model, _ := p.set.place().Forms.Model(v.Model); model != nil {
+	if model, _ := p.set.currentLocation().Forms.Model(v.Model); model != nil {
 		in["model"] = model
 	}
 	out, err := callHook(ctx, p, "experimental.chat.system.transform", in, out)
@@ -344,7 +344,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 
 // seeCommand is command.execute.before.
 func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
-	forms := p.set.place().Forms
+	forms := p.set.currentLocation().Forms
 	shown := extension.Prompt{SessionID: v.SessionID, Prompt: v.Prompt}
 	message, parts, err := forms.Prompt(&shown)
 	if err != nil {
@@ -383,7 +383,7 @@ func (p *plugin) seeText(ctx context.Context, v *extension.Text) error {
 // seeMessages is experimental.chat.messages.transform. Messages that it leaves alone keep their native form, and those
 // that OpenCode has no form for keep their place.
 func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
-	forms := p.set.place().Forms
+	forms := p.set.currentLocation().Forms
 	// Show each message in OpenCode's form. A compaction has two there, and some messages none.
 	owner := map[string]int{} // index of the message, by the id of its first value
 	groups := make([][]jsontext.Value, len(v.Messages))

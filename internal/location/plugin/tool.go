@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -178,4 +179,46 @@ func (t *pluginTool) describe(ctx context.Context, err error) error {
 		return tool.Failf("%s", cmp.Or(failed.Message, "The tool failed and did not say why."))
 	}
 	return tool.Failf("The tool of %s failed: %v", t.plugin, err)
+}
+
+// ask asks for a permission, for a call of a tool.
+func (s *Set) ask(ctx context.Context, p *peer, params jsontext.Value) error {
+	var q struct {
+		Call       int64          `json:"call"`
+		Permission string         `json:"permission"`
+		Patterns   []string       `json:"patterns"`
+		Always     []string       `json:"always"`
+		Metadata   jsontext.Value `json:"metadata"`
+	}
+	if err := json.Unmarshal(params, &q); err != nil {
+		return err
+	}
+	call, ok := s.findCall(callKey{p, q.Call})
+	if !ok {
+		return errors.New("the call of the tool has ended; a tool asks before it returns")
+	}
+	return call.ask(ctx, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
+}
+
+// showProgress shows the state of a call.
+func (s *Set) showProgress(p *peer, params jsontext.Value) {
+	var q struct {
+		Call     int64          `json:"call"`
+		Title    string         `json:"title"`
+		Metadata jsontext.Value `json:"metadata"`
+	}
+	if json.Unmarshal(params, &q) != nil {
+		return
+	}
+	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.progress != nil {
+		call.progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
+	}
+}
+
+// findCall returns the call of a tool that runs.
+func (s *Set) findCall(k callKey) (runningCall, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call, ok := s.calls[k]
+	return call, ok
 }
