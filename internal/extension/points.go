@@ -199,3 +199,6 @@ func (r *Run) Messages(ctx context.Context, v *Messages) (by []string, err error
 func (r *Run) HasMessages() bool {
 	return hasAny(r, func(e *Extension) func(context.Context, *Messages) error { return e.Messages })
 }
+
+// HasEvent reports whether an extension is told of events.
+func (r *Run) HasEvent() bool { return hasAny(r, eventOf) }
