@@ -241,8 +241,10 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	// Start it below a supervisor, with a prefix that its lines begin with. It goes to the location's directory itself, since
 	// Bun runs what a bunfig.toml names in the directory where it starts, and reads variables from .env there.
 	prefix := rand.Text()
+	environment := l.Environment
+	environment.Pass = slices.Concat(environment.Pass, networkVariables)
 	p, err := process.StartChild(process.Spec{
-		Argv: append(runtime, file, prefix), Dir: filepath.Dir(file), Env: l.Environment.List(),
+		Argv: append(runtime, file, prefix), Dir: filepath.Dir(file), Env: environment.List(),
 		Supervisor: s.pool.options.Supervisor, Processes: process.MaxProcesses,
 	})
 	if err != nil {

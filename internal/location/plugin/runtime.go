@@ -10,15 +10,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/statefile"
+	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
 //go:embed host.mjs
 var script []byte
+
+// networkVariables say how JavaScript runtimes and package managers reach the network: proxies, and certificates that they
+// trust.
+var networkVariables = []string{
+	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
+	"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// withNetwork returns the environment with networkVariables and the settings of npm.
+func withNetwork(e process.Environment) process.Environment {
+	e.Pass = slices.Concat(e.Pass, networkVariables)
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(strings.ToLower(name), "npm_config_") {
+			e.Pass = append(e.Pass, name)
+		}
+	}
+	return e
+}
 
 // findRuntime returns the command line that runs a script: Bun, or Node that reads TypeScript.
 func findRuntime(ctx context.Context) ([]string, error) {

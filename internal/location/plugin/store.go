@@ -38,7 +38,7 @@ const Kit = "@opencode-ai/plugin@1.18.33"
 //	new/, old/            what takes a place, and what had it, during an installation
 type Store struct {
 	Dir         string
-	Environment process.Environment // of package managers
+	Environment process.Environment // of package managers, besides networkVariables
 	Supervisor  []string            // process.Spec.Supervisor
 }
 
@@ -49,12 +49,11 @@ func NewStore(data string) *Store {
 
 // Installed is a package that is installed.
 type Installed struct {
-	Name    string    `json:"name"`
-	Asked   string    `json:"asked,omitzero"` // the version that was asked for; "" for the newest
-	Version string    `json:"version"`
-	Hash    string    `json:"hash"` // of the package's own files
-	Scripts bool      `json:"scripts,omitzero"`
-	Time    time.Time `json:"time"`
+	Name    string `json:"name"`
+	Asked   string `json:"asked,omitzero"` // the version that was asked for; "" for the newest
+	Version string `json:"version"`
+	Hash    string `json:"hash"` // of the package's own files
+	Scripts bool   `json:"scripts,omitzero"`
 }
 
 // Shared returns the directory whose packages all plugins can import.
@@ -228,10 +227,10 @@ const installTime = 5 * time.Minute
 func (st *Store) Install(ctx context.Context, asked string, scripts bool) (Installed, error) {
 	if !config.IsPackageName(asked) {
 		return Installed{}, session.Errorf(session.CodeInvalid,
-			"%.200q is no name of an npm package: use name, @scope/name or one of them with @version", asked)
+			"%.200q is not the name of an npm package: use name, @scope/name or one of them with @version", asked)
 	}
 	name, version := config.SplitPackageName(asked)
-	one := Installed{Name: name, Asked: version, Scripts: scripts, Time: time.Now()}
+	one := Installed{Name: name, Asked: version, Scripts: scripts}
 	err := st.locked(ctx, func() error {
 		if err := st.installKit(ctx); err != nil {
 			return err
@@ -404,7 +403,7 @@ func (st *Store) run(ctx context.Context, argv []string, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
 	child, err := process.StartChild(process.Spec{
-		Argv: argv, Dir: dir, Env: st.Environment.List(), Supervisor: st.Supervisor, Processes: process.MaxProcesses,
+		Argv: argv, Dir: dir, Env: withNetwork(st.Environment).List(), Supervisor: st.Supervisor, Processes: process.MaxProcesses,
 	})
 	if err != nil {
 		return err
