@@ -198,7 +198,11 @@ func (m *measures) observe(ctx context.Context, a extension.Activity) extension.
 		Attach: func(ctx context.Context) context.Context { return telemetry.WithTrace(ctx, span.Context()) },
 		End: func(o extension.Outcome) {
 			outcome := "succeeded"
-			if o.Failure != "" {
+			switch o.Failure {
+			case "":
+			case session.ReasonAborted: // by the user: no failure
+				outcome = "stopped"
+			default:
 				outcome = "failed"
 				span.Fail(string(o.Failure))
 				m.failures.Add(1, of, string(o.Failure))
@@ -236,17 +240,21 @@ func (m *measures) wrapTransport(next http.RoundTripper) http.RoundTripper {
 	return telemetry.NewTransport(next)
 }
 
-// closeTelemetry sends the messages, spans and metrics that wait, within a bound.
+// closeTelemetry sends the messages, spans and metrics that wait, all at once, within a bound.
 func (w *owner) closeTelemetry() {
 	ctx, cancel := context.WithTimeout(context.Background(), maxFlush)
 	defer cancel()
+	var closing sync.WaitGroup
+	defer closing.Wait()
 	if w.locations != nil {
-		w.locations.sender.Close(ctx)
+		closing.Go(func() { w.locations.sender.Close(ctx) })
 	}
 	if w.measures != nil {
-		if err := w.measures.exporter.Close(ctx); err != nil {
-			w.logger.Warn("not all telemetry was sent", "error", err)
-		}
+		closing.Go(func() {
+			if err := w.measures.exporter.Close(ctx); err != nil {
+				w.logger.Warn("not all telemetry was sent", "error", err)
+			}
+		})
 	}
 }
 

@@ -1,11 +1,12 @@
 // Package notify tells commands and webhooks of the configuration that a session waits for a person, or that its work has
 // ended or failed.
 //
-// A process has one Sender. It tells one target after the other in the background; what is too much is dropped. Work never
-// waits for it. A message has a short text and nothing else of the conversation.
+// A process has one Sender. It gives each target one message after the other in the background; what is too much is
+// dropped. Work never waits for it. A message has a short text and nothing else of the conversation.
 package notify
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -29,7 +30,7 @@ import (
 )
 
 const (
-	maxQueue       = 64               // messages that wait
+	maxQueue       = 64               // messages that wait for one target
 	defaultTimeout = 10 * time.Second // of a command, and of one request
 	maxText        = 200              // bytes of the text and of the title of a message
 )
@@ -62,11 +63,16 @@ type Sender struct {
 	dropped atomic.Int64
 	running sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
-	queue  []delivery
-	cancel context.CancelFunc // of the goroutine that empties the queue; nil without one
+	life context.Context // of the goroutines that empty the queues
+	end  context.CancelFunc
+
+	mu     sync.Mutex               // guards the rest
+	queues map[targetKey][]delivery // what waits; a target has an entry as long as a goroutine empties its queue
 	closed bool
 }
+
+// targetKey names a target: a webhook, or a command of a directory.
+type targetKey struct{ name, at string }
 
 // delivery is a message for a target.
 type delivery struct {
@@ -80,7 +86,11 @@ type delivery struct {
 // NewSender returns a sender that has no goroutine yet.
 func NewSender(o Options) *Sender {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers have secrets
-	return &Sender{options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}}
+	life, end := context.WithCancel(context.Background())
+	return &Sender{
+		options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}, life: life, end: end,
+		queues: map[targetKey][]delivery{},
+	}
 }
 
 // Extensions returns an extension for each of the targets of a location.
@@ -127,39 +137,35 @@ func nameEvent(e *extension.Event) string {
 func (s *Sender) CountDropped() int64 { return s.dropped.Load() }
 
 func (s *Sender) add(d delivery) {
+	key := targetKey{d.name, cmp.Or(d.target.Webhook, d.directory)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue) >= maxQueue {
+	waiting, isRunning := s.queues[key]
+	if s.closed || len(waiting) >= maxQueue {
 		s.dropped.Add(1)
 		s.options.Logger.Warn("a message is dropped", "target", d.name, "event", d.message.Event,
 			"session", d.message.SessionID)
 		return
 	}
-	s.queue = append(s.queue, d)
-	if s.cancel != nil {
-		return
+	s.queues[key] = append(waiting, d)
+	if !isRunning {
+		s.running.Go(func() { s.emptyQueue(key) })
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	s.running.Go(func() {
-		defer cancel()
-		s.work(ctx)
-	})
 }
 
-// work sends messages until none waits.
-func (s *Sender) work(ctx context.Context) {
+// emptyQueue sends messages to a target until none waits.
+func (s *Sender) emptyQueue(key targetKey) {
 	for {
 		s.mu.Lock()
-		if len(s.queue) == 0 {
-			s.cancel = nil
+		if len(s.queues[key]) == 0 {
+			delete(s.queues, key)
 			s.mu.Unlock()
 			return
 		}
-		next := s.queue[0]
-		s.queue = s.queue[1:]
+		next := s.queues[key][0]
+		s.queues[key] = s.queues[key][1:]
 		s.mu.Unlock()
-		if err := s.send(ctx, next); err != nil {
+		if err := s.send(s.life, next); err != nil {
 			s.options.Logger.Warn("a message could not be sent", "target", next.name, "event", next.message.Event,
 				"session", next.message.SessionID, "error", err)
 		}
@@ -220,17 +226,20 @@ func (s *Sender) Close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if n := len(s.queue); n > 0 {
+		n := 0
+		for key, waiting := range s.queues {
+			n += len(waiting)
+			s.queues[key] = nil
+		}
+		if n > 0 {
 			s.dropped.Add(int64(n))
 			s.options.Logger.Warn("messages are dropped at the end of the process", "messages", n)
 		}
-		s.queue = nil
-		if s.cancel != nil {
-			s.cancel()
-		}
+		s.end()
 	})
 	s.running.Wait()
 	stop()
+	s.end()
 	s.client.CloseIdleConnections()
 }
 
