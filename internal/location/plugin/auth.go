@@ -15,14 +15,14 @@ import (
 
 // Auth is how a plugin logs in at a provider, and whether it changes requests to it.
 type Auth struct {
-	Provider  string   `json:"provider"`
-	HasLoader bool     `json:"hasLoader"`
-	Methods   []Method `json:"methods"`
+	Provider  string       `json:"provider"`
+	HasLoader bool         `json:"hasLoader"`
+	Methods   []AuthMethod `json:"methods"`
 }
 
-// Method is one way to log in.
-type Method struct {
-	Type  string `json:"type"` // oauth or api
+// AuthMethod is one way to give a provider its credential. Clients name it by its index in the provider's list.
+type AuthMethod struct {
+	Type  string `json:"type" enum:"oauth,api"`
 	Label string `json:"label"`
 }
 
@@ -54,8 +54,8 @@ func (s *State) isOfOnePlugin(a, b string) bool {
 // a code to type.
 type Authorization struct {
 	URL          string `json:"url"`
+	Method       string `json:"method" enum:"auto,code"`
 	Instructions string `json:"instructions"`
-	Method       string `json:"method"`
 }
 
 // Credential is what a login gives: a key, or tokens.
@@ -94,6 +94,9 @@ func (s *Set) LogIn(
 		if u, err := url.Parse(begun.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			return Credential{}, fmt.Errorf("the plugin named %.200q, which is no page to log in", begun.URL)
 		}
+		if begun.Method != "code" {
+			begun.Method = "auto"
+		}
 		dialog.Show(begun.Authorization)
 		end := object{"provider": provider}
 		if begun.Method == "code" {
@@ -127,8 +130,8 @@ func (s *Set) LogIn(
 
 // LoginDialog is what a login needs of a person.
 type LoginDialog struct {
-	Inputs map[string]string
-	Show   func(Authorization)
+	Inputs map[string]string   // of the method's prompts
+	Show   func(Authorization) // called once
 	Code   func(ctx context.Context) (string, error)
 }
 

@@ -68,13 +68,13 @@ func TestAuth(t *testing.T) {
 		return jsontext.Value(`{"type":"oauth","access":"token"}`), nil
 	}
 	set, state, _ := w.open(map[string]string{"signin.ts": signIn})
-	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.Method{
+	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.AuthMethod{
 		{Type: "oauth", Label: "With a code"},
 		{Type: "oauth", Label: "By itself"},
 		{Type: "api", Label: "Key"},
 		{Type: "api", Label: "Other"},
 		{Type: "api", Label: "Own"},
-	}}, "acme-eu": {Provider: "acme-eu", Methods: []plugin.Method{}}}
+	}}, "acme-eu": {Provider: "acme-eu", Methods: []plugin.AuthMethod{}}}
 	if d := cmp.Diff(want, state.Logins()); d != "" {
 		t.Fatal(d, state)
 	}

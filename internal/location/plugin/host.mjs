@@ -466,7 +466,9 @@ const methods = {
   // auth/authorize begins a login. What ends it is kept for auth/callback.
   async "auth/authorize"({ provider, method, inputs }) {
     const { hooks } = findAuth(provider);
-    const result = await hooks.auth.methods[method].authorize(inputs ?? {});
+    const chosen = hooks.auth.methods[method];
+    if (typeof chosen?.authorize !== "function") throw new Error("this method is an API key: cairn auth login " + provider + " stores it");
+    const result = await chosen.authorize(inputs ?? {});
     if (!result?.url) return { result };
     callbacks.set(provider, result.callback);
     return { url: String(result.url), instructions: String(result.instructions ?? ""), method: result.method };
