@@ -91,7 +91,7 @@ func (f *File) IsRun() bool {
 	return IsScript(f.Path) && (slices.Contains(f.Why, WhyPlugin) || slices.Contains(f.Why, WhyTool) || f.isNamed())
 }
 
-// ListPrograms returns the part of the claim that the program of the plugins may load: the scripts of plugins and tools,
+// ListPrograms returns the part of the claim that the plugin host may load: the scripts of plugins and tools,
 // the files that the configuration names, and what these import.
 func (c *Claim) ListPrograms() *Claim {
 	out := &Claim{Root: c.Root, Project: c.Project, Absent: c.Absent}

@@ -200,9 +200,6 @@ function makeShell(settings) {
   };
   return Object.assign(shell, {
     escape: (text) => quote(text),
-    braces: () => {
-      throw new Error("$.braces needs Bun");
-    },
     env: (env) => ((settings.env = env), shell),
     cwd: (cwd) => ((settings.cwd = cwd), shell),
     nothrow: () => ((settings.throws = false), shell),
@@ -420,7 +417,6 @@ const methods = {
     const input = {
       client: client ?? unavailable, project: params.project, directory: params.directory, worktree: params.worktree,
       serverUrl: new URL(params.serverUrl), $: isBun ? Bun.$ : makeShell({ cwd: params.directory }),
-      experimental_workspace: { register() {} },
     };
     for (const spec of params.plugins) plugins.push(await loadPlugin(spec, input));
     const config = params.config;

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -210,14 +211,7 @@ func (o *Offer) ToolNames() (out []string) {
 }
 
 // hasHook reports whether the plugin has the hook.
-func (o *Offer) hasHook(name string) bool {
-	for _, h := range o.Hooks {
-		if h == name {
-			return true
-		}
-	}
-	return false
-}
+func (o *Offer) hasHook(name string) bool { return slices.Contains(o.Hooks, name) }
 
 // LoadTime bounds the wait for plugins to load.
 const LoadTime = 20 * time.Second
