@@ -71,7 +71,7 @@ func (w *owner) openMeasures(o client.Options, c config.Telemetry) *measures {
 
 func (m *measures) makeMetrics() {
 	counter := func(name, unit, help string, open int, labels ...string) *telemetry.Metric {
-		return m.registry.NewCounter(telemetry.Description{Name: name, Unit: unit, Help: help, Labels: labels, Open: open})
+		return m.registry.NewCounter(telemetry.Description{Name: name, Unit: unit, Help: help, Labels: labels, UnboundedLabels: open})
 	}
 	const vendor, model = "gen_ai.provider.name", "gen_ai.request.model"
 	m.turns = counter("cairn.turns", "", "Requests to models.", 2, vendor, model)
@@ -82,7 +82,7 @@ func (m *measures) makeMetrics() {
 	histogram := func(name, unit, help string, bounds []float64, labels ...string) *telemetry.Metric {
 		return m.registry.NewHistogram(telemetry.Description{
 			Name: name, Unit: unit, Help: help, Labels: append([]string{vendor, model, "gen_ai.operation.name"}, labels...),
-			Open: 2, Bounds: bounds,
+			UnboundedLabels: 2, Bounds: bounds,
 		})
 	}
 	m.durations = histogram("gen_ai.client.operation.duration", "s", "Duration of requests to models.", []float64{

@@ -38,7 +38,7 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// Exporter sends spans and metrics to a collector in the background. It begins with Start, and holds up nobody: what is
+// Exporter sends spans and metrics to a collector in the background. It begins with Start, and no work waits for it: what is
 // too much is dropped and counted. Safe for concurrent use. A nil Exporter sends nothing.
 type Exporter struct {
 	config  Config

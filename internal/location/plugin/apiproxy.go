@@ -169,7 +169,7 @@ func (a *apiProxy) newRequest(ctx context.Context, q apiRequest) (*http.Request,
 	return r, nil
 }
 
-// responseHead is the beginning of an answer, or why there is none.
+// responseHead is the beginning of an answer, or the error in its place.
 type responseHead struct {
 	head apiHead
 	err  error

@@ -280,7 +280,7 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	if err != nil {
 		c.process.CloseWithin(0)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("they did not load within %v", LoadTime)
+			err = fmt.Errorf("they did not load within %v (cairn plugin list shows them)", LoadTime)
 		}
 		return nil, fmt.Errorf("the plugins could not be loaded: %w%s", err, lastLine(c.process.ReadErrors()))
 	}

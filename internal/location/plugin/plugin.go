@@ -92,7 +92,7 @@ func NewPool(o Options) *Pool {
 type noServer struct{}
 
 func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("there is no server")
+	return nil, errors.New("these plugins have no connection to cairn: they were loaded alone, by cairn plugin info")
 }
 
 // Location says what plugins a directory has.

@@ -37,7 +37,7 @@ type pluginTool struct {
 
 // Tools returns the tools of the plugins that are loaded, and why some are left out, by the id of their plugin. Of two tools
 // with one name the later counts, as in OpenCode.
-// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil: there is none.
+// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil has none.
 func (s *Set) Tools(state State, actionOf func(name string) string) (out []tool.Tool, problems map[string]error) {
 	at := map[string]int{}
 	problems = map[string]error{}
