@@ -234,7 +234,7 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := writeScript(s.pool.options.Scripts)
+	file, err := writeScripts(s.pool.options.Scripts)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@
 //
 //	plugin.go    the plugins of all locations, and those of one
 //	child.go     the program that runs them, under Bun or Node
-//	host.mjs     what it does
+//	host/        what it does, in JavaScript
 //	rpc.go       JSON-RPC over its pipes
 //	points.go    the plugins as extensions of the engine: OpenCode's hooks at its points
 //	tool.go      their tools

@@ -1,9 +1,10 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
 
-//go:embed host.mjs
-var script []byte
+//go:embed host
+var hostFiles embed.FS
 
 // networkVariables say how JavaScript runtimes and package managers reach the network: proxies, and certificates that they
 // trust.
@@ -68,15 +69,32 @@ func findRuntime(ctx context.Context) ([]string, error) {
 	return args, nil
 }
 
-// writeScript returns the script as a file in the directory, which is written if it is missing.
-func writeScript(dir string) (string, error) {
-	sum := sha256.Sum256(script)
-	file := filepath.Join(dir, "plugin-host-"+hex.EncodeToString(sum[:8])+".mjs")
-	if old, err := os.ReadFile(file); err == nil && string(old) == string(script) {
-		return file, nil
+// writeScripts writes the modules of the plugin host below the directory, unless they are there, and returns the main one.
+func writeScripts(dir string) (string, error) {
+	sum := sha256.New()
+	texts := map[string][]byte{}
+	entries, err := hostFiles.ReadDir("host")
+	for _, e := range entries {
+		text, readErr := hostFiles.ReadFile("host/" + e.Name())
+		err = errors.Join(err, readErr)
+		texts[e.Name()] = text
+		_, _ = fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(text), text) // a hash takes everything
 	}
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "host-"+hex.EncodeToString(sum.Sum(nil)[:8]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return file, statefile.Replace(file, script, 0o600)
+	for name, text := range texts {
+		file := filepath.Join(dir, name)
+		if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, text) {
+			continue
+		}
+		if err := statefile.Replace(file, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "main.mjs"), nil
 }
