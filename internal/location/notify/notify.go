@@ -63,12 +63,15 @@ type Sender struct {
 	dropped atomic.Int64
 	running sync.WaitGroup
 
-	life context.Context // of the goroutines that empty the queues
-	end  context.CancelFunc
-
-	mu     sync.Mutex               // guards the rest
-	queues map[targetKey][]delivery // what waits; a target has an entry as long as a goroutine empties its queue
+	mu     sync.Mutex                 // guards the rest
+	queues map[targetKey]*targetQueue // of the targets that have messages, or get one
 	closed bool
+}
+
+// targetQueue is the messages that wait for a target. A goroutine empties it.
+type targetQueue struct {
+	waiting []delivery
+	cancel  context.CancelFunc // of the goroutine
 }
 
 // targetKey names a target: a webhook, or a command of a directory.
@@ -86,10 +89,9 @@ type delivery struct {
 // NewSender returns a sender that has no goroutine yet.
 func NewSender(o Options) *Sender {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers have secrets
-	life, end := context.WithCancel(context.Background())
 	return &Sender{
-		options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}, life: life, end: end,
-		queues: map[targetKey][]delivery{},
+		options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay},
+		queues: map[targetKey]*targetQueue{},
 	}
 }
 
@@ -140,32 +142,39 @@ func (s *Sender) add(d delivery) {
 	key := targetKey{d.name, cmp.Or(d.target.Webhook, d.directory)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting, isRunning := s.queues[key]
-	if s.closed || len(waiting) >= maxQueue {
+	q := s.queues[key]
+	if s.closed || q != nil && len(q.waiting) >= maxQueue {
 		s.dropped.Add(1)
 		s.options.Logger.Warn("a message is dropped", "target", d.name, "event", d.message.Event,
 			"session", d.message.SessionID)
 		return
 	}
-	s.queues[key] = append(waiting, d)
-	if !isRunning {
-		s.running.Go(func() { s.emptyQueue(key) })
+	if q != nil {
+		q.waiting = append(q.waiting, d)
+		return
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.queues[key] = &targetQueue{[]delivery{d}, cancel}
+	s.running.Go(func() {
+		defer cancel()
+		s.emptyQueue(ctx, key)
+	})
 }
 
 // emptyQueue sends messages to a target until none waits.
-func (s *Sender) emptyQueue(key targetKey) {
+func (s *Sender) emptyQueue(ctx context.Context, key targetKey) {
 	for {
 		s.mu.Lock()
-		if len(s.queues[key]) == 0 {
+		q := s.queues[key]
+		if len(q.waiting) == 0 {
 			delete(s.queues, key)
 			s.mu.Unlock()
 			return
 		}
-		next := s.queues[key][0]
-		s.queues[key] = s.queues[key][1:]
+		next := q.waiting[0]
+		q.waiting = q.waiting[1:]
 		s.mu.Unlock()
-		if err := s.send(s.life, next); err != nil {
+		if err := s.send(ctx, next); err != nil {
 			s.options.Logger.Warn("a message could not be sent", "target", next.name, "event", next.message.Event,
 				"session", next.message.SessionID, "error", err)
 		}
@@ -227,19 +236,18 @@ func (s *Sender) Close(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		n := 0
-		for key, waiting := range s.queues {
-			n += len(waiting)
-			s.queues[key] = nil
+		for _, q := range s.queues {
+			n += len(q.waiting)
+			q.waiting = nil
+			q.cancel()
 		}
 		if n > 0 {
 			s.dropped.Add(int64(n))
 			s.options.Logger.Warn("messages are dropped at the end of the process", "messages", n)
 		}
-		s.end()
 	})
 	s.running.Wait()
 	stop()
-	s.end()
 	s.client.CloseIdleConnections()
 }
 
