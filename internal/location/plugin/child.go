@@ -169,13 +169,6 @@ func (s *Set) runAttempt(a *attempt) {
 	}
 }
 
-// running returns the plugin host if it runs.
-func (s *Set) running() *child {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.findRunning()
-}
-
 // findRunning returns the plugin host if it runs, and ends the rest of one that has ended. mu is held.
 func (s *Set) findRunning() *child {
 	if s.child == nil {

@@ -38,7 +38,8 @@ export async function followEvents() {
         const blocks = (text += decoder.decode(chunk, { stream: true })).split("\n\n");
         text = blocks.pop();
         for (const block of blocks) {
-          const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim()).join("\n");
+          const lines = block.split("\n").filter((line) => line.startsWith("data:"));
+          const data = lines.map((line) => line.slice(5).trim()).join("\n");
           if (data) addEvent(JSON.parse(data));
         }
       }

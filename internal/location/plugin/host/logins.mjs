@@ -31,7 +31,9 @@ export const loginMethods = {
   async "auth/authorize"({ provider, method, inputs }) {
     const { hooks } = findAuth(provider);
     const chosen = hooks.auth.methods[method];
-    if (typeof chosen?.authorize !== "function") throw new Error("this method is an API key: cairn auth login " + provider + " stores it");
+    if (typeof chosen?.authorize !== "function") {
+      throw new Error("this method is an API key: cairn auth login " + provider + " stores it");
+    }
     const result = await chosen.authorize(inputs ?? {});
     if (!result?.url) return { result };
     callbacks.set(provider, result.callback);
@@ -47,7 +49,9 @@ export const loginMethods = {
   // auth/load asks for the options of a provider that is logged in, and keeps its fetch.
   async "auth/load"({ provider, info }) {
     const { hooks } = findAuth(provider);
-    const { fetch: send, ...options } = (await inTime(hooks.auth.loader(() => call("auth/get", { provider }), info), "its loader returned")) ?? {};
+    const getAuth = () => call("auth/get", { provider });
+    const loaded = await inTime(hooks.auth.loader(getAuth, info), "its loader returned");
+    const { fetch: send, ...options } = loaded ?? {};
     if (typeof send === "function") fetches.set(provider, send);
     return { options, hasFetch: typeof send === "function" };
   },
@@ -75,7 +79,9 @@ export const loginMethods = {
   // models asks a plugin for the models of its provider.
   async models({ provider, info, auth }) {
     for (const one of plugins) {
-      for (const { provider: hook } of one.hooks) if (hook?.id === provider && hook.models) return inTime(hook.models(info, { auth }), "its models returned");
+      for (const { provider: hook } of one.hooks) {
+        if (hook?.id === provider && hook.models) return inTime(hook.models(info, { auth }), "its models returned");
+      }
     }
   },
 };

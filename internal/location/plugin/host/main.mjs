@@ -50,7 +50,8 @@ const methods = {
         }
       }
     }
-    return { runtime: isBun ? "bun " + Bun.version : "node " + process.version, plugins: await Promise.all(plugins.map(offerOf)), config };
+    const runtime = isBun ? "bun " + Bun.version : "node " + process.version;
+    return { runtime, plugins: await Promise.all(plugins.map(offerOf)), config };
   },
 
   // hook calls the functions of a plugin for one hook, one after the other. They change the output in place.

@@ -21,7 +21,8 @@ function pluginsOf(module) {
 }
 
 export async function loadPlugin(spec, input) {
-  const one = { id: spec.id, from: dirname(spec.file ?? join(spec.package, "package.json")), hooks: [], tools: {}, parsers: new Map() };
+  const from = dirname(spec.file ?? join(spec.package, "package.json"));
+  const one = { id: spec.id, from, hooks: [], tools: {}, parsers: new Map() };
   try {
     const file = spec.file ?? entryOf(spec.package, hasServer(spec.package) ? "./server" : ".");
     const module = await inTime(import(pathToFileURL(file).href), "it was imported");
@@ -68,7 +69,8 @@ export const find = (id) => {
 
 // offerOf returns what a plugin offers.
 export async function offerOf(one) {
-  const names = new Set(one.hooks.flatMap((hooks) => Object.keys(hooks).filter((name) => typeof hooks[name] === "function")));
+  const isHook = (hooks) => (name) => typeof hooks[name] === "function";
+  const names = new Set(one.hooks.flatMap((hooks) => Object.keys(hooks).filter(isHook(hooks))));
   const tools = [];
   for (const [name, definition] of Object.entries(one.tools)) {
     try {
