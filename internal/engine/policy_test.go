@@ -47,6 +47,10 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 			above:   []session.Rule{rule("bash", "rm *", session.Deny)},
 			request: tool.Request{Action: "bash", Resources: []string{"rm x"}},
 		},
+		"a deny of a text that is not stored": {
+			above:   []session.Rule{rule("edit", "secret", session.Deny)},
+			request: tool.Request{Action: "edit", Resources: []string{"*"}, Hidden: []string{"secret"}},
+		},
 		"a deny in a line that is not plain": {
 			above:   []session.Rule{rule("bash", "rm *", session.Deny)},
 			request: tool.Request{Action: "bash", Resources: []string{"echo $(rm x)"}},

@@ -26,13 +26,13 @@ type Outcome struct {
 	Content []session.ToolContent // of the result of a call
 }
 
-// Observation follows one activity. Both functions may be nil.
+// Observation follows one activity. Both functions may be nil; a panic of one of them is logged.
 type Observation struct {
 	Attach func(context.Context) context.Context // what the activity runs with
 	End    func(Outcome)                         // called once; not if the process ends before
 }
 
-// Observations are those of all extensions. Nil are none.
+// Observations are those of all extensions. A nil Observations does nothing.
 type Observations []Observation
 
 // Observe tells the extensions that an activity begins.
@@ -43,14 +43,28 @@ func (r *Run) Observe(ctx context.Context, a Activity) (all Observations) {
 	for i := range r.chain.config.Extensions {
 		e := &r.chain.config.Extensions[i]
 		if e.Observe != nil {
-			r.guard(e.ID, func() { all = append(all, e.Observe(ctx, a)) })
+			r.recoverPanic(e.ID, func() { all = append(all, r.protect(e.ID, e.Observe(ctx, a))) })
 		}
 	}
 	return all
 }
 
-// guard calls a function of an extension that must not harm the work.
-func (r *Run) guard(id string, f func()) {
+// protect returns the observation with functions that do not panic.
+func (r *Run) protect(id string, o Observation) (safe Observation) {
+	if o.Attach != nil {
+		safe.Attach = func(ctx context.Context) context.Context {
+			r.recoverPanic(id, func() { ctx = o.Attach(ctx) })
+			return ctx
+		}
+	}
+	if o.End != nil {
+		safe.End = func(how Outcome) { r.recoverPanic(id, func() { o.End(how) }) }
+	}
+	return safe
+}
+
+// recoverPanic calls a function of an extension that must not harm the work.
+func (r *Run) recoverPanic(id string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.chain.config.Logger.Error("an extension panicked", "extension", id, "panic", fmt.Sprint(p))
@@ -77,6 +91,3 @@ func (o Observations) End(how Outcome) {
 		}
 	}
 }
-
-// HasEvent reports whether an extension is told of events.
-func (r *Run) HasEvent() bool { return hasAny(r, eventOf) }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// TestObserve: extensions follow an activity, each with its own part of the context; one that panics is left out.
+// TestObserve: extensions follow an activity, each with its own part of the context; one that panics is left out, also later.
 func TestObserve(t *testing.T) {
 	type key string
 	var ended []session.Reason
@@ -22,6 +22,11 @@ func TestObserve(t *testing.T) {
 	run := NewChain(Config{Extensions: []Extension{
 		follow("a"),
 		{ID: "bad", Observe: func(context.Context, Activity) Observation { panic("broken") }},
+		{ID: "late", Observe: func(context.Context, Activity) Observation {
+			return Observation{
+				Attach: func(context.Context) context.Context { panic("broken") }, End: func(Outcome) { panic("broken") },
+			}
+		}},
 		{ID: "idle", Observe: func(context.Context, Activity) Observation { return Observation{} }},
 		follow("b"),
 	}}).Begin()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The defaults of a Chain.
@@ -124,15 +125,17 @@ func call[T any](
 		if ctx.Err() != nil {
 			return by, context.Cause(ctx)
 		}
+		// Take what it left.
+		changed := err == nil && !reflect.DeepEqual(*v, next)
+		if changed {
+			err = checkSize(next)
+		}
 		switch {
 		case err != nil && guards[p] && !e.Lenient:
 			return by, &Error{e.ID, p, err}
 		case err != nil:
 			r.chain.config.Logger.Warn("an extension failed", "extension", e.ID, "point", p, "error", err)
-		case !reflect.DeepEqual(*v, next):
-			if err := checkSize(next); err != nil {
-				return by, &Error{e.ID, p, err}
-			}
+		case changed:
 			*v, by = next, append(by, e.ID)
 		}
 	}
@@ -197,7 +200,7 @@ func (r *Run) findFailure(id string) error {
 
 // checkSize refuses a value that is too large.
 func checkSize(v any) error {
-	raw, err := json.Marshal(v)
+	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err == nil && len(raw) > maxValue {
 		err = fmt.Errorf("it returned %d bytes, the limit is %d", len(raw), maxValue)
 	}

@@ -93,16 +93,43 @@ func TestUnguardedFailure(t *testing.T) {
 	}
 }
 
-// A value that is too large is a failure.
+// A value that is too large is a failure as any other: it fails what is guarded, and is skipped elsewhere.
 func TestSize(t *testing.T) {
-	large := Extension{ID: "large", Definition: func(_ context.Context, d *Definition) error {
-		d.Description = strings.Repeat("x", maxValue+1)
-		return nil
-	}}
+	text := strings.Repeat("x", maxValue+1)
+	large := Extension{
+		ID: "large", Definition: func(_ context.Context, d *Definition) error { d.Description = text; return nil },
+		Call: func(_ context.Context, c *Call) error { c.Context = text; return nil },
+	}
+	lenient := large
+	lenient.ID, lenient.Lenient = "lenient", true
+	good := addTo("1")
+	good.Definition = func(_ context.Context, d *Definition) error { d.Description += "!"; return nil }
+	// Where nothing is guarded, and a lenient one anywhere.
+	run := NewChain(Config{Extensions: []Extension{large, good}}).Begin()
 	d := Definition{Description: "own"}
-	_, err := NewChain(Config{Extensions: []Extension{large}}).Begin().Definition(t.Context(), &d)
-	if err == nil || !strings.Contains(err.Error(), "the limit is") || d.Description != "own" {
-		t.Errorf("%.20q, %v", d.Description, err)
+	if by, err := run.Definition(t.Context(), &d); err != nil || d.Description != "own!" || len(by) != 1 {
+		t.Errorf("%.20q by %v, %v", d.Description, by, err)
+	}
+	run = NewChain(Config{Extensions: []Extension{lenient, good}}).Begin()
+	c := Call{Input: jsontext.Value("[]")}
+	if by, err := run.Call(t.Context(), &c); err != nil || len(by) != 1 || c.Context != "" {
+		t.Errorf("lenient: by %v, %v", by, err)
+	}
+	// Where it guards.
+	run = NewChain(Config{Extensions: []Extension{large}}).Begin()
+	_, err := run.Call(t.Context(), &c)
+	if failure, ok := errors.AsType[*Error](err); !ok || !strings.Contains(failure.Error(), "the limit is") || c.Context != "" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A value whose texts are not valid UTF-8 can change.
+func TestInvalidText(t *testing.T) {
+	cut := Extension{ID: "cut", Text: func(_ context.Context, v *Text) error { v.Text = v.Text[:2]; return nil }}
+	v := Text{Text: "aé"}
+	by, err := NewChain(Config{Extensions: []Extension{cut}}).Begin().Text(t.Context(), &v)
+	if err != nil || len(by) != 1 || v.Text != "a\xc3" {
+		t.Errorf("%q by %v, %v", v.Text, by, err)
 	}
 }
 

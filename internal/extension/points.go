@@ -144,7 +144,7 @@ func (r *Run) HasProceed() bool {
 	return hasAny(r, func(e *Extension) func(context.Context, *Proceed) error { return e.Proceed })
 }
 
-// limit returns what an extension's decision makes of the effect before it, which is "" if none was decided: the
+// limit returns what an extension's decision makes of the effect before it, which is "" without a decision: the
 // stricter of both, except that one that may allow turns an ask into Allow.
 func (e *Extension) limit(before, after session.Effect) session.Effect {
 	switch {
@@ -199,3 +199,6 @@ func (r *Run) Messages(ctx context.Context, v *Messages) (by []string, err error
 func (r *Run) HasMessages() bool {
 	return hasAny(r, func(e *Extension) func(context.Context, *Messages) error { return e.Messages })
 }
+
+// HasEvent reports whether an extension is told of events.
+func (r *Run) HasEvent() bool { return hasAny(r, eventOf) }

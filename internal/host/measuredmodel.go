@@ -71,7 +71,6 @@ type measuredRequest struct {
 	text         strings.Builder // of the answer, with content
 	usage        *llm.Usage
 	failure      string // its kind
-	isFinished   bool
 }
 
 // vendorNames are the names of providers in the conventions, where they differ from those of the catalog.
@@ -115,15 +114,15 @@ func (r *measuredRequest) note(e llm.Event, err error) {
 			r.text.WriteString(e.Delta)
 		}
 	case llm.Finish:
-		r.isFinished, r.usage = true, &e.Usage
+		r.usage = &e.Usage
 		r.span.Set(telemetry.Attribute{Key: "gen_ai.response.finish_reasons", Value: []string{string(e.Reason)}})
 	}
 }
 
 // end ends the request: its caller has read all of it, or has left.
 func (r *measuredRequest) end() {
-	if r.failure == "" && !r.isFinished {
-		r.failure = string(llm.Aborted)
+	if r.failure == string(llm.Aborted) { // by its caller, as by one that has left
+		r.failure = ""
 	}
 	m := r.measures
 	m.turns.Add(1, r.vendor, r.name)

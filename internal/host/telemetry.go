@@ -71,7 +71,7 @@ func (w *owner) openMeasures(o client.Options, c config.Telemetry) *measures {
 
 func (m *measures) makeMetrics() {
 	counter := func(name, unit, help string, open int, labels ...string) *telemetry.Metric {
-		return m.registry.NewCounter(telemetry.Description{Name: name, Unit: unit, Help: help, Labels: labels, Open: open})
+		return m.registry.NewCounter(telemetry.Description{Name: name, Unit: unit, Help: help, Labels: labels, UnboundedLabels: open})
 	}
 	const vendor, model = "gen_ai.provider.name", "gen_ai.request.model"
 	m.turns = counter("cairn.turns", "", "Requests to models.", 2, vendor, model)
@@ -82,7 +82,7 @@ func (m *measures) makeMetrics() {
 	histogram := func(name, unit, help string, bounds []float64, labels ...string) *telemetry.Metric {
 		return m.registry.NewHistogram(telemetry.Description{
 			Name: name, Unit: unit, Help: help, Labels: append([]string{vendor, model, "gen_ai.operation.name"}, labels...),
-			Open: 2, Bounds: bounds,
+			UnboundedLabels: 2, Bounds: bounds,
 		})
 	}
 	m.durations = histogram("gen_ai.client.operation.duration", "s", "Duration of requests to models.", []float64{
@@ -198,7 +198,11 @@ func (m *measures) observe(ctx context.Context, a extension.Activity) extension.
 		Attach: func(ctx context.Context) context.Context { return telemetry.WithTrace(ctx, span.Context()) },
 		End: func(o extension.Outcome) {
 			outcome := "succeeded"
-			if o.Failure != "" {
+			switch o.Failure {
+			case "":
+			case session.ReasonAborted: // by the user: no failure
+				outcome = "stopped"
+			default:
 				outcome = "failed"
 				span.Fail(string(o.Failure))
 				m.failures.Add(1, of, string(o.Failure))
@@ -236,17 +240,21 @@ func (m *measures) wrapTransport(next http.RoundTripper) http.RoundTripper {
 	return telemetry.NewTransport(next)
 }
 
-// closeTelemetry sends the messages, spans and metrics that wait, within a bound.
+// closeTelemetry sends the messages, spans and metrics that wait, all at once, within a bound.
 func (w *owner) closeTelemetry() {
 	ctx, cancel := context.WithTimeout(context.Background(), maxFlush)
 	defer cancel()
+	var closing sync.WaitGroup
+	defer closing.Wait()
 	if w.locations != nil {
-		w.locations.sender.Close(ctx)
+		closing.Go(func() { w.locations.sender.Close(ctx) })
 	}
 	if w.measures != nil {
-		if err := w.measures.exporter.Close(ctx); err != nil {
-			w.logger.Warn("not all telemetry was sent", "error", err)
-		}
+		closing.Go(func() {
+			if err := w.measures.exporter.Close(ctx); err != nil {
+				w.logger.Warn("not all telemetry was sent", "error", err)
+			}
+		})
 	}
 }
 

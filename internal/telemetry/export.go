@@ -38,8 +38,8 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// Exporter sends spans and metrics to a collector in the background. It begins with Start, and never blocks its callers:
-// what is too much is dropped and counted. Safe for concurrent use. A nil Exporter sends nothing.
+// Exporter sends spans and metrics to a collector in the background. It begins with Start, and no work waits for it: what is
+// too much is dropped and counted. Safe for concurrent use. A nil Exporter sends nothing.
 type Exporter struct {
 	config  Config
 	client  *http.Client

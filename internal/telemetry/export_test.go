@@ -252,7 +252,7 @@ func TestUnused(t *testing.T) {
 func TestPrometheus(t *testing.T) {
 	r := telemetry.NewRegistry()
 	counted := r.NewCounter(telemetry.Description{
-		Name: "cairn.cost", Unit: "USD", Help: "Lines\nand \\.", Labels: []string{"gen_ai.request.model", "kind"}, Open: 1,
+		Name: "cairn.cost", Unit: "USD", Help: "Lines\nand \\.", Labels: []string{"gen_ai.request.model", "kind"}, UnboundedLabels: 1,
 	})
 	sizes := r.NewHistogram(telemetry.Description{Name: "took", Unit: "s", Help: "Time.", Bounds: []float64{0.5, 1}})
 	r.NewGauge(telemetry.Description{Name: "now", Help: "Now."}, func(add func(float64, ...string)) { add(7) })

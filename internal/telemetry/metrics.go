@@ -16,9 +16,9 @@ type Description struct {
 	Unit   string // of UCUM
 	Help   string
 	Labels []string
-	// Open is how many of the first labels have values that come from outside of the program.
-	Open   int
-	Bounds []float64 // upper bounds of the buckets of a histogram
+	// UnboundedLabels is how many of the first labels have values that come from outside of the program.
+	UnboundedLabels int
+	Bounds          []float64 // upper bounds of the buckets of a histogram
 }
 
 // metricKind says how the values of a metric are to be read.
@@ -101,8 +101,8 @@ func (m *Metric) find(labels []string) *series {
 		return s
 	}
 	labels = slices.Clone(labels)
-	if len(m.series) >= maxSeries && m.Open > 0 {
-		for i := range labels[:m.Open] {
+	if len(m.series) >= maxSeries && m.UnboundedLabels > 0 {
+		for i := range labels[:m.UnboundedLabels] {
 			labels[i] = "other"
 		}
 		key = strings.Join(labels, "\x00")

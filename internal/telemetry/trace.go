@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TraceContext is the place of a span in a trace, as W3C Trace Context has it. The zero value is no place.
+// TraceContext is the place of a span in a trace, as W3C Trace Context has it. The zero value names no span.
 type TraceContext struct {
 	Trace   [16]byte
 	Span    [8]byte

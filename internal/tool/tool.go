@@ -123,6 +123,7 @@ type Confinement struct {
 type Request struct {
 	Action    string
 	Resources []string
+	Hidden    []string       // further resources, which rules decide about too; neither stored nor shown, as they are long
 	Save      []string       // patterns that the reply "always" allows; empty: "always" is not offered
 	Metadata  jsontext.Value // shown with the request, e.g. {"diff": "…"}
 	Command   permission.CommandContext

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/offers"
 )
@@ -80,23 +82,30 @@ func loginPicker(m *model, list []api.ProviderLogin) *dialog.Picker {
 	return p
 }
 
-// beginLogin logs in at the provider in the way that the person chooses.
+// beginLogin logs in at the provider with the method that the person chooses.
 func beginLogin(m *model, l api.ProviderLogin) tea.Cmd {
-	key := func() tea.Cmd { askForKey(m, l); return nil }
-	browser := func() tea.Cmd { return logInWithBrowser(m, l) }
-	switch {
-	case l.Browser && l.Key:
-		m.openDialog(&dialog.Choice{Title: "Log in at " + cmp.Or(l.Name, l.ID), Options: []dialog.Reply{
-			{Key: "b", Label: "with a browser", Do: browser},
-			{Key: "k", Label: "with an API key", Do: key},
-			{Key: "n", Label: "not now"},
-		}})
-		return nil
-	case l.Browser:
-		return browser()
-	default:
-		return key()
+	if len(l.Methods) == 1 {
+		return useMethod(m, l, 0)
 	}
+	choice := &dialog.Choice{Title: "Log in at " + cmp.Or(l.Name, l.ID)}
+	for i, method := range l.Methods[:min(len(l.Methods), 9)] {
+		choice.Options = append(choice.Options, dialog.Reply{
+			Key: strconv.Itoa(i + 1), Label: terminal.FirstLine(method.Label, 60),
+			Do: func() tea.Cmd { return useMethod(m, l, i) },
+		})
+	}
+	choice.Options = append(choice.Options, dialog.Reply{Key: "n", Label: "not now"})
+	m.openDialog(choice)
+	return nil
+}
+
+// useMethod logs in with the method of the index.
+func useMethod(m *model, l api.ProviderLogin, method int) tea.Cmd {
+	if l.Methods[method].Type == "api" {
+		askForKey(m, l)
+		return nil
+	}
+	return showLoginPage(m, l, method)
 }
 
 // askForKey asks for the API key and stores it.
@@ -114,34 +123,58 @@ func askForKey(m *model, l api.ProviderLogin) {
 	m.openDialog(in)
 }
 
-// logInWithBrowser shows where the person logs in, and waits.
-func logInWithBrowser(m *model, l api.ProviderLogin) tea.Cmd {
+// showLoginPage begins a login, shows where the person logs in, asks for the code if there is one, and waits.
+func showLoginPage(m *model, l api.ProviderLogin, method int) tea.Cmd {
 	c := api.LoginClient{Client: m.api}
 	var page api.LoginPage
 	return m.callAPI("log in", func(ctx context.Context) (err error) {
-		page, err = c.BeginBrowser(ctx, l.ID)
+		page, err = c.Begin(ctx, l.ID, method)
 		return err
 	}, func() tea.Cmd {
-		shown := &dialog.Text{Title: "Log in at " + cmp.Or(l.Name, l.ID), Body: []string{
-			page.URL, "", page.Instructions, "The address is in the clipboard too, if the terminal allows it.",
-		}}
+		title := "Log in at " + cmp.Or(l.Name, l.ID)
+		body := []string{
+			terminal.FirstLine(page.URL, 2000), "", terminal.FirstLine(page.Instructions, 400),
+			"The address is in the clipboard too, if the terminal allows it.",
+		}
+		copied := tea.Raw(ansi.SetSystemClipboard(page.URL))
+		if page.Method == "code" {
+			in := dialog.NewLineInput(title+": the code that the page shows", "", func(code string) tea.Cmd {
+				if code == "" { // without one the login would wait
+					m.note = "the login at " + l.ID + " was stopped, since no code was entered"
+					return nil
+				}
+				shown := &dialog.Text{Title: title, Body: []string{"The code is being checked."}}
+				m.openDialog(shown)
+				return awaitLogin(m, l, loginAnswer{method, code}, shown)
+			})
+			in.Body = body
+			m.openDialog(in)
+			return copied
+		}
+		shown := &dialog.Text{Title: title, Body: body}
 		m.openDialog(shown)
-		return tea.Batch(tea.Raw(ansi.SetSystemClipboard(page.URL)), awaitLogin(m, l, shown))
+		return tea.Batch(copied, awaitLogin(m, l, loginAnswer{method: method}, shown))
 	})
 }
 
+// loginAnswer is what ends a login: its method, and the code of the person, "" without one.
+type loginAnswer struct {
+	method int
+	code   string
+}
+
 // awaitLogin waits for the end of the login while its dialog is open.
-func awaitLogin(m *model, l api.ProviderLogin, shown dialog.Dialog) tea.Cmd {
+func awaitLogin(m *model, l api.ProviderLogin, answer loginAnswer, shown dialog.Dialog) tea.Cmd {
 	c, late := api.LoginClient{Client: m.api}, false
 	var failed error
 	return m.callAPI("log in", func(ctx context.Context) error {
-		failed = c.AwaitBrowser(ctx, l.ID)
+		failed = c.Await(ctx, l.ID, answer.method, answer.code)
 		late = errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 		return nil
 	}, func() tea.Cmd {
 		switch open := slices.Contains(m.dialogs, shown); {
 		case late && open:
-			return awaitLogin(m, l, shown)
+			return awaitLogin(m, l, answer, shown)
 		case late:
 			return nil
 		}

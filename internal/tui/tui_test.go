@@ -125,7 +125,7 @@ func TestFrames(t *testing.T) {
 		"login": func(m *model) {
 			m.offers.Models = []api.Model{{ID: "guide", ProviderID: offers.GuideProvider}}
 			m.openDialog(loginPicker(m, []api.ProviderLogin{
-				{ID: "zai", Name: "Z.AI", Key: true}, {ID: "openai", Name: "OpenAI", Key: true, Connected: true},
+				{ID: "zai", Name: "Z.AI"}, {ID: "openai", Name: "OpenAI", Connected: true},
 			}))
 		},
 		"sidebar": func(m *model) {
@@ -643,6 +643,52 @@ func TestLogin(t *testing.T) {
 	pressKeys(m, enter)
 	if m.model == nil || m.model.String() != "openai/gpt" {
 		t.Errorf("the model is %v after the login", m.model)
+	}
+}
+
+// TestLoginWithCode: each method of a provider is offered, and a login asks for the code of its page.
+func TestLoginWithCode(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	var said []string
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := `{"data":[]}`
+		if strings.Contains(r.URL.Path, "/oauth/") {
+			b, _ := io.ReadAll(r.Body)
+			said = append(said, r.URL.Path+" "+string(b))
+			out = "true"
+		}
+		if strings.HasSuffix(r.URL.Path, "/authorize") {
+			out = `{"url":"https://acme.example/login","method":"code","instructions":"Copy the code"}`
+		}
+		_, _ = io.WriteString(w, out)
+	})
+	m.api = &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(server)}}
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+		return func() tea.Msg { return f(t.Context()) }
+	}
+	beginLogin(m, api.ProviderLogin{ID: "acme", Methods: []api.LoginMethod{
+		{Type: "api", Label: "Key"}, {Type: "oauth", Label: "By itself"}, {Type: "oauth", Label: "With a code"},
+	}})
+	frame, _ := m.renderFrame()
+	for _, label := range []string{"Key", "By itself", "With a code"} {
+		if !strings.Contains(frame, label) {
+			t.Errorf("%q is not offered:\n%s", label, frame)
+		}
+	}
+	_, cmd := m.Update(tea.KeyPressMsg{Code: '3', Text: "3"})
+	m.Update(cmd())
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "https://acme.example/login") || !strings.Contains(frame, "Copy the code") {
+		t.Errorf("the page is not shown:\n%s", frame)
+	}
+	typeText(m, "right")
+	_, cmd = m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	m.Update(cmd())
+	want := []string{
+		`/provider/acme/oauth/authorize {"method":2}`, `/provider/acme/oauth/callback {"code":"right","method":2}`,
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error(diff)
 	}
 }
 

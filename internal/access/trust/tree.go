@@ -2,10 +2,12 @@ package trust
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 )
@@ -31,14 +33,14 @@ func (c *Claim) AddTree(dir, why string, skip func(fs.DirEntry) bool) (seen []st
 		switch {
 		case err != nil && name == dir:
 			if _, lerr := root.Lstat(filepath.FromSlash(name)); lerr == nil {
-				c.setProblem(name, "cannot be read")
+				c.SetProblem(name, "cannot be read")
 			}
 			return fs.SkipAll
 		case err != nil:
-			c.setProblem(name, "cannot be read")
+			c.SetProblem(name, "cannot be read")
 			return nil
 		case name == dir && d.Type()&fs.ModeSymlink != 0:
-			c.setProblem(name, "is a link: make it a directory of the project")
+			c.SetProblem(name, "is a link: make it a directory of the project")
 			return fs.SkipAll
 		case name != dir && skip != nil && skip(d):
 			if d.IsDir() {
@@ -64,6 +66,12 @@ func (c *Claim) AddFile(name, why string) bool {
 	return true
 }
 
+// AddImport adds a file that a script imports. It reports whether the claim lacked it.
+func (c *Claim) AddImport(name, script string) (isNew bool) {
+	isNew = !c.has(name)
+	return c.AddFile(name, whyImport+path.Base(script)) && isNew
+}
+
 // Read returns the content of a file of the claim. It is an error if that is no longer what was hashed.
 func (c *Claim) Read(name string) ([]byte, error) {
 	i := slices.IndexFunc(c.Files, func(f File) bool { return f.Path == name })
@@ -87,30 +95,45 @@ func (c *Claim) Read(name string) ([]byte, error) {
 	return content, err
 }
 
+// Verify returns an error if a file of the claim has changed, or one that must not exist does.
+func (c *Claim) Verify() error {
+	for _, f := range c.Files {
+		if _, err := c.Read(f.Path); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.Absent {
+		if _, err := os.Lstat(filepath.Join(c.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s did not exist when the project was trusted", name)
+		}
+	}
+	return nil
+}
+
 func (c *Claim) addFile(root *os.Root, name, why string) error {
 	info, err := root.Stat(filepath.FromSlash(name))
 	switch {
 	case err != nil:
-		c.setProblem(name, "cannot be read, or leads out of the project")
+		c.SetProblem(name, "cannot be read, or leads out of the project")
 		return nil
 	case !info.Mode().IsRegular():
-		c.setProblem(name, "is neither a file nor a directory")
+		c.SetProblem(name, "is neither a file nor a directory")
 		return nil
 	}
 	c.bytes += info.Size()
 	if len(c.Files) >= maxFiles || c.bytes > maxBytes {
-		c.setProblem(name, "and the files before it exceed the limit of a claim")
+		c.SetProblem(name, "and the files before it exceed the limit of a claim")
 		return fs.SkipAll
 	}
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		c.setProblem(name, "cannot be read")
+		c.SetProblem(name, "cannot be read")
 		return nil
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil || len(content) > maxBytes {
-		c.setProblem(name, "cannot be read")
+		c.SetProblem(name, "cannot be read")
 		return nil
 	}
 	c.Add(name, content, why)

@@ -20,10 +20,11 @@ const None = "none"
 
 // Claim lists the content of one project's files that needs trust.
 type Claim struct {
-	Root    string // the real path of the checkout, or of the directory outside of one
-	Project string // its identity
-	Files   []File // by path, each once
-	Problem string // why this cannot be trusted at all; "" if it can
+	Root    string   // the real path of the checkout, or of the directory outside of one
+	Project string   // its identity
+	Files   []File   // by path, each once
+	Problem string   // why this cannot be trusted at all; "" if it can
+	Absent  []string // paths below the root that must not exist: an import would find them instead of a file of the claim
 
 	bytes int64 // of the files that were read
 }
@@ -63,6 +64,7 @@ const (
 	WhyHook    = "a hook"
 	WhyPlugins = "plugin"    // the key of a configuration
 	WhyNamed   = "named by " // followed by the name of the configuration
+	whyImport  = "imported by "
 )
 
 // ListUnrun returns the files of the claim that are, or name, plugins, tools and hooks that do not run. Markdown and hidden
@@ -89,8 +91,21 @@ func (f *File) IsRun() bool {
 	return IsScript(f.Path) && (slices.Contains(f.Why, WhyPlugin) || slices.Contains(f.Why, WhyTool) || f.isNamed())
 }
 
-// Has reports whether the claim has the file.
-func (c *Claim) Has(name string) bool {
+// ListPrograms returns the part of the claim that the plugin host may load: the scripts of plugins and tools,
+// the files that the configuration names, and what these import.
+func (c *Claim) ListPrograms() *Claim {
+	out := &Claim{Root: c.Root, Project: c.Project, Absent: c.Absent}
+	for _, f := range c.Files {
+		isImported := slices.ContainsFunc(f.Why, func(why string) bool { return strings.HasPrefix(why, whyImport) })
+		if isImported || f.IsRun() || f.isNamed() {
+			out.Files = append(out.Files, f)
+		}
+	}
+	return out
+}
+
+// has reports whether the claim has the file.
+func (c *Claim) has(name string) bool {
 	return slices.ContainsFunc(c.Files, func(f File) bool { return f.Path == name })
 }
 
@@ -132,8 +147,8 @@ func (c *Claim) Add(path string, content []byte, why ...string) {
 	}
 }
 
-// setProblem stores the first reason why the claim cannot be trusted.
-func (c *Claim) setProblem(path, why string) {
+// SetProblem notes that a path keeps the claim from being trusted. The first one counts.
+func (c *Claim) SetProblem(path, why string) {
 	if c.Problem == "" {
 		c.Problem = path + " " + why
 	}

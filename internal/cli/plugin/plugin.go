@@ -28,8 +28,8 @@ func Commands(inv *cli.Invocation) []*cobra.Command {
 	return []*cobra.Command{cli.GroupCommand(&cobra.Command{
 		Use: "plugin", Short: "Install and list OpenCode's plugins",
 		Long: "Plugins are packages of npm, or scripts in the folders plugin and tool beside a configuration. They run\n" +
-			"with your rights, outside of the sandbox, in one process for each directory, under Bun or Node 22.15.\n" +
-			"Those of a project wait for trust (cairn trust).",
+			"with your rights, outside of the sandbox, in one process for each directory, under Bun, or Node 22.15\n" +
+			"or newer. Those of a project wait for trust (cairn trust).",
 	}, g.listCommand(), g.addCommand(), g.removeCommand(), g.updateCommand(), g.infoCommand())}
 }
 
@@ -38,7 +38,7 @@ type pluginCommands struct{ inv *cli.Invocation }
 // listedPlugin is one line of the list.
 type listedPlugin struct {
 	ID       string `json:"id"`
-	Source   string `json:"source"`            // the file that names or is it
+	Source   string `json:"source"`            // the file of the plugin, or the one that names it
 	Version  string `json:"version,omitzero"`  // of a package that is installed
 	Problem  string `json:"problem,omitzero"`  // why it does not run
 	Project  bool   `json:"project,omitzero"`  // it belongs to the project
@@ -168,7 +168,7 @@ func (g pluginCommands) addCommand() *cobra.Command {
 // install records and does the installation of a package.
 func (g pluginCommands) install(ctx context.Context, c *config.Config, asked string, scripts bool) (plugin.Installed, error) {
 	if !config.IsPackageName(asked) {
-		return plugin.Installed{}, cli.UsageErrorf("%.100q is no name of an npm package: use NAME, @SCOPE/NAME, or one of "+
+		return plugin.Installed{}, cli.UsageErrorf("%.100q is not the name of an npm package: use NAME, @SCOPE/NAME, or one of "+
 			"them with @VERSION; the path of a script stands under the key plugin of the configuration", asked)
 	}
 	if err := g.inv.RecordSettings(ctx, "install the plugin "+asked); err != nil {
@@ -213,6 +213,16 @@ func (g pluginCommands) removeCommand() *cobra.Command {
 			kept := slices.DeleteFunc(slices.Clone(items), func(item jsontext.Value) bool {
 				return config.NamesPackage(item, name)
 			})
+			st := plugin.NewStore(c.Dirs.Data)
+			installed, err := st.List()
+			if err != nil {
+				return err
+			}
+			isInstalled := slices.ContainsFunc(installed, func(one plugin.Installed) bool { return one.Name == name })
+			if !isInstalled && len(kept) == len(items) {
+				return cli.NewExitError(cli.ExitUsage, session.NotFound("plugin", name), "cairn plugin list shows the plugins")
+			}
+			// Remove it from the configuration first: what is named and missing is a problem.
 			if err := g.inv.RecordSettings(ctx, "remove the plugin "+name); err != nil {
 				return err
 			}
@@ -225,11 +235,14 @@ func (g pluginCommands) removeCommand() *cobra.Command {
 					return err
 				}
 			}
-			was, err := plugin.NewStore(c.Dirs.Data).Remove(ctx, name)
-			if err == nil && !was && len(kept) == len(items) {
-				err = cli.NewExitError(cli.ExitUsage, session.NotFound("plugin", name), "cairn plugin list shows the plugins")
+			_, err = st.Remove(ctx, name)
+			text := "Removed " + name + "."
+			for _, one := range c.ListPlugins() {
+				if own, _ := config.SplitPackageName(one.Name); own == name && one.Source.File != file {
+					text += " " + one.Source.String() + " still names it: remove it there too."
+				}
 			}
-			return g.inv.FinishChange(err, cli.Change{File: file}, "Removed "+name+".")
+			return g.inv.FinishChange(err, cli.Change{File: file}, text)
 		}),
 	})
 }
@@ -258,6 +271,9 @@ func (g pluginCommands) updateCommand() *cobra.Command {
 		}
 		if err := plugin.NewStore(c.Dirs.Data).InstallKit(ctx); err != nil {
 			return err
+		}
+		if len(packages) == 0 && !g.inv.JSON {
+			g.inv.Note("No packages are configured. What scripts import (" + plugin.Kit + ") is installed")
 		}
 		// Install each of them, also if another one fails.
 		var failures []error

@@ -12,8 +12,7 @@ type ProviderLogin struct {
 	ID        string
 	Name      string
 	Connected bool // it can be used now
-	Browser   bool // it has a login with a browser
-	Key       bool // it takes an API key
+	Methods   []LoginMethod
 }
 
 // LoginClient makes the calls about logins at providers.
@@ -37,12 +36,9 @@ func (l LoginClient) ListProviders(ctx context.Context) ([]ProviderLogin, error)
 	}
 	var out []ProviderLogin
 	for _, p := range providers.All {
-		login := ProviderLogin{ID: p.ID, Name: p.Name, Connected: slices.Contains(providers.Connected, p.ID)}
-		for _, m := range methods[p.ID] {
-			login.Browser, login.Key = login.Browser || m.Type == "oauth", login.Key || m.Type == "api"
-		}
-		if login.Browser || login.Key {
-			out = append(out, login)
+		if offered := methods[p.ID]; len(offered) > 0 {
+			isConnected := slices.Contains(providers.Connected, p.ID)
+			out = append(out, ProviderLogin{ID: p.ID, Name: p.Name, Connected: isConnected, Methods: offered})
 		}
 	}
 	return out, nil
@@ -87,17 +83,6 @@ func (l LoginClient) Await(ctx context.Context, provider string, method int, cod
 		in["code"] = code
 	}
 	return l.Client.CallV1(ctx, http.MethodPost, loginPath(provider, "callback"), in, nil)
-}
-
-// BeginBrowser begins a login with a browser at a provider, which is the first method where it exists. It ends an earlier
-// one there.
-func (l LoginClient) BeginBrowser(ctx context.Context, provider string) (page LoginPage, err error) {
-	return l.Begin(ctx, provider, 0)
-}
-
-// AwaitBrowser waits until the login that BeginBrowser began is done, or ctx is.
-func (l LoginClient) AwaitBrowser(ctx context.Context, provider string) error {
-	return l.Await(ctx, provider, 0, "")
 }
 
 func loginPath(provider, step string) string {

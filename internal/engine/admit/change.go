@@ -95,11 +95,13 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		facts = append(facts, &session.Summarized{ProseSummary: text})
 	}
 	if change.Permission != nil {
-		// The new rules replace the old ones, which may deny more.
-		if s, err := c.journal.ReadSession(ctx, id); err != nil || !isTightened(s.Permission, *change.Permission) {
-			if err := cmp.Or(err, requireRules(ctx)); err != nil {
-				return err
-			}
+		// The new rules replace the old ones, which may deny more. What is refused here is not in the audit log.
+		s, err := c.journal.ReadSession(ctx, id)
+		if err == nil && !isTightened(s.Permission, *change.Permission) {
+			err = requireRules(ctx)
+		}
+		if err != nil {
+			return err
 		}
 		if err := session.CheckRules("permission", *change.Permission); err != nil {
 			return err
@@ -144,7 +146,7 @@ func requireRules(ctx context.Context) error {
 }
 
 // isTightened reports whether the new rules of a session are its old ones with denies after them. An old rule may be
-// missing if one of these denies all that it is about.
+// missing if one of these denies all that it is about: {bash "git *" ask} is, before {bash "*" deny}.
 func isTightened(old, rules []session.Rule) bool {
 	missing := map[string]bool{} // actions
 	for _, r := range old {

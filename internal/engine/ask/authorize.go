@@ -34,8 +34,8 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if err != nil {
 		return err
 	}
-	parts := permission.Explain(layers, saved,
-		permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
+	subject := permission.Subject{Action: r.Action, Resources: slices.Concat(r.Resources, r.Hidden), Command: r.Command}
+	parts := permission.Explain(layers, saved, subject)
 	d := permission.FindStrictest(parts)
 	if r.Person && d.Effect == session.Allow {
 		d.Effect = session.Ask
@@ -78,7 +78,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 
 	// Ask, or wait for the reply to the earlier ask.
 	w := &waiter{
-		layers: layers, seen: r.Command, person: r.Person, record: by.RecordID, holder: by.approvalHolder(),
+		layers: layers, subject: subject, person: r.Person, record: by.RecordID, holder: by.approvalHolder(),
 		reply: make(chan store.AskRow, 1),
 	}
 	if earlier != nil {

@@ -177,10 +177,10 @@ func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []st
 	if err != nil {
 		return err
 	}
-	before := permission.Explain(w.layers, saved, w.permissionSubject())
+	before := permission.Explain(w.layers, saved, w.subject)
 	for _, p := range patterns {
 		rule := session.Rule{Action: w.ask.Action, Resource: p, Effect: session.Allow}
-		after := permission.Explain(w.layers, append(slices.Clone(saved), rule), w.permissionSubject())
+		after := permission.Explain(w.layers, append(slices.Clone(saved), rule), w.subject)
 		if countAllowed(after) > countAllowed(before) {
 			continue
 		}
@@ -341,7 +341,7 @@ func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
 		a.journal.Logger.Error("read approvals", "error", err)
 		return false
 	}
-	return permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow
+	return permission.EvaluateAll(w.layers, saved, w.subject).Effect == session.Allow
 }
 
 // arrivalTimeout bounds how long a reply waits for the call of an earlier process to wait here.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/permission"
@@ -86,7 +87,9 @@ func (a *Asks) authorizeTemplate(ctx context.Context, by Asker, r tool.Request) 
 			return err
 		}
 		d := permission.EvaluateAll(
-			by.Layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command},
+			by.Layers, saved, permission.Subject{
+				Action: r.Action, Resources: slices.Concat(r.Resources, r.Hidden), Command: r.Command,
+			},
 		)
 		if d.Effect == session.Ask {
 			return session.Errorf(session.CodeDenied, "it needs permission for %s %v, and no session was named to ask in",

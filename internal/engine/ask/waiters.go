@@ -19,18 +19,13 @@ type waiters struct {
 
 // waiter waits for the reply to one ask.
 type waiter struct {
-	ask    session.PendingAsk
-	layers []permission.Layer
-	seen   permission.CommandContext
-	person bool // see tool.Request
-	record session.RecordID
-	holder session.ID        // whose own approvals apply; "" for none
-	reply  chan store.AskRow // capacity 1: an ask has one reply
-}
-
-// permissionSubject returns what rules decide about.
-func (w *waiter) permissionSubject() permission.Subject {
-	return permission.Subject{Action: w.ask.Action, Resources: w.ask.Resources, Command: w.seen}
+	ask     session.PendingAsk
+	layers  []permission.Layer
+	subject permission.Subject // what rules decide about
+	person  bool               // see tool.Request
+	record  session.RecordID
+	holder  session.ID        // whose own approvals apply; "" for none
+	reply   chan store.AskRow // capacity 1: an ask has one reply
 }
 
 func (ws *waiters) add(w *waiter) {

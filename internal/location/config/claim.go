@@ -37,6 +37,7 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 		for _, dir := range listAncestors(l.opts.Directory, l.opts.Worktree) {
 			l.claimFolders(c, dir)
 		}
+		l.claimImports(c)
 	}
 	// Decide, and watch the file of decisions for changes.
 	loaded := l.opts.Plugins != nil && l.opts.Plugins.Loaded
@@ -272,5 +273,4 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 			tree(parent, name, why)
 		}
 	}
-	l.claimImports(c)
 }

@@ -1,9 +1,13 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
@@ -11,9 +15,11 @@ import (
 
 // relativeImport matches what a script imports by a relative path, in any of the forms of JavaScript: import, export from,
 // import() and require().
-var relativeImport = regexp.MustCompile(`(?:from|import|require)\s*\(?\s*["'` + "`" + `](\.{1,2}/[^"'` + "`" + `\n]+)["'` + "`" + `]`)
+var relativeImport = regexp.MustCompile(
+	`(?:from|import|require)\s*\(?\s*["'` + "`" + `](\.{1,2}(?:/[^"'` + "`" + `\n]*)?)["'` + "`" + `]`,
+)
 
-// maxImports bounds the files that are claimed because scripts import them.
+// maxImports bounds the files that are claimed because scripts import them. A claim with more cannot be trusted.
 const maxImports = 200
 
 // claimImports adds the files of the project that its plugins and tools import, and those that these import. Paths that a
@@ -25,38 +31,76 @@ func (l *loader) claimImports(c *trust.Claim) {
 			next = append(next, f.Path)
 		}
 	}
-	for n := 0; len(next) > 0 && n < maxImports; {
+	for n := 0; len(next) > 0; next = next[1:] {
 		name := next[0]
-		next = next[1:]
-		text, err := os.ReadFile(filepath.Join(l.root(), name)) // what cannot be read does not run
+		text, err := c.Read(name)
 		if err != nil {
-			continue
+			continue // the claim is not that of the files as they are now: trust.Claim.Verify keeps them from running
 		}
 		for _, m := range relativeImport.FindAllSubmatch(text, -1) {
-			path, inside := l.findImport(name, string(m[1]))
-			if !inside {
-				continue
-			}
-			l.addStamp(filepath.Join(l.root(), path))
-			if isNew := !c.Has(path); c.AddFile(path, "imported by "+filepath.Base(name)) && isNew {
+			for _, path := range l.findImports(c, name, string(m[1])) {
+				if !c.AddImport(path, name) {
+					continue
+				}
 				next = append(next, path)
-				n++
+				if n++; n > maxImports {
+					c.SetProblem(name, fmt.Sprintf("and other scripts import more than %d files: make them a package", maxImports))
+					return
+				}
 			}
 		}
 	}
 }
 
-// findImport returns the file of the project that a script imports, as Bun and Node find it.
-func (l *loader) findImport(script, specifier string) (path string, inside bool) {
-	base := filepath.Join(l.root(), filepath.Dir(script), filepath.FromSlash(specifier))
-	stem := strings.TrimSuffix(base, filepath.Ext(base)) // TypeScript names a.ts as a.js
-	for _, full := range []string{
-		base, base + ".ts", base + ".js", base + ".mjs", base + ".json", stem + ".ts", filepath.Join(base, "index.ts"),
-		filepath.Join(base, "index.js"),
-	} {
-		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() {
-			return l.inProject(full)
+// importExtensions are what Bun adds to the path of an import, in any order.
+var importExtensions = []string{".tsx", ".jsx", ".ts", ".mjs", ".js", ".cjs", ".mts", ".cts", ".json"}
+
+// findImports returns the files of the project that an import of a script may mean, and notes in the claim those that it
+// would mean if they existed. Which one Bun or Node takes depends on their rules: all are claimed.
+func (l *loader) findImports(c *trust.Claim, script, specifier string) (found []string) {
+	specifier, _, _ = strings.Cut(specifier, "?")
+	full := filepath.Join(l.root(), script)
+	dirs := []string{filepath.Dir(full)}
+	if real, err := filepath.EvalSymlinks(full); err == nil && filepath.Dir(real) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(real))
+	}
+	for _, dir := range dirs {
+		for _, candidate := range listCandidates(filepath.Join(dir, filepath.FromSlash(specifier))) {
+			path, inside := l.inProject(candidate)
+			if !inside {
+				continue
+			}
+			l.addStamp(candidate)
+			info, err := os.Stat(candidate)
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && !slices.Contains(c.Absent, path):
+				c.Absent = append(c.Absent, path)
+			case err != nil || !info.Mode().IsRegular():
+			case filepath.Base(candidate) == "package.json" && filepath.Base(specifier) != "package.json":
+				c.SetProblem(path, "chooses the file of an import of "+script+": import the file itself")
+			default:
+				found = append(found, path)
+			}
 		}
 	}
-	return "", false
+	return found
+}
+
+// listCandidates returns the paths that an import of a path may mean: itself alone, if it is a file.
+func listCandidates(path string) []string {
+	out := []string{path}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return out
+	}
+	stems := []string{path, filepath.Join(path, "index")}
+	switch ext := filepath.Ext(path); ext {
+	case ".js", ".jsx", ".mjs", ".cjs": // as which TypeScript names its files
+		stems = append(stems, strings.TrimSuffix(path, ext))
+	}
+	for _, stem := range stems {
+		for _, ext := range importExtensions {
+			out = append(out, stem+ext)
+		}
+	}
+	return append(out, filepath.Join(path, "package.json"))
 }

@@ -47,15 +47,15 @@ func (n *Notify) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if hasCommand == (p.Webhook != "") && !isOff {
 		return errors.New(`want an object with either a "command" or a "webhook"`)
 	}
-	if p.Webhook != "" && !isPrivateAddress(p.Webhook) {
+	if p.Webhook != "" && !isConfidential(p.Webhook) {
 		return errors.New(`want a "webhook" that begins with https://; http:// is for this machine only`)
 	}
 	*n = Notify(p)
 	return nil
 }
 
-// isPrivateAddress reports whether what is sent to the address cannot be read on its way.
-func isPrivateAddress(address string) bool {
+// isConfidential reports whether what is sent to the address is encrypted, or stays on this machine.
+func isConfidential(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
 		return false

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
 )
 
@@ -26,6 +29,7 @@ type Plugin struct {
 	Project bool              // the project's files name or contain it
 	Outside bool              // the project names a file that is not in it: trust does not cover it, and it must not run
 	Source  document.Position // of the name
+	Trusted *trust.Claim      // what a file of a project may load; nil for others
 }
 
 // packageName matches the names of npm packages, with a version or a tag behind "@". By npm's rules no name begins with
@@ -65,6 +69,12 @@ func (c *Config) ListPlugins() (out []Plugin) {
 	}
 	out = append(out, c.pluginFiles...)
 	distinguishIDs(out)
+	programs := c.Claim.ListPrograms()
+	for i := range out {
+		if out[i].Project && out[i].File != "" {
+			out[i].Trusted = programs
+		}
+	}
 	return out
 }
 
@@ -140,9 +150,14 @@ func (l *loader) findPluginPath(name *document.Node) string {
 		}
 		text = string(written)
 	}
-	switch {
-	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"), filepath.IsAbs(text):
-		return l.expandPath(strings.TrimPrefix(text, "file://"), name.Doc.Dir)
+	if path, ok := strings.CutPrefix(text, "file://"); ok && !strings.HasPrefix(path, ".") {
+		path, _ = fileuri.Parse(text) // "" if it is invalid
+		return path
+	} else if ok { // of OpenCode: relative to the file
+		text, _ = url.PathUnescape(path)
+	}
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~") || filepath.IsAbs(text) {
+		return l.expandPath(text, name.Doc.Dir)
 	}
 	return ""
 }
@@ -185,15 +200,22 @@ func (l *loader) findPluginFiles() {
 // maxNamedStamps bounds the files of one directory that stampNamedPlugins looks at.
 const maxNamedStamps = 2000
 
-// stampNamedPlugins stamps the scripts and directories that the key plugin names, so that a change of them is noticed.
+// stampNamedPlugins stamps the scripts and directories that the key plugin names, so that a change of them is noticed. A
+// name that can be none of a plugin is a warning.
 func (l *loader) stampNamedPlugins() {
 	list := l.config.root.Get("plugin")
 	if list == nil {
 		return
 	}
 	for _, item := range list.Items {
-		full := l.findPluginPath(pluginName(item))
+		name := pluginName(item)
+		full := l.findPluginPath(name)
 		if full == "" {
+			if !IsPackageName(name.TextValue()) {
+				l.addWarning(name.FindPosition(), WarnUnrun, "plugin", fmt.Sprintf(
+					"%.100q is not the name of an npm package, a path or a file URL, so it is ignored", name.TextValue(),
+				))
+			}
 			continue
 		}
 		n := 0

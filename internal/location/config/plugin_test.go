@@ -76,6 +76,30 @@ func TestPluginIDs(t *testing.T) {
 	}
 }
 
+// A file URL is decoded, and a name that is none of a plugin is a warning.
+func TestPluginURLs(t *testing.T) {
+	p := newPlace(t, map[string]string{"home/My Plugins/a.ts": "1", "home/b.ts": "1"})
+	p.write("home/.config/cairn/cairn.json", `{"plugin": [
+		"file://`+p.root+`/home/My%20Plugins/a.ts", ["file://localhost`+p.root+`/home/b.ts", {}],
+		"file:///%zz", "Not A Package"]}`)
+	c := p.mustLoad()
+	var got []string
+	for _, one := range c.ListPlugins() {
+		got = append(got, one.ID+" "+p.short(one.File))
+	}
+	for _, w := range c.Warnings {
+		got = append(got, fmt.Sprint(w.Line, " ", w.Message))
+	}
+	want := []string{
+		"plugin/a home/My Plugins/a.ts", "plugin/b home/b.ts",
+		`3 "file:///%zz" is not the name of an npm package, a path or a file URL, so it is ignored`,
+		`3 "Not A Package" is not the name of an npm package, a path or a file URL, so it is ignored`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A name is that of a package by npm's rules, and never a path or an option.
 func TestPackageNames(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -309,6 +309,61 @@ func TestImportsAreClaimed(t *testing.T) {
 	}
 }
 
+// Each file that an import may mean is claimed, also one that appears later.
+func TestAmbiguousImports(t *testing.T) {
+	for name, c := range map[string]struct{ imports, added string }{
+		"another extension":           {"./h", "own/h.tsx"},
+		"of JavaScript":               {"./h", "own/h.cjs"},
+		"TypeScript named as a .js":   {"./h.js", "own/h.tsx"},
+		"another file of a directory": {"./d", "own/d/index.tsx"},
+		"of its own directory":        {".", "own/index.tsx"},
+		"a directory's package.json":  {"./d", "own/d/package.json"},
+		"with a query":                {"./h?x", "own/h.tsx"},
+		"the script is a link":        {"./x", "real/x.ts"},
+	} {
+		p := newPlace(t, map[string]string{
+			"repo/cairn.json": `{"plugin": ["./own/p.ts"]}`, "repo/own/h.ts": "1", "repo/own/d/index.js": "1", "repo/own/index.js": "1",
+			"repo/real/p.ts": "import a from '" + c.imports + "'",
+		})
+		if name != "the script is a link" {
+			p.write("repo/own/p.ts", "import a from '"+c.imports+"'")
+		} else if err := os.Symlink("../real/p.ts", filepath.Join(p.root, "repo/own/p.ts")); err != nil {
+			t.Fatal(err)
+		}
+		p.word = p.mustLoad().Claim.Hash()
+		before := p.mustLoad()
+		if plugins := before.ListPlugins(); len(plugins) != 1 || plugins[0].Trusted.Verify() != nil {
+			t.Fatalf("%s: %+v %s", name, plugins, before.Claim.Problem)
+		}
+		p.write("repo/"+c.added, "new")
+		if before.IsFresh() {
+			t.Errorf("%s: %s is not noticed", name, c.added)
+		}
+		if before.ListPlugins()[0].Trusted.Verify() == nil {
+			t.Errorf("%s: %s may be loaded", name, c.added)
+		}
+		if p.mustLoad().Trusted {
+			t.Errorf("%s: %s, which the import may mean, is trusted", name, c.added)
+		}
+	}
+}
+
+// A claim of more imports than are followed cannot be trusted.
+func TestTooManyImports(t *testing.T) {
+	files, text := map[string]string{}, ""
+	for i := range 300 {
+		files[fmt.Sprintf("repo/lib/f%d.ts", i)] = "1"
+		text += fmt.Sprintf("import '../../lib/f%d'\n", i)
+	}
+	files["repo/.opencode/plugin/p.ts"] = text
+	p := newPlace(t, files)
+	c := p.mustLoad()
+	p.word = c.Claim.Hash()
+	if p.mustLoad().Trusted || !strings.Contains(c.Claim.Problem, "more than 200 files") {
+		t.Errorf("trusted with the problem %q", c.Claim.Problem)
+	}
+}
+
 // Whatever the key plugin names, the files of it are part of what is trusted.
 func TestNamedPluginsAreClaimed(t *testing.T) {
 	files := map[string]string{

@@ -6,8 +6,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -187,6 +190,37 @@ func TestLeftBehind(t *testing.T) {
 	pid := strings.TrimSpace(h.read(t, "child"))
 	if state, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(state), ") Z ") {
 		t.Errorf("the process %s still runs: %s", pid, state)
+	}
+}
+
+// TestHeldOutput: a process that the end of a hook does not reach, and that holds its output, does not hold the hook.
+func TestHeldOutput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "child")
+	script := `echo said; env -i PATH="$PATH" setsid sh -c 'echo $$ > "$0"; exec sleep 1000' "$0" & while ! [ -s "$0" ]; do :; done`
+	ended := make(chan Run, 1)
+	go func() {
+		run, err := RunProgram(t.Context(), process.Spec{ // without a supervisor
+			Argv: []string{"/bin/sh", "-c", script, file}, Dir: t.TempDir(),
+		}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- run
+	}()
+	select {
+	case run := <-ended:
+		if run.Output != "said\n" {
+			t.Errorf("%+v", run)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it waits for the process")
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 

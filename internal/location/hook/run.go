@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -82,10 +83,12 @@ func RunProgram(ctx context.Context, spec process.Spec, input jsontext.Value) (R
 		}
 		break
 	}
-	// End what it left behind, which may hold its output open.
+	// End what it left behind, which may hold its output open. What is out of reach may hold it for a second.
 	child.Stop(0)
 	if !hasOutput {
+		held := time.AfterFunc(time.Second, func() { _ = child.Out.Close() })
 		out = <-read
+		held.Stop()
 	}
 	if out.isLarge {
 		return Run{}, large

@@ -1,11 +1,12 @@
 // Package notify tells commands and webhooks of the configuration that a session waits for a person, or that its work has
 // ended or failed.
 //
-// A process has one Sender. It tells one target after the other in the background; what is too much is dropped. Work never
-// waits for it. A message has a short text and nothing else of the conversation.
+// A process has one Sender. It gives each target one message after the other in the background; what is too much is
+// dropped. Work never waits for it. A message has a short text and nothing else of the conversation.
 package notify
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -29,7 +30,7 @@ import (
 )
 
 const (
-	maxQueue       = 64               // messages that wait
+	maxQueue       = 64               // messages that wait for one target
 	defaultTimeout = 10 * time.Second // of a command, and of one request
 	maxText        = 200              // bytes of the text and of the title of a message
 )
@@ -62,11 +63,19 @@ type Sender struct {
 	dropped atomic.Int64
 	running sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
-	queue  []delivery
-	cancel context.CancelFunc // of the goroutine that empties the queue; nil without one
+	mu     sync.Mutex                 // guards the rest
+	queues map[targetKey]*targetQueue // of the targets that have messages, or get one
 	closed bool
 }
+
+// targetQueue is the messages that wait for a target. A goroutine empties it.
+type targetQueue struct {
+	waiting []delivery
+	cancel  context.CancelFunc // of the goroutine
+}
+
+// targetKey names a target: a webhook, or a command of a directory.
+type targetKey struct{ name, at string }
 
 // delivery is a message for a target.
 type delivery struct {
@@ -80,7 +89,10 @@ type delivery struct {
 // NewSender returns a sender that has no goroutine yet.
 func NewSender(o Options) *Sender {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers have secrets
-	return &Sender{options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay}}
+	return &Sender{
+		options: o, client: &http.Client{Transport: o.Transport, CheckRedirect: stay},
+		queues: map[targetKey]*targetQueue{},
+	}
 }
 
 // Extensions returns an extension for each of the targets of a location.
@@ -127,37 +139,40 @@ func nameEvent(e *extension.Event) string {
 func (s *Sender) CountDropped() int64 { return s.dropped.Load() }
 
 func (s *Sender) add(d delivery) {
+	key := targetKey{d.name, cmp.Or(d.target.Webhook, d.directory)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue) >= maxQueue {
+	q := s.queues[key]
+	if s.closed || q != nil && len(q.waiting) >= maxQueue {
 		s.dropped.Add(1)
 		s.options.Logger.Warn("a message is dropped", "target", d.name, "event", d.message.Event,
 			"session", d.message.SessionID)
 		return
 	}
-	s.queue = append(s.queue, d)
-	if s.cancel != nil {
+	if q != nil {
+		q.waiting = append(q.waiting, d)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
+	s.queues[key] = &targetQueue{[]delivery{d}, cancel}
 	s.running.Go(func() {
 		defer cancel()
-		s.work(ctx)
+		s.emptyQueue(ctx, key)
 	})
 }
 
-// work sends messages until none waits.
-func (s *Sender) work(ctx context.Context) {
+// emptyQueue sends messages to a target until none waits.
+func (s *Sender) emptyQueue(ctx context.Context, key targetKey) {
 	for {
 		s.mu.Lock()
-		if len(s.queue) == 0 {
-			s.cancel = nil
+		q := s.queues[key]
+		if len(q.waiting) == 0 {
+			delete(s.queues, key)
 			s.mu.Unlock()
 			return
 		}
-		next := s.queue[0]
-		s.queue = s.queue[1:]
+		next := q.waiting[0]
+		q.waiting = q.waiting[1:]
 		s.mu.Unlock()
 		if err := s.send(ctx, next); err != nil {
 			s.options.Logger.Warn("a message could not be sent", "target", next.name, "event", next.message.Event,
@@ -220,13 +235,15 @@ func (s *Sender) Close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if n := len(s.queue); n > 0 {
+		n := 0
+		for _, q := range s.queues {
+			n += len(q.waiting)
+			q.waiting = nil
+			q.cancel()
+		}
+		if n > 0 {
 			s.dropped.Add(int64(n))
 			s.options.Logger.Warn("messages are dropped at the end of the process", "messages", n)
-		}
-		s.queue = nil
-		if s.cancel != nil {
-			s.cancel()
 		}
 	})
 	s.running.Wait()

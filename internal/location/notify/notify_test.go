@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,7 @@ func TestEvents(t *testing.T) {
 			`POST https://a.example/x Bearer k {"event":"failure","sessionID":"ses_1",` + fmt.Sprintf(tail, "no key") + `}`,
 			`POST https://b.example/  {"event":"failure","sessionID":"ses_1",` + fmt.Sprintf(tail, "no key") + `}`,
 		}
+		slices.SortStableFunc(w.said, func(a, b string) int { return strings.Compare(a[:25], b[:25]) }) // by target
 		if got := strings.Join(w.said, "\n"); got != strings.Join(want, "\n") {
 			t.Errorf("said:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 		}
@@ -199,6 +201,31 @@ func TestQueue(t *testing.T) {
 		if s.CountDropped() != 200 {
 			t.Error("a message after the end is not counted")
 		}
+	})
+}
+
+// TestOwnQueues: a target that does not answer holds up no other one.
+func TestOwnQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := make(chan string, 9)
+		w := &webhook{answer: func(_ int, r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "hangs.example" {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			said <- r.URL.Host
+			return says(http.StatusOK)
+		}}
+		s, _ := newSender(w)
+		for range 100 {
+			tell(t, s, map[string]config.Notify{"a": {Webhook: "https://hangs.example/", Timeout: 3600}}, failed)
+		}
+		tell(t, s, map[string]config.Notify{"b": {Webhook: "https://b.example/"}}, failed)
+		synctest.Wait()
+		if len(said) != 1 {
+			t.Errorf("%d messages were sent to the other target", len(said))
+		}
+		closeWithin(s, time.Second)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -30,9 +31,11 @@ export default async () => ({
 			{ type: "oauth", label: "By itself", authorize: async () => ({
 				url: "https://acme.example", instructions: "", method: "auto", callback: async () => ({ type: "success", key: "k" }) }) },
 			{ type: "api", label: "Key", authorize: async () => ({ type: "failed" }) },
+			{ type: "api", label: "Other", authorize: async () => ({ type: "success", key: "k", provider: "anthropic" }) },
+			{ type: "api", label: "Own", authorize: async () => ({ type: "success", key: "k", provider: "acme-eu" }) },
 		],
 		loader: async (getAuth, provider) => ({
-			apiKey: "", baseURL: "https://api.acme.example/" + provider.id,
+			apiKey: "", baseURL: "https://api.acme.example/" + provider.id, kind: (await getAuth()).type,
 			fetch: async (url, init) => {
 				const auth = await getAuth();
 				if (init.headers["X-Fail"]) throw new Error("refused here");
@@ -41,7 +44,8 @@ export default async () => ({
 		}),
 	},
 	provider: { id: "acme", models: async (provider, { auth }) => ({ one: { id: "one", name: "One " + auth.type } }) },
-})`
+})
+export const Europe = async () => ({ auth: { provider: "acme-eu", methods: [] } })`
 
 // exits is a tool that ends the program.
 const exits = `export default { description: "Exit", args: {}, async execute() { process.exit(1) } }`
@@ -64,9 +68,13 @@ func TestAuth(t *testing.T) {
 		return jsontext.Value(`{"type":"oauth","access":"token"}`), nil
 	}
 	set, state, _ := w.open(map[string]string{"signin.ts": signIn})
-	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.Method{
-		{Type: "oauth", Label: "With a code"}, {Type: "oauth", Label: "By itself"}, {Type: "api", Label: "Key"},
-	}}}
+	want := map[string]plugin.Auth{"acme": {Provider: "acme", HasLoader: true, Methods: []plugin.AuthMethod{
+		{Type: "oauth", Label: "With a code"},
+		{Type: "oauth", Label: "By itself"},
+		{Type: "api", Label: "Key"},
+		{Type: "api", Label: "Other"},
+		{Type: "api", Label: "Own"},
+	}}, "acme-eu": {Provider: "acme-eu", Methods: []plugin.AuthMethod{}}}
 	if d := cmp.Diff(want, state.Logins()); d != "" {
 		t.Fatal(d, state)
 	}
@@ -79,6 +87,8 @@ func TestAuth(t *testing.T) {
 		{0, "wrong", "https://acme.example/login?red Copy the code code: the login failed"},
 		{1, "", "https://acme.example  auto: success k 0 acme"},
 		{2, "", "the login failed"},
+		{3, "", `the plugin logged in at "anthropic", which is not its provider`},
+		{4, "", "success k 0 acme-eu"},
 	} {
 		var got string
 		c, err := set.LogIn(t.Context(), "acme", one.method, plugin.LoginDialog{
@@ -175,6 +185,42 @@ func TestTransport(t *testing.T) {
 	}
 	// A fetch that fails says why.
 	if _, err := send(t.Context(), "X-Fail"); err == nil || !strings.Contains(err.Error(), "refused here") {
+		t.Error(err)
+	}
+}
+
+// TestUnreadAnswer: an answer that is not read ends at the provider too.
+func TestUnreadAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.credential = func(string) (jsontext.Value, error) { return jsontext.Value(`{"access":"token"}`), nil }
+	set, _, _ := w.open(map[string]string{"signin.ts": signIn})
+	if _, _, err := set.LoadAuth(t.Context(), "acme", jsontext.Value(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		_, _ = rw.Write(make([]byte, 40<<20))
+		rw.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.acme.example/v1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Target", server.URL)
+	answer, err := set.Transport("acme").RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the provider sends on")
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err == nil || !strings.Contains(err.Error(), "were not read") {
 		t.Error(err)
 	}
 }

@@ -3,18 +3,12 @@ package plugin
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,13 +17,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/statefile"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 )
-
-//go:embed host.mjs
-var script []byte
 
 // Set is the plugins of a location. Safe for concurrent use.
 type Set struct {
@@ -43,10 +33,9 @@ type Set struct {
 	mu       sync.Mutex // guards the rest
 	location Location
 	child    *child    // nil if none runs
-	attempt  *attempt  // nil if none starts
+	attempt  *attempt  // the last one; nil before the first
 	starts   int       // since the last long life
 	began    time.Time // of the last start
-	failure  error     // of the last start
 	isClosed bool
 	noEvents bool                      // others have taken the place of the plugins
 	calls    map[callKey]runningCall   // of tools
@@ -65,11 +54,24 @@ type runningCall struct {
 	progress func(tool.Output)                                   // nil if nothing shows it
 }
 
-// attempt is a start of the program.
+// attempt is a start of the plugin host.
 type attempt struct {
 	done  chan struct{} // closed at its end
-	child *child
-	err   error
+	child *child        // valid then
+	err   error         // valid then
+}
+
+// isUnderWay reports whether the attempt has not ended.
+func (a *attempt) isUnderWay() bool {
+	if a == nil {
+		return false
+	}
+	select {
+	case <-a.done:
+		return false
+	default:
+		return true
+	}
 }
 
 // The program is started again after it has ended, at most maxStarts times until one start has lasted steadyTime.
@@ -81,12 +83,12 @@ const (
 // errClosed is the error of calls after the end of the location.
 var errClosed = fmt.Errorf("%w with its location", errEnded)
 
-// child is one run of the program.
+// child is one run of the plugin host.
 type child struct {
-	*process.Child
-	*peer
-	state  State
-	config jsontext.Value // as the plugins left it
+	process *process.Child
+	peer    *peer
+	state   State          // set once, with the mutex of its Set, when the plugins are loaded
+	config  jsontext.Value // as the plugins left it; set with state
 }
 
 func newSet(p *Pool, l Location) *Set {
@@ -99,13 +101,13 @@ func newSet(p *Pool, l Location) *Set {
 // isFor reports whether the plugins are those of the location. What its configuration says beside them counts, because
 // plugins get it.
 func (s *Set) isFor(l Location) bool {
-	own := s.place()
+	own := s.currentLocation()
 	return reflect.DeepEqual(own.Plugins, l.Plugins) && string(own.Config) == string(l.Config) &&
 		own.Worktree == l.Worktree && reflect.DeepEqual(own.Environment, l.Environment)
 }
 
-// place returns the location as it was opened last.
-func (s *Set) place() Location {
+// currentLocation returns the location as it was opened last.
+func (s *Set) currentLocation() Location {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.location
@@ -118,22 +120,24 @@ func (s *Set) reopen(l Location) {
 	s.location = l
 }
 
-// connect returns the running program with its plugins loaded. If none runs it starts one, in LoadTime, however long the
-// caller waits.
+// connect returns the running plugin host with its plugins loaded. If none runs it starts one, in LoadTime, however long
+// the caller waits.
 func (s *Set) connect(ctx context.Context) (*child, error) {
-	if c := s.running(); c != nil {
+	s.mu.Lock()
+	if c := s.findRunning(); c != nil {
+		s.mu.Unlock()
 		return c, nil
 	}
-	s.mu.Lock()
+	// Start it, unless another caller does.
 	a := s.attempt
-	if a == nil {
-		if err := s.noteStart(time.Now()); err != nil {
+	if !a.isUnderWay() {
+		if err := s.checkStart(time.Now()); err != nil {
 			s.mu.Unlock()
 			return nil, err
 		}
 		a = &attempt{done: make(chan struct{})}
 		s.attempt = a
-		s.working.Go(func() { s.try(a) })
+		s.working.Go(func() { s.runAttempt(a) })
 	}
 	s.mu.Unlock()
 	select {
@@ -144,8 +148,8 @@ func (s *Set) connect(ctx context.Context) (*child, error) {
 	}
 }
 
-// try starts the program for those who wait for the attempt.
-func (s *Set) try(a *attempt) {
+// runAttempt starts the plugin host for those who wait for the attempt.
+func (s *Set) runAttempt(a *attempt) {
 	ctx, cancel := context.WithTimeout(s.life, LoadTime)
 	defer cancel()
 	c, err := s.start(ctx)
@@ -154,7 +158,6 @@ func (s *Set) try(a *attempt) {
 		err = errClosed
 	}
 	a.child, a.err = c, err
-	s.attempt, s.failure = nil, err
 	noEvents := s.noEvents
 	if err == nil {
 		s.child = c
@@ -165,14 +168,12 @@ func (s *Set) try(a *attempt) {
 		s.stopEvents()
 	}
 	if err != nil && c != nil {
-		c.CloseWithin(0)
+		c.process.CloseWithin(0)
 	}
 }
 
-// running returns the program if it runs.
-func (s *Set) running() *child {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// findRunning returns the plugin host if it runs, and ends the rest of one that has ended. mu is held.
+func (s *Set) findRunning() *child {
 	if s.child == nil {
 		return nil
 	}
@@ -181,34 +182,45 @@ func (s *Set) running() *child {
 		ended, directory := s.child, s.location.Directory
 		s.child = nil
 		s.working.Go(func() {
-			ended.CloseWithin(0)
-			s.pool.options.Logger.Warn("the program of the plugins has ended", "directory", directory,
-				"errors", string(redact.MaskText([]byte(ended.ReadErrors()))))
+			ended.process.CloseWithin(0)
+			s.pool.options.Logger.Warn("the plugin host has ended", "directory", directory,
+				"errors", string(redact.MaskText([]byte(ended.process.ReadErrors()))))
 		})
 	default:
 	}
 	return s.child
 }
 
-// noteStart notes that the program starts, or returns why it does not. mu is held.
-func (s *Set) noteStart(now time.Time) error {
-	switch {
-	case s.isClosed:
+// checkStart returns why the plugin host is not started now. mu is held.
+func (s *Set) checkStart(now time.Time) error {
+	again := s.began.Add(steadyTime)
+	if s.isClosed {
 		return errClosed
-	case now.Sub(s.began) > steadyTime:
+	}
+	if s.starts < maxStarts || now.After(again) {
+		return nil
+	}
+	why := errEnded
+	if s.attempt.err != nil {
+		why = s.attempt.err
+	}
+	return fmt.Errorf("cairn does not start the plugins again before %s: %w", again.Format(time.TimeOnly), why)
+}
+
+// noteStart counts a start.
+func (s *Set) noteStart(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.began) > steadyTime {
 		s.starts = 0
-	case s.starts >= maxStarts:
-		return fmt.Errorf("the program of the plugins ended %d times and is started again at %s: %w",
-			s.starts, s.began.Add(steadyTime).Format(time.TimeOnly), errors.Join(errEnded, s.failure))
 	}
 	s.starts++
 	s.began = now
-	return nil
 }
 
 // start starts the program and loads the plugins, if they are what was resolved.
 func (s *Set) start(ctx context.Context) (*child, error) {
-	l := s.place()
+	l := s.currentLocation()
 	for _, spec := range l.Plugins {
 		if err := spec.check(); err != nil {
 			return nil, err
@@ -218,48 +230,59 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := writeScript(s.pool.options.Scripts)
+	file, err := writeScripts(s.pool.options.Scripts)
 	if err != nil {
 		return nil, err
 	}
-	// Start it below a supervisor, with a word that its lines begin with. It goes to the location's directory itself, since
+	// Start it below a supervisor, with a prefix that its lines begin with. It goes to the location's directory itself, since
 	// Bun runs what a bunfig.toml names in the directory where it starts, and reads variables from .env there.
-	word := rand.Text()
+	prefix := rand.Text()
+	environment := l.Environment
+	environment.Pass = slices.Concat(environment.Pass, networkVariables)
 	p, err := process.StartChild(process.Spec{
-		Argv: append(runtime, file, word), Dir: filepath.Dir(file), Env: l.Environment.List(),
+		Argv: append(runtime, file, prefix), Dir: filepath.Dir(file), Env: environment.List(),
 		Supervisor: s.pool.options.Supervisor, Processes: process.MaxProcesses,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the program of the plugins could not be started: %w", err)
+		return nil, fmt.Errorf("the plugin host could not be started: %w", err)
 	}
-	c := &child{Child: p, peer: newPeer(p.In, word)}
+	s.noteStart(time.Now())
+	c := &child{process: p, peer: newPeer(p.In, prefix)}
 	address := s.pool.options.ServerURL()
-	answers := &answers{set: s, peer: c.peer, address: address, streams: map[int64]context.CancelFunc{}}
-	c.handle, c.notify, c.print = answers.handle, answers.notify, answers.print
-	go func() { // ends with the program
-		c.read(context.Background(), p.Out)
+	proxy := &apiProxy{set: s, child: c, address: address, streams: map[int64]context.CancelFunc{}}
+	c.peer.handle, c.peer.handleNotification, c.peer.print = proxy.handle, proxy.handleNotification, proxy.print
+	go func() { // ends with its output
+		err := c.peer.read(context.Background(), p.Out)
 		s.responses.endAll(c.peer, errEnded)
+		if err != nil {
+			s.stop(c, err)
+		}
 	}()
-	go c.write() // ends with its pipe
+	go c.peer.write() // ends with its pipe
 	go s.watchMemory(c)
 	// Load the plugins.
 	var loaded struct {
 		State
 		Config jsontext.Value `json:"config"`
 	}
-	err = c.call(ctx, "init", map[string]any{
+	err = c.peer.call(ctx, "init", map[string]any{
 		"directory": l.Directory, "worktree": l.Worktree, "project": l.Project,
 		"serverUrl": address, "shared": s.pool.options.Shared, "config": l.Config,
-		"plugins": l.Plugins,
+		"plugins": l.Plugins, "eventTime": s.pool.options.EventTime.Milliseconds(),
 	}, &loaded, nil)
 	if err == nil {
-		err = c.call(ctx, "start", nil, nil, nil)
+		err = c.peer.call(ctx, "start", nil, nil, nil)
 	}
 	if err != nil {
-		c.CloseWithin(0)
-		return nil, fmt.Errorf("the plugins could not be loaded: %w%s", err, lastLine(c.ReadErrors()))
+		c.process.CloseWithin(0)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("they did not load within %v (cairn plugin list shows them)", LoadTime)
+		}
+		return nil, fmt.Errorf("the plugins could not be loaded: %w%s", err, lastLine(c.process.ReadErrors()))
 	}
+	s.mu.Lock()
 	c.state, c.config = loaded.State, loaded.Config
+	s.mu.Unlock()
 	s.loadLogins(ctx, c)
 	go s.keepEvents(c)
 	return c, nil
@@ -271,7 +294,7 @@ func (s *Set) loadLogins(ctx context.Context, c *child) {
 	logins := maps.Clone(s.logins)
 	s.mu.Unlock()
 	for provider, info := range logins {
-		if err := c.call(ctx, "auth/load", object{"provider": provider, "info": info}, nil, nil); err != nil {
+		if err := c.peer.call(ctx, "auth/load", object{"provider": provider, "info": info}, nil, nil); err != nil {
 			s.pool.options.Logger.Warn("a plugin does not log in any more", "provider", provider, "error", err)
 		}
 	}
@@ -283,7 +306,7 @@ const restartPause = time.Second
 // keepEvents starts the program again when it has ended, if a plugin follows events: nothing else may need it for long.
 func (s *Set) keepEvents(c *child) {
 	follows := slices.ContainsFunc(c.state.Plugins, func(o Offer) bool { return o.hasHook("event") })
-	<-c.done
+	<-c.peer.done
 	if !follows {
 		return
 	}
@@ -299,7 +322,7 @@ func (s *Set) keepEvents(c *child) {
 		return
 	}
 	if _, err := s.connect(s.life); err != nil && s.life.Err() == nil {
-		s.pool.options.Logger.Warn("the plugins see no events any more", "directory", s.place().Directory, "error", err)
+		s.pool.options.Logger.Warn("the plugins see no events any more", "directory", s.currentLocation().Directory, "error", err)
 	}
 }
 
@@ -307,8 +330,11 @@ func (s *Set) keepEvents(c *child) {
 func (s *Set) stopEvents() {
 	s.mu.Lock()
 	s.noEvents = true
+	c := s.findRunning()
 	s.mu.Unlock()
-	s.tell("events/stop", nil)
+	if c != nil {
+		_ = c.peer.notify("events/stop", nil) // it has ended
+	}
 }
 
 // lastLine returns the last line of a text behind a separator, "" for none.
@@ -329,8 +355,8 @@ func (s *Set) close() {
 	if c != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = c.call(ctx, "dispose", nil, nil, nil) // it may have ended
-		_ = c.Close()
+		_ = c.peer.call(ctx, "dispose", nil, nil, nil) // it may have ended
+		_ = c.process.Close()
 	}
 	s.end()
 	s.working.Wait()
@@ -348,10 +374,10 @@ func (s *Set) watchMemory(c *child) {
 	defer tick.Stop()
 	for {
 		select {
-		case <-c.Done():
+		case <-c.process.Done():
 			return
 		case <-tick.C:
-			if c.Memory() > maxMemory {
+			if c.process.Memory() > maxMemory {
 				s.stop(c, errors.New("it used more than 2 GiB of memory"))
 				return
 			}
@@ -361,20 +387,20 @@ func (s *Set) watchMemory(c *child) {
 
 // stop ends a program that fails without ending.
 func (s *Set) stop(c *child, why error) {
-	s.pool.options.Logger.Warn("the program of the plugins is ended", "directory", s.place().Directory, "error", why)
-	c.NoteFailure(why)
-	c.CloseWithin(0)
+	s.pool.options.Logger.Warn("the plugin host is stopped", "directory", s.currentLocation().Directory, "error", why)
+	c.process.NoteFailure(why)
+	c.process.CloseWithin(0)
 }
 
 // pingTime is how long the program has to answer after a call did not end in time. One that does not is ended: a plugin
 // keeps it busy.
 const pingTime = 5 * time.Second
 
-// examine ends the program if it does not answer any more.
-func (s *Set) examine(c *child) {
+// killIfUnresponsive ends the plugin host if it does not answer any more.
+func (s *Set) killIfUnresponsive(c *child) {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTime)
 	defer cancel()
-	if err := c.call(ctx, "ping", nil, nil, nil); errors.Is(err, context.DeadlineExceeded) {
+	if err := c.peer.call(ctx, "ping", nil, nil, nil); errors.Is(err, context.DeadlineExceeded) {
 		s.stop(c, errors.New("it does not answer"))
 	}
 }
@@ -385,62 +411,15 @@ func (s *Set) call(ctx context.Context, method string, params, out any, number f
 	if err != nil {
 		return err
 	}
-	err = c.call(ctx, method, params, out, number)
+	err = c.peer.call(ctx, method, params, out, number)
 	if errors.Is(err, context.DeadlineExceeded) {
-		go s.examine(c)
+		go s.killIfUnresponsive(c)
 	}
 	if errors.Is(err, errEnded) {
-		if why := c.Failure(); why != nil {
+		if why := c.process.Failure(); why != nil {
 			return fmt.Errorf("%w: %w", errEnded, why)
 		}
-		return fmt.Errorf("%w%s", errEnded, lastLine(c.ReadErrors()))
+		return fmt.Errorf("%w%s", err, lastLine(c.process.ReadErrors()))
 	}
 	return err
-}
-
-// tell sends a notification to the program if it runs.
-func (s *Set) tell(method string, params any) {
-	if c := s.running(); c != nil {
-		_ = c.tell(method, params) // it has ended
-	}
-}
-
-// findRuntime returns the command line that runs a script: Bun, or Node that reads TypeScript.
-func findRuntime(ctx context.Context) ([]string, error) {
-	if path, err := exec.LookPath("bun"); err == nil {
-		return []string{path, "--no-install"}, nil // packages are installed with cairn plugin add only
-	}
-	path, err := exec.LookPath("node")
-	if err != nil {
-		return nil, errors.New("plugins need Bun, or Node 22.15 or newer, and neither is on PATH")
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	version := strings.TrimSpace(string(out))
-	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	m, _ := strconv.Atoi(major)
-	n, _ := strconv.Atoi(minor)
-	if err != nil || m < 22 || m == 22 && n < 15 { // the first one with module.registerHooks
-		return nil, fmt.Errorf("plugins need Bun, or Node 22.15 or newer; node on PATH is %s", version)
-	}
-	args := []string{path, "--no-warnings", "--max-old-space-size=1536"}
-	if m == 22 && n < 18 {
-		args = append(args, "--experimental-strip-types")
-	}
-	return args, nil
-}
-
-// writeScript returns the script as a file in the directory, which is written if it is missing.
-func writeScript(dir string) (string, error) {
-	sum := sha256.Sum256(script)
-	file := filepath.Join(dir, "plugin-host-"+hex.EncodeToString(sum[:8])+".mjs")
-	if old, err := os.ReadFile(file); err == nil && string(old) == string(script) {
-		return file, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return file, statefile.Replace(file, script, 0o600)
 }

@@ -2,8 +2,11 @@ package plugin_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +77,7 @@ func TestEndedProgram(t *testing.T) {
 			t.Fatal("a guard that cannot be asked allowed a call")
 		}
 	}
-	if !strings.Contains(last.Error(), "ended 4 times") {
+	if !strings.Contains(last.Error(), "does not start the plugins again before") || strings.Contains(last.Error(), "\n") {
 		t.Error(last)
 	}
 }
@@ -186,16 +189,25 @@ export default { description: "Busy", args: { type: "object", properties: {} }, 
 	w.pool.Close()
 }
 
-// TestChangedFile: a program that is started again does not run what has changed since the plugin was resolved.
+// TestChangedFile: a program that is started again does not run what has changed since the plugin was resolved, also if
+// size and time of the file are the same.
 func TestChangedFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	e := w.one(`export default async () => ({ "tool.execute.before": async (i, o) => { process.exit(1) } })`)
+	text := `export default async () => ({ "tool.execute.before": async (i, o) => { process.exit(1) } })`
+	e := w.one(text)
+	file := filepath.Join(w.dir, "one.ts")
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := callOnce(t, e, time.Minute); err == nil {
 		t.Fatal("the program has not ended")
 	}
-	file := filepath.Join(w.dir, "one.ts")
-	if err := os.WriteFile(file, []byte(`export default async () => ({ "tool.execute.before": async () => {} })`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(text, "process.exit(1)", "process.exitCod", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, before.ModTime(), before.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	if err := callOnce(t, e, time.Minute); err == nil || !strings.Contains(err.Error(), "has changed while cairn ran") {
@@ -228,5 +240,64 @@ export default { description: "Ask", args: {}, async execute(args, context) {
 	}})
 	if err == nil || <-ended == nil {
 		t.Error(err)
+	}
+}
+
+// TestStartsThatFail: what keeps the program from starting is no end of it, and is named each time.
+func TestStartsThatFail(t *testing.T) {
+	w := newWorld(t)
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", t.TempDir())
+	set, state, _ := w.open(map[string]string{"one.ts": `export default async () => ({})`})
+	for range 6 {
+		if !strings.Contains(state.Error, "neither is on PATH") {
+			t.Error(state.Error)
+		}
+		state, _ = set.Await(t.Context())
+	}
+	t.Setenv("PATH", path)
+	if state, _ = set.Await(t.Context()); state.Error != "" {
+		t.Error("with a runtime:", state.Error)
+	}
+}
+
+// TestLargeMessage: a message that is too large ends the program, and the call says why.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	set, state, _ := w.open(map[string]string{"tool.ts": `import { connect } from "node:net";
+export default { description: "Flood", args: {}, execute: () => new Promise((done) => {
+	connect(` + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port) + `, "127.0.0.1", () => done("x".repeat(65 << 20)));
+}) }`})
+	tools, _ := set.Tools(state, nil)
+	call := tool.Call{Input: jsontext.Value(`{}`), Ask: func(context.Context, tool.Request) error { return nil }}
+	if _, err := tools[0].Run(t.Context(), call); err == nil || !strings.Contains(err.Error(), "a message has more than 67108864 bytes") {
+		t.Error(err)
+	}
+	// Its connection ends with it.
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the program goes on")
+	}
+}
+
+// TestPrintedSecrets: what plugins print is logged without secrets.
+func TestPrintedSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one(`await Bun.write(Bun.stdout, "the key is sk-ant-api03-` + strings.Repeat("aB3", 30) + `\n");
+export default async () => ({})`)
+	if logs := w.logged(); !strings.Contains(logs, "the key is") || strings.Contains(logs, "aB3aB3aB3") {
+		t.Error(logs)
 	}
 }

@@ -3,12 +3,12 @@
 //
 //	plugin.go    the plugins of all locations, and those of one
 //	child.go     the program that runs them, under Bun or Node
-//	host.mjs     what it does
+//	host/        what it does, in JavaScript
 //	rpc.go       JSON-RPC over its pipes
 //	points.go    the plugins as extensions of the engine: OpenCode's hooks at its points
 //	tool.go      their tools
 //	auth.go      their logins at providers, and the requests of those
-//	fetch.go     their requests to the API
+//	apiproxy.go  their requests to the API
 //	store.go     the packages that are installed
 //
 // The plugins of a location share one program, which starts when the location is first used and ends with it. It runs
@@ -22,11 +22,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/extension"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/process"
@@ -55,6 +57,7 @@ type Options struct {
 	// ServerURL returns what plugins are told; requests to it by their client go to API.
 	ServerURL func() string
 	API       http.RoundTripper // answers the requests of plugins
+	EventTime time.Duration     // how long a plugin may take for one event; 0 is 5 s
 }
 
 // Pool holds the plugins of the locations of a process. Safe for concurrent use.
@@ -79,6 +82,9 @@ func NewPool(o Options) *Pool {
 	if o.API == nil {
 		o.API = noServer{}
 	}
+	if o.EventTime == 0 {
+		o.EventTime = 5 * time.Second
+	}
 	return &Pool{options: o, sets: map[string]*Set{}, retired: map[*Set]bool{}}
 }
 
@@ -86,7 +92,7 @@ func NewPool(o Options) *Pool {
 type noServer struct{}
 
 func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("there is no server")
+	return nil, errors.New("these plugins have no connection to cairn: they were loaded alone, by cairn plugin info")
 }
 
 // Location says what plugins a directory has.
@@ -110,7 +116,9 @@ type Spec struct {
 	Package string         `json:"package,omitzero"` // the directory of the package; "" for a file
 	Options jsontext.Value `json:"options,omitzero"`
 	IsTool  bool           `json:"isTool,omitzero"` // the file exports tools instead of plugins
-	Stamp   string         `json:"stamp"`           // changes with the content
+	Name    string         `json:"-"`               // of a package that is installed; "" for a local one
+	Digest  string         `json:"-"`               // the SHA-256 of its files
+	trusted *trust.Claim   // what one of a project may load; nil for others
 }
 
 // Open returns the plugins of a location, nil without any. Those of an equal Location that is open stay. Others end, when
@@ -148,7 +156,7 @@ func (s *Set) Use() (release func(), ok bool) {
 	p := s.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sets[s.place().Directory] != s && !p.retired[s] {
+	if p.sets[s.currentLocation().Directory] != s && !p.retired[s] {
 		return nil, false
 	}
 	s.users++
@@ -182,7 +190,7 @@ func (p *Pool) CloseLocation(directory string) (wait func()) {
 		p.retired[s] = true
 	}
 	for s := range p.retired {
-		if s.place().Directory == directory {
+		if s.currentLocation().Directory == directory {
 			ending = append(ending, p.end(s))
 		}
 	}
@@ -238,14 +246,7 @@ func (o *Offer) ToolNames() (out []string) {
 }
 
 // hasHook reports whether the plugin has the hook.
-func (o *Offer) hasHook(name string) bool {
-	for _, h := range o.Hooks {
-		if h == name {
-			return true
-		}
-	}
-	return false
-}
+func (o *Offer) hasHook(name string) bool { return slices.Contains(o.Hooks, name) }
 
 // LoadTime bounds the wait for plugins to load.
 const LoadTime = 20 * time.Second

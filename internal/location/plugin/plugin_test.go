@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -118,7 +119,7 @@ type world struct {
 	testing.TB
 	dir  string
 	pool *plugin.Pool
-	logs *bytes.Buffer
+	logs *lockedWriter
 	api  roundTripper
 	// credential returns what is stored for a provider.
 	credential func(string) (jsontext.Value, error)
@@ -131,16 +132,23 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// lockedBuffer is a buffer that a logger writes to concurrently.
+// lockedWriter is a buffer that a logger writes to concurrently.
 type lockedWriter struct {
 	mu sync.Mutex
-	b  *bytes.Buffer
+	b  bytes.Buffer
 }
 
 func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.Write(p)
+}
+
+// logged returns what was logged.
+func (w *world) logged() string {
+	w.logs.mu.Lock()
+	defer w.logs.mu.Unlock()
+	return w.logs.b.String()
 }
 
 func newWorld(t testing.TB) *world {
@@ -154,7 +162,7 @@ func newWorld(t testing.TB) *world {
 // newWorldWith is newWorld with any runtime.
 func newWorldWith(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, dir: t.TempDir(), logs: &bytes.Buffer{}}
+	w := &world{TB: t, dir: t.TempDir(), logs: &lockedWriter{}}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +178,9 @@ func newWorldWith(t testing.TB) *world {
 	}
 	w.pool = plugin.NewPool(plugin.Options{
 		Supervisor: []string{self, process.SuperviseWord}, Scripts: filepath.Join(w.dir, "scripts"),
-		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{b: w.logs}, nil)),
-		ServerURL: func() string { return "http://cairn.localhost" },
-		API:       roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
+		Logger:    slog.New(slog.NewTextHandler(w.logs, nil)),
+		ServerURL: func() string { return "http://cairn.localhost" }, EventTime: 50 * time.Millisecond,
+		API: roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
 	})
 	t.Cleanup(w.pool.Close)
 	return w
@@ -428,6 +436,40 @@ export const waits = { description: "Wait", args: {}, execute: (args, { abort })
 	}
 }
 
+// TestReplacedTool: a tool in the place of a built-in one asks with its action about each text of its input.
+func TestReplacedTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set, state, _ := w.open(map[string]string{"tool.ts": `
+export default { description: "Edit", args: { type: "object", properties: {} }, async execute() { return "ran" } }`})
+	tools, _ := set.Tools(state, func(string) string { return "edit" })
+	long := strings.Repeat("x", 5000)
+	for input, want := range map[string]string{
+		`{}`:                      "edit *",
+		`{"path": "secret"}`:      "edit * path secret",
+		`{"files": ["b", ["a"]]}`: "edit * a b files",
+		`{"edits": [{"path": "secret", "n": 1}, {"path": "secret"}], "e": ""}`: "edit * e edits n path secret",
+		`{"text": "` + long + `"}`:                                              "edit * text, hidden " + long,
+		`{"many": [` + strings.Repeat(`"a",`, 300) + `"b"]}`:                    "The input has more than 200 texts",
+		`{"content": "` + long + `", "deep": [{"a": [{"b": [{"c": "hid"}]}]}]}`: "edit * a b c content deep hid, hidden " + long,
+	} {
+		got := ""
+		_, err := tools[0].Run(t.Context(), tool.Call{Input: jsontext.Value(input), Ask: func(_ context.Context, r tool.Request) error {
+			got = r.Action + " " + strings.Join(r.Resources, " ")
+			if len(r.Hidden) > 0 {
+				got += ", hidden " + strings.Join(r.Hidden, " ")
+			}
+			return nil
+		}})
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || err == nil && got != want {
+			t.Errorf("%.60s: %.200s, want %.200s", input, got, want)
+		}
+	}
+}
+
 // TestClient: requests of a plugin to the server's address are answered through the pipe, and no others.
 func TestClient(t *testing.T) {
 	t.Parallel()
@@ -463,7 +505,7 @@ func TestClient(t *testing.T) {
 	for path, want := range map[string]string{
 		"/session":             "418 yes " + strings.Repeat("x", 100_000),
 		"direct":               "418", // the fetch of the runtime, as the SDK uses it for events
-		"http://elsewhere.org": `"http://elsewhere.org/" is no address of this server`,
+		"http://elsewhere.org": `"http://elsewhere.org/" is not an address of this server`,
 	} {
 		v := extension.Text{Text: path}
 		if err := e.Text(t.Context(), &v); err != nil || v.Text != want {
@@ -497,6 +539,62 @@ export default async () => ({ event: async ({ event }) => { seen.push(event.type
 		t.Error(v.Text, err)
 	}
 	_ = pw.Close()
+}
+
+// TestStuckEvents: a handler that does not settle costs other plugins a bounded time, and events that wait are bounded.
+func TestStuckEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pr, pw := io.Pipe()
+	w.api = func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: pr}, nil
+	}
+	set, state, _ := w.open(map[string]string{
+		"a_stuck.ts": `export default async () => ({ event: () => new Promise(() => {}) })`,
+		"b_sees.ts": `let seen = [], told;
+const both = new Promise((yes) => (told = yes));
+export default async () => ({ event: async ({ event }) => { seen.push(event.type); if (seen.length === 2) told() },
+	"experimental.text.complete": async (i, o) => { await both; o.text = seen.join() } })`,
+	})
+	go func() {
+		for range 1500 {
+			_, _ = io.WriteString(pw, "data: {\"type\":\"a\"}\n\n")
+		}
+		_ = pw.Close()
+	}()
+	v := extension.Text{}
+	if err := set.Extensions(state)[1].Text(t.Context(), &v); err != nil || v.Text != "a,a" {
+		t.Error(v.Text, err)
+	}
+}
+
+// TestCanceledRequests: requests that a plugin cancels at once end at the server, and leave the API usable.
+func TestCanceledRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.api = func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/hang" {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		return &http.Response{StatusCode: http.StatusTeapot, Body: http.NoBody}, nil
+	}
+	e := w.one(`export default async ({ serverUrl }) => ({ "experimental.text.complete": async (i, o) => {
+	for (let n = 0; n < 300; n++) {
+		const abort = new AbortController();
+		if (n % 3 === 0) abort.abort();
+		const request = fetch(new URL("/hang", serverUrl), { signal: abort.signal });
+		abort.abort();
+		await request.catch(() => {});
+	}
+	o.text = "" + (await fetch(new URL("/works", serverUrl))).status;
+} })`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	v := extension.Text{}
+	if err := e.Text(ctx, &v); err != nil || v.Text != "418" {
+		t.Error(v.Text, err)
+	}
 }
 
 // TestLastEvents: plugins have seen the events of a stream that ended before they end.

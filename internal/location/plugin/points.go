@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,46 +21,54 @@ type plugin struct {
 	Offer
 }
 
+// hookPoints are the hooks that cairn calls at points of the work, with what makes a plugin look at the point.
+var hookPoints = []struct {
+	hook   string
+	follow func(*plugin, *extension.Extension)
+}{
+	{"chat.message", func(p *plugin, e *extension.Extension) { e.Prompt = p.seePrompt }},
+	{"chat.params", func(p *plugin, e *extension.Extension) { e.Options = p.seeOptions }},
+	{"chat.headers", func(p *plugin, e *extension.Extension) { e.Options = p.seeOptions }},
+	{"tool.definition", func(p *plugin, e *extension.Extension) { e.Definition = p.seeDefinition }},
+	{"tool.execute.before", func(p *plugin, e *extension.Extension) { e.Call = p.seeCall }},
+	{"tool.execute.after", func(p *plugin, e *extension.Extension) { e.Result = p.seeResult }},
+	{"permission.ask", func(p *plugin, e *extension.Extension) { e.Permission = p.seePermission }},
+	{"shell.env", func(p *plugin, e *extension.Extension) { e.Environment = p.seeEnvironment }},
+	{"experimental.session.compacting", func(p *plugin, e *extension.Extension) { e.Compaction = p.seeCompaction }},
+	{"experimental.compaction.autocontinue", func(p *plugin, e *extension.Extension) { e.Proceed = p.seeProceed }},
+	{"experimental.chat.system.transform", func(p *plugin, e *extension.Extension) { e.System = p.seeSystem }},
+	{"experimental.chat.messages.transform", func(p *plugin, e *extension.Extension) { e.Messages = p.seeMessages }},
+	{"command.execute.before", func(p *plugin, e *extension.Extension) { e.Command = p.seeCommand }},
+	{"experimental.text.complete", func(p *plugin, e *extension.Extension) { e.Text = p.seeText }},
+}
+
 // Extensions returns the plugins that are loaded as extensions, in their order.
 func (s *Set) Extensions(state State) (out []extension.Extension) {
-	mayAllow := s.place().MayAllow
+	mayAllow := s.currentLocation().MayAllow
 	for _, o := range state.Plugins {
 		p := &plugin{s, o}
 		e := extension.Extension{ID: o.ID, MayAllow: mayAllow != nil && mayAllow(o.ID)}
-		// A point is of interest if the plugin has one of its hooks.
-		on(p, &e.Prompt, p.seePrompt, "chat.message")
-		on(p, &e.Options, p.seeOptions, "chat.params", "chat.headers")
-		on(p, &e.Definition, p.seeDefinition, "tool.definition")
-		on(p, &e.Call, p.seeCall, "tool.execute.before")
-		on(p, &e.Result, p.seeResult, "tool.execute.after")
-		on(p, &e.Permission, p.seePermission, "permission.ask")
-		on(p, &e.Environment, p.seeEnvironment, "shell.env")
-		on(p, &e.Compaction, p.seeCompaction, "experimental.session.compacting")
-		on(p, &e.Proceed, p.seeProceed, "experimental.compaction.autocontinue")
-		on(p, &e.System, p.seeSystem, "experimental.chat.system.transform")
-		on(p, &e.Messages, p.seeMessages, "experimental.chat.messages.transform")
-		on(p, &e.Command, p.seeCommand, "command.execute.before")
-		on(p, &e.Text, p.seeText, "experimental.text.complete")
+		for _, at := range hookPoints {
+			if p.hasHook(at.hook) {
+				at.follow(p, &e)
+			}
+		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// IsServed reports whether cairn calls a hook of plugins. Config and event are called by the program itself.
+// IsServed reports whether cairn calls a hook of plugins. The plugin host itself calls config, event and dispose.
 func IsServed(hook string) bool {
-	return slices.Contains([]string{
-		"config", "event", "dispose", "chat.message", "chat.params", "chat.headers", "permission.ask",
-		"command.execute.before", "tool.definition", "tool.execute.before", "tool.execute.after", "shell.env",
-		"experimental.session.compacting", "experimental.compaction.autocontinue", "experimental.text.complete",
-		"experimental.chat.system.transform", "experimental.chat.messages.transform",
-	}, hook)
-}
-
-// on sets the function of a point if the plugin has one of the hooks.
-func on[T any](p *plugin, at *func(context.Context, *T) error, f func(context.Context, *T) error, hooks ...string) {
-	if slices.ContainsFunc(hooks, p.hasHook) {
-		*at = f
+	if hook == "config" || hook == "event" || hook == "dispose" {
+		return true
 	}
+	for _, at := range hookPoints {
+		if at.hook == hook {
+			return true
+		}
+	}
+	return false
 }
 
 // object is a JSON object that is built here.
@@ -76,7 +83,7 @@ func callHook[T any](ctx context.Context, p *plugin, name string, input any, out
 
 // seePrompt is chat.message.
 func (p *plugin) seePrompt(ctx context.Context, v *extension.Prompt) error {
-	forms := p.set.place().Forms
+	forms := p.set.currentLocation().Forms
 	message, parts, err := forms.Prompt(v)
 	if err != nil {
 		return err
@@ -125,7 +132,7 @@ func withContext(provider jsontext.Value) object {
 
 // seeOptions is chat.params and chat.headers.
 func (p *plugin) seeOptions(ctx context.Context, v *extension.Options) error {
-	model, provider := p.set.place().Forms.Model(v.Model)
+	model, provider := p.set.currentLocation().Forms.Model(v.Model)
 	in := object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "provider": withContext(provider),
 		"message": object{
@@ -246,7 +253,7 @@ func (p *plugin) seePermission(ctx context.Context, v *extension.Permission) err
 	out := struct {
 		Status session.Effect `json:"status"`
 	}{before}
-	out, err := callHook(ctx, p, "permission.ask", p.set.place().Forms.Permission(v), out)
+	out, err := callHook(ctx, p, "permission.ask", p.set.currentLocation().Forms.Permission(v), out)
 	if err != nil {
 		return err
 	}
@@ -314,7 +321,7 @@ func (p *plugin) seeProceed(ctx context.Context, v *extension.Proceed) error {
 	out := struct {
 		Enabled bool `json:"enabled"`
 	}{v.Enabled}
-	model, provider := p.set.place().Forms.Model(v.Model)
+	model, provider := p.set.currentLocation().Forms.Model(v.Model)
 	out, err := callHook(ctx, p, "experimental.compaction.autocontinue", object{
 		"sessionID": v.SessionID, "agent": v.Agent, "model": model, "overflow": v.Overflow,
 		"provider": withContext(provider),
@@ -331,7 +338,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 		System []string `json:"system"`
 	}{[]string{}}
 	in := object{"sessionID": v.SessionID}
-	if model, _ := p.set.place().Forms.Model(v.Model); model != nil {
+	if model, _ := p.set.currentLocation().Forms.Model(v.Model); model != nil {
 		in["model"] = model
 	}
 	out, err := callHook(ctx, p, "experimental.chat.system.transform", in, out)
@@ -344,7 +351,7 @@ func (p *plugin) seeSystem(ctx context.Context, v *extension.System) error {
 
 // seeCommand is command.execute.before.
 func (p *plugin) seeCommand(ctx context.Context, v *extension.Command) error {
-	forms := p.set.place().Forms
+	forms := p.set.currentLocation().Forms
 	shown := extension.Prompt{SessionID: v.SessionID, Prompt: v.Prompt}
 	message, parts, err := forms.Prompt(&shown)
 	if err != nil {
@@ -378,117 +385,4 @@ func (p *plugin) seeText(ctx context.Context, v *extension.Text) error {
 	}
 	v.Text = out.Text
 	return nil
-}
-
-// seeMessages is experimental.chat.messages.transform. Messages that it leaves alone keep their native form, and those
-// that OpenCode has no form for keep their place.
-func (p *plugin) seeMessages(ctx context.Context, v *extension.Messages) error {
-	forms := p.set.place().Forms
-	// Show each message in OpenCode's form. A compaction has two there, and some messages none.
-	owner := map[string]int{} // index of the message, by the id of its first value
-	groups := make([][]jsontext.Value, len(v.Messages))
-	all := []jsontext.Value{}
-	for i, m := range v.Messages {
-		values, err := forms.Messages(v.SessionID, []session.Message{m})
-		if err != nil {
-			return err
-		}
-		if groups[i] = values; len(values) > 0 {
-			owner[idOf(values[0])] = i
-		}
-		all = append(all, values...)
-	}
-	out := struct {
-		Messages []jsontext.Value `json:"messages"`
-	}{slices.Clone(all)}
-	out, err := callHook(ctx, p, "experimental.chat.messages.transform", object{}, out)
-	if err != nil {
-		return err
-	}
-	if slices.EqualFunc(all, out.Messages, IsEqual) {
-		return nil
-	}
-	// Take what is unchanged as it was, and read the others.
-	b := messageBuilder{forms: forms, messages: v.Messages, groups: groups}
-	for i := 0; i < len(out.Messages); {
-		at, known := owner[idOf(out.Messages[i])]
-		n := 0
-		if known {
-			n = len(groups[at])
-		}
-		if known && i+n <= len(out.Messages) && slices.EqualFunc(groups[at], out.Messages[i:i+n], IsEqual) {
-			b.keep(at)
-			i += n
-			continue
-		}
-		b.changed = append(b.changed, out.Messages[i])
-		i++
-	}
-	b.finish()
-	v.Messages = b.out
-	return b.err
-}
-
-// idOf returns the id of a value {info, parts}.
-func idOf(v jsontext.Value) string {
-	var m struct {
-		Info struct {
-			ID string `json:"id"`
-		} `json:"info"`
-	}
-	_ = json.Unmarshal(v, &m) // another form has no id
-	return m.Info.ID
-}
-
-// messageBuilder makes the messages that a plugin left.
-type messageBuilder struct {
-	forms    Forms
-	messages []session.Message  // before
-	groups   [][]jsontext.Value // their forms
-	next     int                // index of the first message that may follow
-	changed  []jsontext.Value   // not read yet
-	out      []session.Message
-	err      error
-}
-
-// keep adds a message that is unchanged, behind those before it that plugins do not see.
-func (b *messageBuilder) keep(at int) {
-	b.flush()
-	b.addHidden(at)
-	b.out = append(b.out, b.messages[at])
-	b.next = max(b.next, at+1)
-}
-
-// addHidden adds the messages before an index that plugins do not see.
-func (b *messageBuilder) addHidden(until int) {
-	for ; b.next < until; b.next++ {
-		if len(b.groups[b.next]) == 0 {
-			b.out = append(b.out, b.messages[b.next])
-		}
-	}
-}
-
-// flush reads the messages that are changed. They keep the places of those with their ids.
-func (b *messageBuilder) flush() {
-	if len(b.changed) == 0 {
-		return
-	}
-	parsed, err := b.forms.ParseMessages(b.changed)
-	b.err = errors.Join(b.err, err)
-	for _, m := range parsed {
-		at := slices.IndexFunc(b.messages, func(old session.Message) bool { return old.Meta().ID == m.Meta().ID })
-		if at >= 0 {
-			b.addHidden(at)
-			m.Meta().Seq = b.messages[at].Meta().Seq
-			b.next = max(b.next, at+1)
-		}
-		b.out = append(b.out, m)
-	}
-	b.changed = nil
-}
-
-// finish adds what is left.
-func (b *messageBuilder) finish() {
-	b.flush()
-	b.addHidden(len(b.messages))
 }

@@ -35,17 +35,18 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.Message }
 
 // errEnded is the error of calls when the program has ended.
-var errEnded = errors.New("the program of the plugins has ended")
+var errEnded = errors.New("the plugin host has ended")
 
 // peer is the connection with the program. Safe for concurrent use.
 type peer struct {
-	in   io.Writer
-	word string // begins each line of the program
-	// handle answers a request, in a goroutine of its own; notify takes a notification and does not wait.
-	handle func(ctx context.Context, method string, params jsontext.Value) (any, error)
-	notify func(method string, params jsontext.Value)
-	print  func(line string) // a line that is not of the program
-	done   chan struct{}     // closed when the messages have ended
+	in     io.Writer
+	prefix string // begins each line of the plugin host
+	// handle takes a request and returns what answers it, in a goroutine of its own; handleNotification takes a
+	// notification. Both are called in the order of the messages, and do not wait.
+	handle             func(method string, params jsontext.Value) answerFunc
+	handleNotification func(method string, params jsontext.Value)
+	print              func(line string) // a line that is not of the plugin host
+	done               chan struct{}     // closed when the messages have ended
 
 	mu      sync.Mutex // guards the rest
 	last    int64
@@ -53,18 +54,21 @@ type peer struct {
 	queue   [][]byte      // messages that are not written
 	queued  int           // bytes of these
 	more    chan struct{} // capacity 1: the queue has grown
-	ended   bool
+	ended   error         // why there are no more messages; nil if there may be
 }
 
-func newPeer(in io.Writer, word string) *peer {
+// answerFunc answers a request; ctx ends with the messages.
+type answerFunc func(ctx context.Context) (any, error)
+
+func newPeer(in io.Writer, prefix string) *peer {
 	return &peer{
-		in: in, word: word, waiting: map[int64]chan message{}, done: make(chan struct{}), more: make(chan struct{}, 1),
+		in: in, prefix: prefix, waiting: map[int64]chan message{}, done: make(chan struct{}), more: make(chan struct{}, 1),
 	}
 }
 
-// read reads the messages of the program until they end. Its requests are answered concurrently, maxRequests at once;
-// ctx ends them.
-func (p *peer) read(ctx context.Context, out io.Reader) {
+// read reads the messages of the plugin host until they end, which is an error if its output has not. Its requests are
+// answered concurrently, maxRequests at once; ctx ends them.
+func (p *peer) read(ctx context.Context, out io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var requests sync.WaitGroup
 	defer requests.Wait()
@@ -73,14 +77,14 @@ func (p *peer) read(ctx context.Context, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxMessage)
 	for lines.Scan() {
-		text, ok := cutWord(lines.Bytes(), p.word)
+		text, ok := cutPrefix(lines.Bytes(), p.prefix)
 		var m message
 		if !ok || json.Unmarshal(text, &m) != nil {
 			p.print(lines.Text())
 			continue
 		}
 		switch {
-		case m.Method == "":
+		case m.Method == "": // an answer
 			p.mu.Lock()
 			c := p.waiting[m.ID]
 			delete(p.waiting, m.ID)
@@ -89,42 +93,48 @@ func (p *peer) read(ctx context.Context, out io.Reader) {
 				c <- m
 			}
 		case m.ID == 0:
-			p.notify(m.Method, m.Params)
-		default:
+			p.handleNotification(m.Method, m.Params)
+		default: // a request
 			select {
 			case slots <- struct{}{}:
+				answer := p.handle(m.Method, m.Params)
 				requests.Go(func() {
 					defer func() { <-slots }()
-					p.answer(ctx, m)
+					p.sendAnswer(ctx, m.ID, answer)
 				})
 			default:
 				_ = p.send(message{ID: m.ID, Error: &remoteError{Code: -32000, Message: "too many requests at once"}})
 			}
 		}
 	}
-	p.end()
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("a message has more than %d bytes", maxMessage)
+	}
+	p.end(err)
+	return err
 }
 
 // maxRequests bounds the requests of the program that are answered at once.
 const maxRequests = 64
 
-func cutWord(line []byte, word string) ([]byte, bool) {
-	if len(line) <= len(word) || string(line[:len(word)]) != word || line[len(word)] != ' ' {
+func cutPrefix(line []byte, prefix string) ([]byte, bool) {
+	if len(line) <= len(prefix) || string(line[:len(prefix)]) != prefix || line[len(prefix)] != ' ' {
 		return nil, false
 	}
-	return line[len(word)+1:], true
+	return line[len(prefix)+1:], true
 }
 
-// answer answers a request.
-func (p *peer) answer(ctx context.Context, m message) {
-	result, err := p.handle(ctx, m.Method, m.Params)
-	reply := message{ID: m.ID, Result: jsontext.Value("null")}
+// sendAnswer answers a request.
+func (p *peer) sendAnswer(ctx context.Context, id int64, answer answerFunc) {
+	result, err := answer(ctx)
+	reply := message{ID: id, Result: jsontext.Value("null")}
 	if raw, encodeErr := json.Marshal(result); err == nil && encodeErr == nil {
 		reply.Result = raw
 	} else {
 		reply.Result, reply.Error = nil, &remoteError{Code: -32000, Message: errors.Join(err, encodeErr).Error()}
 	}
-	_ = p.send(reply) // the program has ended
+	_ = p.send(reply) // the plugin host has ended
 }
 
 // maxQueued bounds the messages that a program does not read, in bytes.
@@ -140,10 +150,10 @@ func (p *peer) send(m message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.ended:
-		return errEnded
+	case p.ended != nil:
+		return p.ended
 	case p.queued+len(raw) > maxQueued:
-		return fmt.Errorf("the program of the plugins does not read: more than %d bytes wait for it", maxQueued)
+		return fmt.Errorf("the plugin host does not read: more than %d bytes wait for it", maxQueued)
 	}
 	p.queue, p.queued = append(p.queue, append(raw, '\n')), p.queued+len(raw)+1
 	select {
@@ -179,8 +189,8 @@ func (p *peer) write() {
 	}
 }
 
-// tell sends a notification.
-func (p *peer) tell(method string, params any) error {
+// notify sends a notification.
+func (p *peer) notify(method string, params any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return err
@@ -188,18 +198,19 @@ func (p *peer) tell(method string, params any) error {
 	return p.send(message{Method: method, Params: raw})
 }
 
-// call sends a request and reads the result into out. When ctx ends, the program is told to stop the work, and its
+// call sends a request and reads the result into out. When ctx ends, the plugin host is told to stop the work, and its
 // answer does not count. number, if not nil, gets the peer and the id of the request before it is sent.
 func (p *peer) call(ctx context.Context, method string, params, out any, number func(*peer, int64)) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
+	// Expect an answer before the request is sent.
 	reply := make(chan message, 1)
 	p.mu.Lock()
-	if p.ended {
+	if p.ended != nil {
 		p.mu.Unlock()
-		return errEnded
+		return p.ended
 	}
 	p.last++
 	id := p.last
@@ -209,39 +220,46 @@ func (p *peer) call(ctx context.Context, method string, params, out any, number 
 		number(p, id)
 	}
 	if err := p.send(message{ID: id, Method: method, Params: raw}); err != nil {
-		p.mu.Lock()
-		delete(p.waiting, id)
-		p.mu.Unlock()
+		p.forget(id)
 		return err
 	}
+	// Wait for it.
 	select {
 	case m, ok := <-reply:
 		switch {
 		case !ok:
-			return errEnded
+			return p.ended
 		case m.Error != nil:
 			return m.Error
 		case out == nil:
 			return nil
 		}
 		if err := json.Unmarshal(m.Result, out); err != nil {
-			return fmt.Errorf("its answer has another form: %w", err)
+			return fmt.Errorf("the result has another form than that of OpenCode's plugins: %w", err)
 		}
 		return nil
 	case <-ctx.Done():
-		p.mu.Lock()
-		delete(p.waiting, id)
-		p.mu.Unlock()
-		_ = p.tell("cancel", map[string]int64{"id": id})
+		p.forget(id)
+		_ = p.notify("cancel", map[string]int64{"id": id})
 		return context.Cause(ctx)
 	}
 }
 
-// end ends the calls that wait.
-func (p *peer) end() {
+// forget drops the answer to a request.
+func (p *peer) forget(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended, p.queue = true, nil
+	delete(p.waiting, id)
+}
+
+// end ends the calls that wait. why is nil if the output has ended.
+func (p *peer) end(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended, p.queue = errEnded, nil
+	if why != nil {
+		p.ended = fmt.Errorf("%w: %w", errEnded, why)
+	}
 	close(p.done) // before those who wait go on: their next call needs another program
 	for _, c := range p.waiting {
 		close(c)

@@ -1,18 +1,45 @@
 package plugin
 
-import "fmt"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
-// check returns an error if the files of the plugin have changed since it was resolved: others than those that were
-// trusted would run.
-func (s *Spec) check() error {
-	again, err := Spec{File: s.File, Package: s.Package}, error(nil)
+	"github.com/cairn-dev/cairn/internal/statefile"
+)
+
+// maxScript bounds a script in bytes.
+const maxScript = 32 << 20
+
+// hashFiles returns the SHA-256 of the script or the package, and an error if it cannot be read or if a project's is not
+// what was trusted.
+func (s *Spec) hashFiles() (digest string, err error) {
 	if s.Package != "" {
-		again.Stamp, err = hashTree(s.Package)
+		digest, err = hashTree(s.Package)
 	} else {
-		err = again.resolveFile()
+		var text []byte
+		text, err = statefile.ReadRegular(s.File, maxScript)
+		sum := sha256.Sum256(text)
+		digest = hex.EncodeToString(sum[:])
 	}
-	if err == nil && again.Stamp != s.Stamp {
-		err = fmt.Errorf("the plugin %s has changed while cairn ran; it is loaded again with the next prompt", s.ID)
+	if err == nil && s.trusted != nil {
+		err = s.trusted.Verify()
 	}
-	return err
+	if err != nil {
+		return "", fmt.Errorf("the plugin %s%s does not run: %w", s.File, s.Package, err)
+	}
+	return digest, nil
+}
+
+// check returns an error if the files of the plugin have changed since it was resolved.
+func (s *Spec) check() error {
+	digest, err := s.hashFiles()
+	switch {
+	case err != nil || digest == s.Digest:
+		return err
+	case s.Name != "":
+		return fmt.Errorf("the files of the plugin %s have changed: cairn plugin update %s installs it again", s.ID, s.Name)
+	default:
+		return fmt.Errorf("the plugin %s has changed while cairn ran; it is loaded again with the next prompt", s.ID)
+	}
 }

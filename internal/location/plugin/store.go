@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
@@ -37,7 +38,7 @@ const Kit = "@opencode-ai/plugin@1.18.33"
 //	new/, old/            what takes a place, and what had it, during an installation
 type Store struct {
 	Dir         string
-	Environment process.Environment // of package managers
+	Environment process.Environment // of package managers, besides networkVariables
 	Supervisor  []string            // process.Spec.Supervisor
 }
 
@@ -48,12 +49,11 @@ func NewStore(data string) *Store {
 
 // Installed is a package that is installed.
 type Installed struct {
-	Name    string    `json:"name"`
-	Asked   string    `json:"asked,omitzero"` // the version that was asked for; "" for the newest
-	Version string    `json:"version"`
-	Hash    string    `json:"hash"` // of the package's own files
-	Scripts bool      `json:"scripts,omitzero"`
-	Time    time.Time `json:"time"`
+	Name    string `json:"name"`
+	Asked   string `json:"asked,omitzero"` // the version that was asked for; "" for the newest
+	Version string `json:"version"`
+	Hash    string `json:"hash"` // of the package's own files
+	Scripts bool   `json:"scripts,omitzero"`
 }
 
 // Shared returns the directory whose packages all plugins can import.
@@ -106,7 +106,7 @@ func (st *Store) Resolve(plugins []config.Plugin) (specs []Spec, problems map[st
 		if one.Outside {
 			failure = fmt.Errorf("%s is outside of the project that names it; name it in your own configuration", one.File)
 		} else if one.File != "" {
-			failure = spec.resolveFile()
+			failure = spec.resolveFile(one.Trusted)
 		} else if err == nil {
 			failure = st.resolvePackage(&spec, one.Name, installed)
 		}
@@ -119,24 +119,21 @@ func (st *Store) Resolve(plugins []config.Plugin) (specs []Spec, problems map[st
 	return specs, problems
 }
 
-// resolveFile finds the script, or the package in a directory.
-func (s *Spec) resolveFile() error {
+// resolveFile finds the script, or the package in a directory. Trusted is what a project's may load.
+func (s *Spec) resolveFile(trusted *trust.Claim) error {
 	info, err := os.Stat(s.File)
 	if err != nil {
 		return fmt.Errorf("the plugin %s does not exist", s.File)
 	}
-	s.Stamp = fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	s.trusted = trusted
 	if info.IsDir() {
 		if _, err := os.Stat(filepath.Join(s.File, "package.json")); err != nil {
 			return fmt.Errorf("%s has no package.json", s.File)
 		}
-		// One that cannot be hashed, such as one with links that lead out of it, runs; its changes may go unnoticed.
-		if hash, err := hashTree(s.File); err == nil {
-			s.Stamp = hash
-		}
 		s.File, s.Package = "", s.File
 	}
-	return nil
+	s.Digest, err = s.hashFiles()
+	return err
 }
 
 // resolvePackage finds a package that is installed in the version that is asked for and has not changed since.
@@ -158,7 +155,7 @@ func (st *Store) resolvePackage(s *Spec, asked string, installed []Installed) er
 		return fmt.Errorf("the files of the plugin %s have changed since it was installed; "+
 			"cairn plugin update %s installs it again", name, name)
 	}
-	s.Package, s.Stamp = st.packageDir(name), hash
+	s.Name, s.Package, s.Digest = name, st.packageDir(name), hash
 	return nil
 }
 
@@ -230,10 +227,10 @@ const installTime = 5 * time.Minute
 func (st *Store) Install(ctx context.Context, asked string, scripts bool) (Installed, error) {
 	if !config.IsPackageName(asked) {
 		return Installed{}, session.Errorf(session.CodeInvalid,
-			"%.200q is no name of an npm package: use name, @scope/name or one of them with @version", asked)
+			"%.200q is not the name of an npm package: use name, @scope/name or one of them with @version", asked)
 	}
 	name, version := config.SplitPackageName(asked)
-	one := Installed{Name: name, Asked: version, Scripts: scripts, Time: time.Now()}
+	one := Installed{Name: name, Asked: version, Scripts: scripts}
 	err := st.locked(ctx, func() error {
 		if err := st.installKit(ctx); err != nil {
 			return err
@@ -406,7 +403,7 @@ func (st *Store) run(ctx context.Context, argv []string, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
 	child, err := process.StartChild(process.Spec{
-		Argv: argv, Dir: dir, Env: st.Environment.List(), Supervisor: st.Supervisor, Processes: process.MaxProcesses,
+		Argv: argv, Dir: dir, Env: withNetwork(st.Environment).List(), Supervisor: st.Supervisor, Processes: process.MaxProcesses,
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/tool/process"
@@ -320,7 +321,7 @@ func TestDirectoryStamp(t *testing.T) {
 		if len(specs) != 1 || specs[0].Package != dir {
 			t.Fatal(problems)
 		}
-		return specs[0].Stamp
+		return specs[0].Digest
 	}
 	writeFile(t, filepath.Join(dir, "package.json"), "{}")
 	writeFile(t, filepath.Join(dir, "src/index.ts"), "1")
@@ -340,9 +341,40 @@ func TestDirectoryStamp(t *testing.T) {
 	if stamp() == first {
 		t.Error("it does not change with a file")
 	}
-	// Files that cannot be hashed do not keep it from running.
+	// One whose files cannot be compared does not run.
 	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	stamp()
+	if _, problems := st.Resolve([]config.Plugin{{ID: "plugin/dir", File: dir}}); problems["plugin/dir"] == nil {
+		t.Error("a directory that cannot be compared runs")
+	}
+}
+
+// TestTrustedFiles: the plugin of a project runs with the files that were trusted only.
+func TestTrustedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.ts"), "import './b'")
+	writeFile(t, filepath.Join(dir, "b.ts"), "1")
+	claim := &trust.Claim{Root: dir, Absent: []string{"b.tsx"}}
+	claim.AddFile("a.ts", trust.WhyPlugin)
+	claim.AddImport("b.ts", "a.ts")
+	resolve := func() error {
+		_, problems := (&plugin.Store{}).Resolve([]config.Plugin{
+			{ID: "plugin/a", File: filepath.Join(dir, "a.ts"), Project: true, Trusted: claim.ListPrograms()},
+		})
+		return problems["plugin/a"]
+	}
+	if err := resolve(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "b.tsx"), "1")
+	if err := resolve(); err == nil || !strings.Contains(err.Error(), "b.tsx did not exist") {
+		t.Error(err)
+	}
+	_ = os.Remove(filepath.Join(dir, "b.tsx"))
+	writeFile(t, filepath.Join(dir, "b.ts"), "2")
+	if err := resolve(); err == nil || !strings.Contains(err.Error(), "b.ts has changed") {
+		t.Error(err)
+	}
 }

@@ -1,10 +1,12 @@
 package plugin
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -35,7 +37,7 @@ type pluginTool struct {
 
 // Tools returns the tools of the plugins that are loaded, and why some are left out, by the id of their plugin. Of two tools
 // with one name the later counts, as in OpenCode.
-// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil: there is none.
+// ActionOf returns the permission action of a built-in tool of the name, "" without one; nil has none.
 func (s *Set) Tools(state State, actionOf func(name string) string) (out []tool.Tool, problems map[string]error) {
 	at := map[string]int{}
 	problems = map[string]error{}
@@ -68,28 +70,53 @@ func (t *pluginTool) Definition() tool.Definition {
 	return tool.Definition{Name: t.name, Description: t.description, Schema: t.schema, Action: t.action}
 }
 
-// resources returns what a call is about, for the rules. Those of a built-in tool deny parts of what it can do: a tool in its
-// place is about each text of its input, so that what one of them denies is denied.
-func (t *pluginTool) resources(input jsontext.Value) []string {
-	out := []string{"*"}
-	var members map[string]any
-	if t.isNew || json.Unmarshal(input, &members) != nil {
-		return out
+// Bounds of the texts of an input that the rules decide about.
+const (
+	maxTexts = 200
+	longText = 4 << 10 // bytes; a longer one is neither stored nor shown with the request
+)
+
+// addResources adds to a request what the call is about. Those of a built-in tool deny parts of what it can do: a tool in its
+// place is about each text of its input, wherever it stands, so that what one of them denies is denied.
+func (t *pluginTool) addResources(r *tool.Request, input jsontext.Value) error {
+	r.Resources = []string{"*"}
+	if t.isNew {
+		return nil
 	}
-	for _, value := range members {
-		if text, ok := value.(string); ok && text != "" {
-			out = append(out, text)
+	var texts []string
+	for d := jsontext.NewDecoder(bytes.NewReader(input)); ; {
+		token, err := d.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			slices.Sort(texts)
+			for _, text := range slices.Compact(texts) {
+				if len(text) > longText {
+					r.Hidden = append(r.Hidden, text)
+				} else {
+					r.Resources = append(r.Resources, text)
+				}
+			}
+			return nil
+		case err != nil:
+			return err
+		case token.Kind() != '"' || token.String() == "":
+		case len(texts) == maxTexts:
+			return tool.Failf("The input has more than %d texts: the rules about %s decide about each. "+
+				"Make several calls.", maxTexts, t.action)
+		default:
+			texts = append(texts, token.String())
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 // Run asks and calls the tool.
 func (t *pluginTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	request := tool.Request{
-		Action: t.action, Resources: t.resources(call.Input), Save: []string{"*"},
+		Action: t.action, Save: []string{"*"},
 		Metadata: tool.EncodeObject(map[string]any{"plugin": t.plugin, "input": call.Input}),
+	}
+	if err := t.addResources(&request, call.Input); err != nil {
+		return tool.Output{}, err
 	}
 	if err := call.Ask(ctx, request); err != nil {
 		return tool.Output{}, err
@@ -152,4 +179,46 @@ func (t *pluginTool) describe(ctx context.Context, err error) error {
 		return tool.Failf("%s", cmp.Or(failed.Message, "The tool failed and did not say why."))
 	}
 	return tool.Failf("The tool of %s failed: %v", t.plugin, err)
+}
+
+// ask asks for a permission, for a call of a tool.
+func (s *Set) ask(ctx context.Context, p *peer, params jsontext.Value) error {
+	var q struct {
+		Call       int64          `json:"call"`
+		Permission string         `json:"permission"`
+		Patterns   []string       `json:"patterns"`
+		Always     []string       `json:"always"`
+		Metadata   jsontext.Value `json:"metadata"`
+	}
+	if err := json.Unmarshal(params, &q); err != nil {
+		return err
+	}
+	call, ok := s.findCall(callKey{p, q.Call})
+	if !ok {
+		return errors.New("the call of the tool has ended; a tool asks before it returns")
+	}
+	return call.ask(ctx, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
+}
+
+// showProgress shows the state of a call.
+func (s *Set) showProgress(p *peer, params jsontext.Value) {
+	var q struct {
+		Call     int64          `json:"call"`
+		Title    string         `json:"title"`
+		Metadata jsontext.Value `json:"metadata"`
+	}
+	if json.Unmarshal(params, &q) != nil {
+		return
+	}
+	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.progress != nil {
+		call.progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
+	}
+}
+
+// findCall returns the call of a tool that runs.
+func (s *Set) findCall(k callKey) (runningCall, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call, ok := s.calls[k]
+	return call, ok
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// authHandlers stores the credentials of providers and runs browser logins.
+// authHandlers stores the credentials of providers and runs logins there.
 type authHandlers struct{ *dependencies }
 
 // providerIn is a request about one provider.
@@ -81,41 +81,33 @@ func (h authHandlers) remove(ctx context.Context, in providerIn) (bool, error) {
 	return true, h.Credentials.RemoveKey(ctx, in.ProviderID)
 }
 
-// authMethod is a way to give a provider its credential. Clients name it by its index in the provider's list.
-type authMethod struct {
-	Type  string `json:"type" enum:"oauth,api"`
-	Label string `json:"label"`
-}
-
 // browserMethod is the index of the browser login of a provider that has one.
 const browserMethod = 0
 
 // listMethods lists the methods of all providers: the browser login of providers that have one, and an API key.
-func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[string][]authMethod, error) {
+func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[string][]plugin.AuthMethod, error) {
 	p, err := listOf(catalogHandlers(h), (*Location).ListProviders)(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][]authMethod{}
+	out := map[string][]plugin.AuthMethod{}
 	logins := h.Credentials.Logins()
 	fromPlugins, err := h.Credentials.PluginLogins(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
 	}
 	for id, login := range fromPlugins {
-		for _, m := range login.Methods {
-			out[id] = append(out[id], authMethod{m.Type, m.Label})
-		}
+		out[id] = login.Methods
 	}
 	for _, v := range p.All {
 		if _, ok := fromPlugins[v.ID]; ok { // its list is whole, as in OpenCode
 			continue
 		}
 		if label := logins[v.ID]; label != "" {
-			out[v.ID] = append(out[v.ID], authMethod{"oauth", label})
+			out[v.ID] = append(out[v.ID], plugin.AuthMethod{Type: "oauth", Label: label})
 		}
 		if len(v.Env) > 0 {
-			out[v.ID] = append(out[v.ID], authMethod{"api", "API key"})
+			out[v.ID] = append(out[v.ID], plugin.AuthMethod{Type: "api", Label: "API key"})
 		}
 	}
 	return out, nil
@@ -128,26 +120,19 @@ type loginRequest struct {
 	Code   string            `json:"code,omitzero"`   // that a login of a plugin asks for; vendors redirect to the server
 }
 
-// loginIn is a request about a browser login.
+// loginIn is a request about a login.
 type loginIn struct {
 	providerIn
 	locationIn
 	Body loginRequest `body:"required"`
 }
 
-// authorization says where the user logs in. With the method auto the result arrives without a further request; with code
-// finishLogin passes on the code that the page shows.
-type authorization struct {
-	URL          string `json:"url"`
-	Method       string `json:"method" enum:"auto,code"`
-	Instructions string `json:"instructions"`
-}
-
-// authorize starts a browser login and returns where the user logs in. It cancels an earlier login at the provider.
-func (h authHandlers) authorize(ctx context.Context, in loginIn) (authorization, error) {
+// authorize starts a login and returns where the user logs in. With the method auto the result arrives without a further
+// request; with code finishLogin passes on the code that the page shows. It cancels an earlier login at the provider.
+func (h authHandlers) authorize(ctx context.Context, in loginIn) (plugin.Authorization, error) {
 	isPlugin, err := h.checkLogin(ctx, in)
 	if err != nil {
-		return authorization{}, err
+		return plugin.Authorization{}, err
 	}
 	run := h.logInAtVendor(in)
 	if isPlugin {
@@ -159,30 +144,22 @@ func (h authHandlers) authorize(ctx context.Context, in loginIn) (authorization,
 
 // logInAtVendor returns the browser login of a vendor.
 func (h authHandlers) logInAtVendor(in loginIn) loginFunc {
-	return func(ctx context.Context, d loginDialog) error {
+	return func(ctx context.Context, d plugin.LoginDialog) error {
 		return h.Credentials.LogIn(ctx, in.Location.Location, in.ProviderID, func(url, code string) {
 			instructions := "Complete the login in the browser; cairn continues when it is done."
 			if code != "" {
 				instructions = "Enter code: " + code
 			}
-			d.show(authorization{url, "auto", instructions})
+			d.Show(plugin.Authorization{URL: url, Method: "auto", Instructions: instructions})
 		})
 	}
 }
 
 // logInWithPlugin returns the login of a plugin.
 func (h authHandlers) logInWithPlugin(in loginIn) loginFunc {
-	return func(ctx context.Context, d loginDialog) error {
-		return h.Credentials.LogInWith(ctx, in.Location.Location, in.ProviderID, *in.Body.Method, plugin.LoginDialog{
-			Inputs: in.Body.Inputs, Code: d.awaitCode,
-			Show: func(a plugin.Authorization) {
-				method := "auto"
-				if a.Method == "code" {
-					method = "code"
-				}
-				d.show(authorization{a.URL, method, a.Instructions})
-			},
-		})
+	return func(ctx context.Context, d plugin.LoginDialog) error {
+		d.Inputs = in.Body.Inputs
+		return h.Credentials.LogInWith(ctx, in.Location.Location, in.ProviderID, *in.Body.Method, d)
 	}
 }
 

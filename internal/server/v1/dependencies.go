@@ -51,7 +51,7 @@ type dependencies struct {
 	deliveries broadcast.DeliveryTracker
 	branches   branchwatch.Watcher
 	updates    *broadcast.Broadcaster[*encodedUpdate]
-	logins     browserLogins
+	logins     providerLogins
 	long       httpio.LongRequests // streams, and requests that wait for a session
 }
 

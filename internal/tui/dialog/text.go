@@ -109,7 +109,8 @@ func (t *Text) wrapLines(th style.Theme, width int) []string {
 // LineInput asks for one line of text.
 type LineInput struct {
 	Title  string
-	Secret bool // the text is not shown
+	Body   []string // lines above the input
+	Secret bool     // the text is not shown
 	Done   func(text string) tea.Cmd
 	text   composer.Editor
 	old    bool // the text is an earlier one, which typing replaces
@@ -169,9 +170,11 @@ func (in *LineInput) RenderLines(th style.Theme, width, _ int) []string {
 	if in.old {
 		text = th.Selected.Render(terminal.FirstLine(in.text.Text(), 1000))
 	}
-	return []string{
-		titleLine(th, in.Title, width),
-		Clip("> "+text, width),
-		th.Muted.Render("enter: accept  esc: cancel"),
+	lines := []string{titleLine(th, in.Title, width)}
+	for _, l := range in.Body {
+		for _, w := range Wrap(l, width) {
+			lines = append(lines, th.Text.Render(w))
+		}
 	}
+	return append(lines, Clip("> "+text, width), th.Muted.Render("enter: accept  esc: cancel"))
 }

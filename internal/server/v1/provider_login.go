@@ -5,41 +5,36 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
-// browserLogins are the logins that clients started, one per provider at a time. The zero value is ready for use.
-type browserLogins struct {
+// providerLogins are the logins that clients started, one per provider at a time. The zero value is ready for use.
+type providerLogins struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
-	started map[string]*browserLogin
+	started map[string]*providerLogin
 	closed  bool
 }
 
-// browserLogin is one login.
-type browserLogin struct {
+// providerLogin is one login.
+type providerLogin struct {
 	cancel context.CancelFunc
-	page   chan authorization // capacity 1
-	codes  chan string        // capacity 1; that the person got
-	done   chan struct{}      // closed at the end
-	err    error              // valid once done is closed
+	page   chan plugin.Authorization // capacity 1
+	codes  chan string               // capacity 1; that the person got
+	done   chan struct{}             // closed at the end
+	err    error                     // valid once done is closed
 
-	// Guarded by the mutex of browserLogins.
+	// Guarded by the mutex of providerLogins.
 	wantsCode bool // its page gives the person a code
 	hasCode   bool // it was given one
 }
 
-// loginDialog is what a login needs of a person.
-type loginDialog struct {
-	show  func(authorization) // called once
-	codes <-chan string
-}
-
 // awaitCode returns the code that the person got.
-func (d loginDialog) awaitCode(ctx context.Context) (string, error) {
+func (l *providerLogin) awaitCode(ctx context.Context) (string, error) {
 	select {
-	case code := <-d.codes:
+	case code := <-l.codes:
 		return code, nil
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
@@ -47,16 +42,16 @@ func (d loginDialog) awaitCode(ctx context.Context) (string, error) {
 }
 
 // loginFunc runs a login and returns when it has ended.
-type loginFunc = func(ctx context.Context, d loginDialog) error
+type loginFunc = func(ctx context.Context, d plugin.LoginDialog) error
 
 var errNoLogin = errors.New("no login was started")
 
 // start starts a login and returns its page. The login outlives ctx: it runs until it ends, another login of the
 // provider starts, or close is called.
-func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (authorization, error) {
+func (l *providerLogins) start(ctx context.Context, id string, run loginFunc) (plugin.Authorization, error) {
 	login, previous, err := l.add(ctx, id, run)
 	if err != nil {
-		return authorization{}, err
+		return plugin.Authorization{}, err
 	}
 	if previous != nil {
 		<-previous.done
@@ -65,16 +60,16 @@ func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (au
 	case page := <-login.page:
 		return page, nil
 	case <-login.done:
-		return authorization{}, login.err
+		return plugin.Authorization{}, login.err
 	case <-ctx.Done():
 		login.cancel()
-		return authorization{}, context.Cause(ctx)
+		return plugin.Authorization{}, context.Cause(ctx)
 	}
 }
 
 // add cancels the previous login of the provider, which it returns, and starts a new one after the end of the previous
 // one.
-func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (login, previous *browserLogin, err error) {
+func (l *providerLogins) add(ctx context.Context, id string, run loginFunc) (login, previous *providerLogin, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -84,10 +79,10 @@ func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (logi
 		previous.cancel()
 	}
 	if l.started == nil {
-		l.started = map[string]*browserLogin{}
+		l.started = map[string]*providerLogin{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	login = &browserLogin{cancel: cancel, page: make(chan authorization, 1), done: make(chan struct{})}
+	login = &providerLogin{cancel: cancel, page: make(chan plugin.Authorization, 1), done: make(chan struct{})}
 	login.codes = make(chan string, 1)
 	l.started[id] = login
 	l.running.Go(func() { // ends with run, which ends with ctx; close waits for it
@@ -96,19 +91,19 @@ func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (logi
 		if previous != nil {
 			<-previous.done
 		}
-		show := func(a authorization) {
+		show := func(a plugin.Authorization) {
 			l.mu.Lock()
 			login.wantsCode = a.Method == "code"
 			l.mu.Unlock()
 			login.page <- a
 		}
-		login.err = run(ctx, loginDialog{show, login.codes})
+		login.err = run(ctx, plugin.LoginDialog{Show: show, Code: login.awaitCode})
 	})
 	return login, previous, nil
 }
 
 // lacksCode reports whether the newest login of a provider needs a code that it has not got.
-func (l *browserLogins) lacksCode(id string) bool {
+func (l *providerLogins) lacksCode(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	login := l.started[id]
@@ -116,7 +111,7 @@ func (l *browserLogins) lacksCode(id string) bool {
 }
 
 // giveCode gives the newest login of a provider the code that the person got; one that has a code keeps it.
-func (l *browserLogins) giveCode(id, code string) {
+func (l *providerLogins) giveCode(id, code string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if login := l.started[id]; login != nil {
@@ -129,7 +124,7 @@ func (l *browserLogins) giveCode(id, code string) {
 }
 
 // wait waits for the end of the newest login of a provider and returns its error, once. The login outlives ctx.
-func (l *browserLogins) wait(ctx context.Context, id string) error {
+func (l *providerLogins) wait(ctx context.Context, id string) error {
 	l.mu.Lock()
 	login := l.started[id]
 	l.mu.Unlock()
@@ -150,7 +145,7 @@ func (l *browserLogins) wait(ctx context.Context, id string) error {
 }
 
 // close cancels all logins, waits for their end, and refuses further ones.
-func (l *browserLogins) close() {
+func (l *providerLogins) close() {
 	l.mu.Lock()
 	l.closed = true
 	for _, login := range l.started {

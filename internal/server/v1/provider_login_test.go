@@ -7,13 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/location/plugin"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 // person is a login that says where to go and takes a minute.
-func person(result error) func(context.Context, loginDialog) error {
-	return func(ctx context.Context, d loginDialog) error {
-		d.show(authorization{"https://vendor.example/device", "auto", "AB-12"})
+func person(result error) func(context.Context, plugin.LoginDialog) error {
+	return func(ctx context.Context, d plugin.LoginDialog) error {
+		d.Show(plugin.Authorization{URL: "https://vendor.example/device", Method: "auto", Instructions: "AB-12"})
 		select {
 		case <-time.After(time.Minute):
 			return result
@@ -28,11 +29,11 @@ func TestALoginIsWaitedFor(t *testing.T) {
 	refused := errors.New("refused")
 	for _, result := range []error{nil, refused} {
 		synctest.Test(t, func(t *testing.T) {
-			var l browserLogins
+			var l providerLogins
 			defer l.close()
 			ctx, cancel := context.WithCancel(t.Context())
 			to, err := l.start(ctx, "v", person(result))
-			if err != nil || to != (authorization{"https://vendor.example/device", "auto", "AB-12"}) {
+			if err != nil || to != (plugin.Authorization{URL: "https://vendor.example/device", Method: "auto", Instructions: "AB-12"}) {
 				t.Fatal(to, err)
 			}
 			if err := l.wait(t.Context(), "other"); !errors.Is(err, errNoLogin) {
@@ -52,9 +53,9 @@ func TestALoginIsWaitedFor(t *testing.T) {
 // A client can wait for a login again; a new login of the provider cancels the previous one; close cancels all.
 func TestALoginIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l browserLogins
+		var l providerLogins
 		ended := make(chan error, 1)
-		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d loginDialog) error {
+		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d plugin.LoginDialog) error {
 			err := person(nil)(ctx, d)
 			ended <- err
 			return err
@@ -66,7 +67,7 @@ func TestALoginIsGivenUp(t *testing.T) {
 		if err := l.wait(gone, "v"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := l.start(t.Context(), "v", func(context.Context, loginDialog) error {
+		if _, err := l.start(t.Context(), "v", func(context.Context, plugin.LoginDialog) error {
 			return errors.New("no network")
 		}); err == nil ||
 			err.Error() != "no network" {
@@ -88,12 +89,12 @@ func TestALoginIsGivenUp(t *testing.T) {
 // The code that a person got reaches the login that waits for it, also before it asks, and no other one.
 func TestCodeOfALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l browserLogins
+		var l providerLogins
 		defer l.close()
 		got := make(chan string, 1)
-		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d loginDialog) error {
-			d.show(authorization{"https://vendor.example", "code", ""})
-			code, err := d.awaitCode(ctx)
+		if _, err := l.start(t.Context(), "v", func(ctx context.Context, d plugin.LoginDialog) error {
+			d.Show(plugin.Authorization{URL: "https://vendor.example", Method: "code", Instructions: ""})
+			code, err := d.Code(ctx)
 			got <- code
 			return err
 		}); err != nil {

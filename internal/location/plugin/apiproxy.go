@@ -14,14 +14,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// answers answers what the program of a location asks.
-type answers struct {
+// apiProxy answers the requests of a plugin host.
+type apiProxy struct {
 	set     *Set
-	peer    *peer
+	child   *child // whose requests these are
 	address string // what plugins know as that of the server
 
 	mu      sync.Mutex                   // guards the rest
@@ -29,22 +29,26 @@ type answers struct {
 	printed int                          // lines that plugins printed
 }
 
-// handle answers a request.
-func (a *answers) handle(ctx context.Context, method string, params jsontext.Value) (any, error) {
+// handle returns the answer to a request.
+func (a *apiProxy) handle(method string, params jsontext.Value) answerFunc {
 	switch method {
 	case "fetch":
-		return a.fetch(ctx, params)
+		return a.fetch(params)
 	case "tool/ask":
-		return nil, a.set.ask(ctx, a.peer, params)
+		return func(ctx context.Context) (any, error) { return nil, a.set.ask(ctx, a.child.peer, params) }
 	case "auth/get":
-		return a.set.credential(params)
+		return func(context.Context) (any, error) { return a.findCredential(params) }
 	default:
-		return nil, fmt.Errorf("unknown method %q", method)
+		return failWith(fmt.Errorf("unknown method %q", method))
 	}
 }
 
-// notify takes a notification.
-func (a *answers) notify(method string, params jsontext.Value) {
+func failWith(err error) answerFunc {
+	return func(context.Context) (any, error) { return nil, err }
+}
+
+// handleNotification takes a notification.
+func (a *apiProxy) handleNotification(method string, params jsontext.Value) {
 	switch method {
 	case "fetch/cancel":
 		var p struct {
@@ -54,7 +58,7 @@ func (a *answers) notify(method string, params jsontext.Value) {
 			a.cancel(p.Stream)
 		}
 	case "tool/metadata":
-		a.set.showProgress(a.peer, params)
+		a.set.showProgress(a.child.peer, params)
 	case "response/chunk", "response/end":
 		a.set.takeChunk(method, params)
 	}
@@ -64,13 +68,14 @@ func (a *answers) notify(method string, params jsontext.Value) {
 const maxPrinted = 100
 
 // print logs a line that a plugin wrote to the standard output of the program.
-func (a *answers) print(line string) {
+func (a *apiProxy) print(line string) {
 	a.mu.Lock()
 	a.printed++
 	n := a.printed
 	a.mu.Unlock()
 	if n <= maxPrinted {
-		a.set.pool.options.Logger.Info("a plugin printed", "text", session.ClipText(line, 500))
+		text := session.ClipText(string(redact.MaskText([]byte(session.ClipText(line, 2000)))), 500)
+		a.set.pool.options.Logger.Info("a plugin printed", "text", text)
 	}
 }
 
@@ -105,25 +110,55 @@ func DirectoryOf(ctx context.Context) string {
 // maxStreams bounds the answers that are not complete.
 const maxStreams = 32
 
-// fetch sends a request to the API and returns the beginning of the answer. Its body follows in notifications.
-func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
+// fetch returns what sends a request to the API and returns the beginning of the answer. The body follows in
+// notifications. The request can be canceled as soon as fetch returns.
+func (a *apiProxy) fetch(params jsontext.Value) answerFunc {
 	var q apiRequest
 	if err := json.Unmarshal(params, &q); err != nil {
-		return nil, err
+		return failWith(err)
 	}
+	// The request ends with the plugin host, or when the plugin cancels it.
+	ctx, cancel := context.WithCancel(newContext(context.Background(), a.set.currentLocation().Directory))
+	if err := a.add(q.Stream, cancel); err != nil {
+		cancel()
+		return failWith(err)
+	}
+	return func(context.Context) (any, error) {
+		r, err := a.newRequest(ctx, q)
+		if err != nil {
+			a.cancel(q.Stream)
+			return nil, err
+		}
+		// The answer's head is returned, and its body sent meanwhile.
+		go func() {
+			select {
+			case <-a.child.peer.done:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		begun := make(chan responseHead, 1)
+		go func() {
+			defer a.cancel(q.Stream)
+			a.answerAPI(r, q.Stream, begun)
+		}()
+		b := <-begun
+		return b.head, b.err
+	}
+}
+
+// newRequest returns the request of a plugin to the server.
+func (a *apiProxy) newRequest(ctx context.Context, q apiRequest) (*http.Request, error) {
 	u, err := url.Parse(q.URL)
 	if own, _ := url.Parse(a.address); err != nil || own == nil || u.Host != own.Host {
-		return nil, fmt.Errorf("%.200q is no address of this server", q.URL)
+		return nil, fmt.Errorf("%.200q is not an address of this server", q.URL)
 	}
 	body, err := base64.StdEncoding.DecodeString(q.Body)
 	if err != nil {
 		return nil, err
 	}
-	// The request ends with the program, or when the plugin cancels it.
-	ctx, cancel := context.WithCancel(newContext(context.Background(), a.set.place().Directory))
 	r, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		cancel()
 		return nil, err
 	}
 	for name, value := range q.Headers {
@@ -131,38 +166,20 @@ func (a *answers) fetch(_ context.Context, params jsontext.Value) (any, error) {
 			r.Header.Set(name, value)
 		}
 	}
-	if err := a.add(q.Stream, cancel); err != nil {
-		cancel()
-		return nil, err
-	}
-	// The answer's head is returned, and its body sent meanwhile.
-	go func() {
-		select {
-		case <-a.peer.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	begun := make(chan begunAnswer, 1)
-	go func() {
-		defer a.cancel(q.Stream)
-		a.answerAPI(r, q.Stream, begun)
-	}()
-	b := <-begun
-	return b.head, b.err
+	return r, nil
 }
 
-// begunAnswer is the beginning of an answer, or why there is none.
-type begunAnswer struct {
+// responseHead is the beginning of an answer, or the error in its place.
+type responseHead struct {
 	head apiHead
 	err  error
 }
 
 // answerAPI sends a request to the API, gives the beginning of its answer to begun, and then sends the body.
-func (a *answers) answerAPI(r *http.Request, stream int64, begun chan<- begunAnswer) {
+func (a *apiProxy) answerAPI(r *http.Request, stream int64, begun chan<- responseHead) {
 	answer, err := a.set.pool.options.API.RoundTrip(r)
 	if err != nil {
-		begun <- begunAnswer{err: err}
+		begun <- responseHead{err: err}
 		return
 	}
 	defer func() { _ = answer.Body.Close() }()
@@ -170,7 +187,7 @@ func (a *answers) answerAPI(r *http.Request, stream int64, begun chan<- begunAns
 	for name := range answer.Header {
 		head.Headers[name] = answer.Header.Get(name)
 	}
-	begun <- begunAnswer{head: head}
+	begun <- responseHead{head: head}
 	a.sendBody(stream, answer.Body)
 }
 
@@ -178,13 +195,13 @@ func (a *answers) answerAPI(r *http.Request, stream int64, begun chan<- begunAns
 const maxChunk = 32 << 10
 
 // sendBody sends the body of an answer in pieces, as they come.
-func (a *answers) sendBody(stream int64, body io.Reader) {
+func (a *apiProxy) sendBody(stream int64, body io.Reader) {
 	buffer := make([]byte, maxChunk)
 	for {
 		n, err := body.Read(buffer)
 		if n > 0 {
 			data := base64.StdEncoding.EncodeToString(buffer[:n])
-			if a.peer.tell("fetch/chunk", map[string]any{"stream": stream, "data": data}) != nil {
+			if a.child.peer.notify("fetch/chunk", map[string]any{"stream": stream, "data": data}) != nil {
 				return
 			}
 		}
@@ -193,14 +210,14 @@ func (a *answers) sendBody(stream int64, body io.Reader) {
 			if !errors.Is(err, io.EOF) {
 				end["error"] = err.Error()
 			}
-			_ = a.peer.tell("fetch/end", end) // the program has ended
+			_ = a.child.peer.notify("fetch/end", end) // the program has ended
 			return
 		}
 	}
 }
 
 // add notes the stream of a request.
-func (a *answers) add(stream int64, cancel context.CancelFunc) error {
+func (a *apiProxy) add(stream int64, cancel context.CancelFunc) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.streams) >= maxStreams {
@@ -211,53 +228,11 @@ func (a *answers) add(stream int64, cancel context.CancelFunc) error {
 }
 
 // cancel ends a request.
-func (a *answers) cancel(stream int64) {
+func (a *apiProxy) cancel(stream int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if cancel := a.streams[stream]; cancel != nil {
 		cancel()
 	}
 	delete(a.streams, stream)
-}
-
-// ask asks for a permission, for a call of a tool.
-func (s *Set) ask(ctx context.Context, p *peer, params jsontext.Value) error {
-	var q struct {
-		Call       int64          `json:"call"`
-		Permission string         `json:"permission"`
-		Patterns   []string       `json:"patterns"`
-		Always     []string       `json:"always"`
-		Metadata   jsontext.Value `json:"metadata"`
-	}
-	if err := json.Unmarshal(params, &q); err != nil {
-		return err
-	}
-	call, ok := s.findCall(callKey{p, q.Call})
-	if !ok {
-		return errors.New("the call has ended")
-	}
-	return call.ask(ctx, tool.Request{Action: q.Permission, Resources: q.Patterns, Save: q.Always, Metadata: q.Metadata})
-}
-
-// showProgress shows the state of a call.
-func (s *Set) showProgress(p *peer, params jsontext.Value) {
-	var q struct {
-		Call     int64          `json:"call"`
-		Title    string         `json:"title"`
-		Metadata jsontext.Value `json:"metadata"`
-	}
-	if json.Unmarshal(params, &q) != nil {
-		return
-	}
-	if call, ok := s.findCall(callKey{p, q.Call}); ok && call.progress != nil {
-		call.progress(tool.Output{Title: session.ClipText(q.Title, maxTitle), Structured: q.Metadata})
-	}
-}
-
-// findCall returns the call of a tool that runs.
-func (s *Set) findCall(k callKey) (runningCall, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	call, ok := s.calls[k]
-	return call, ok
 }
