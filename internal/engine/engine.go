@@ -63,6 +63,8 @@ type Config struct {
 	Version   string           // of cairn, stored with each session
 	Now       func() time.Time // nil is the wall clock
 	Audit     *audit.Trail     // nil records nothing
+
+	CheckRoom func() error // returns an error if no new work may begin for want of room; nil allows it
 }
 
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
@@ -104,7 +106,7 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen, Created: e.notifyCreated,
+		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom, Created: e.notifyCreated,
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,

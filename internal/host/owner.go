@@ -29,6 +29,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/retention"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/server/nextrequest"
@@ -60,6 +61,8 @@ type owner struct {
 	streams   int    // of one client; 0 is the default
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
+	retention retention.Policy
+	quota     int64 // bytes; 0 without one
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -87,7 +90,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
-	w.mirrorDir = user.Storage.Mirror.In(dirs)
+	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -127,7 +130,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
-		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom,
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.worktrees = newWorktrees(w.locations, watched, locks, worktreeWork{
@@ -146,7 +149,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
-		Searcher:  w.search,
+		Searcher:  w.search, Storage: ownerStorage{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{

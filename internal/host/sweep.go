@@ -33,6 +33,8 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 				w.sweepSnapshots(ctx, time.Now())
 				w.sweepOutputs(ctx)
 				w.sweepProjects(ctx)
+				w.pruneSessions(ctx)
+				w.shrinkStore(ctx)
 			}
 			select {
 			case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 
 // storageCommand returns the command that shows the size of what cairn stores.
 func (g storeCommands) storageCommand() *cobra.Command {
-	return g.inv.AddJSONFlag(&cobra.Command{
+	cmd := g.inv.AddJSONFlag(&cobra.Command{
 		Use: "storage", Short: "Show how much is stored, where, and how long it is kept", Args: cobra.NoArgs,
 		Example: "  cairn storage\n  cairn storage --json",
 		RunE: g.inv.HostAction(func(ctx context.Context, o client.Options, _ []string) error {
@@ -33,6 +33,8 @@ func (g storeCommands) storageCommand() *cobra.Command {
 			}.Print(g.inv, uses)
 		}),
 	})
+	cmd.AddCommand(g.pruneCommand(), g.vacuumCommand())
+	return cmd
 }
 
 func formatMiB(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -85,6 +85,8 @@ type Config struct {
 	Version   string              // of cairn, stored with each session
 	// CheckOpen returns an error once the process accepts no new work.
 	CheckOpen func() error
+	// CheckRoom returns an error if no new work may begin for want of room; nil allows it.
+	CheckRoom func() error
 	// Created is called with each new session.
 	Created func(s *scope.Scope, info *session.Session)
 }
@@ -101,6 +103,7 @@ type Commands struct {
 	tools     *semaphore.Weighted
 	version   string
 	checkOpen func() error
+	checkRoom func() error
 	created   func(s *scope.Scope, info *session.Session)
 	withdrawn withdrawnIDs
 }
@@ -110,6 +113,14 @@ func NewCommands(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, checkouts: c.Checkouts, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
-		created: c.Created,
+		checkRoom: c.CheckRoom, created: c.Created,
 	}
+}
+
+// checkNewWork returns an error if no new work is accepted, or if there is no room for its results.
+func (c *Commands) checkNewWork() error {
+	if err := c.checkOpen(); err != nil || c.checkRoom == nil {
+		return err
+	}
+	return c.checkRoom()
 }

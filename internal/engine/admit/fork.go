@@ -20,7 +20,7 @@ import (
 // The fork of a child session has no parent. Instead it keeps what the rules of the parent sessions deny and ask. For a
 // caller that may not approve, the fork is not open and has no rules that allow and no approvals.
 func (c *Commands) ForkSession(ctx context.Context, from session.ID, end CopyEnd) (*session.Session, error) {
-	if err := c.checkOpen(); err != nil {
+	if err := c.checkNewWork(); err != nil {
 		return nil, err
 	}
 	// Read the copy, its approvals, and what the parents of a child forbid, in one transaction.

@@ -41,7 +41,7 @@ type ImportProgress struct {
 // No rights are imported: rules that allow are dropped, and the session is not open. It begins in the sandbox of new
 // sessions. Of a staged revert only what hides messages is imported: it changes no file here.
 func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportProgress, error) {
-	if err := c.checkOpen(); err != nil {
+	if err := c.checkNewWork(); err != nil {
 		return nil, err
 	}
 	if err := checkImport(&r); err != nil {

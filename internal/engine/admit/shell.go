@@ -37,7 +37,7 @@ const maxShellTime = 600_000
 // code. The command is recorded before it starts, and runs without permission asks: the user chose it. While it runs
 // the session is at work; an interrupt ends it. If ctx ends, only the wait does.
 func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell, error) {
-	if err := c.checkOpen(); err != nil {
+	if err := c.checkNewWork(); err != nil {
 		return nil, err
 	}
 	if err := c.checkShell(&r); err != nil {

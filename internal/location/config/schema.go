@@ -34,6 +34,7 @@ var scalars = map[reflect.Type]schema{
 	},
 	reflect.TypeFor[Network]():        {"type": "string"},
 	reflect.TypeFor[MirrorFolder]():   {"type": []string{"boolean", "string"}},
+	reflect.TypeFor[Age]():            {"type": "string"},
 	reflect.TypeFor[SearchSize]():     {"type": []string{"boolean", "integer"}, "minimum": 1},
 	reflect.TypeFor[CommandLine]():    {"anyOf": []schema{{"type": "string"}, {"type": "array", "items": schema{"type": "string"}}}},
 	reflect.TypeFor[auth.Secret]():    {"type": "string"},

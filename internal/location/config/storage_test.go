@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,5 +56,25 @@ func TestSearchSize(t *testing.T) {
 	p := newPlace(t, map[string]string{"repo/cairn.json": `{"storage": {"search": false}}`})
 	if c := p.mustLoad(); c.Storage.Search != 0 {
 		t.Error("a project's file turned the index off")
+	}
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		`{"age": "90d"}`: "2160h0m0s 0 0", `{"age": "36h", "sessions": 7, "bytes": 9}`: "36h0m0s 7 9", `{}`: "0s 0 0",
+		`{"age": "30m"}`: "error", `{"age": 90}`: "error", `{"age": "-5d"}`: "error", `{"age": "99999999d"}`: "error",
+		`{"sessions": 0}`: "error",
+	} {
+		p := newPlace(t, map[string]string{userFile: `{"storage": {"retention": ` + value + `}}`})
+		c := p.mustLoad()
+		r := c.Storage.Retention.Policy()
+		got := fmt.Sprint(r.Age, r.Sessions, r.Bytes)
+		if p.leftOut(c) != "" {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type Config struct {
 	Worktrees Worktrees
 	Projects  Projects
 	Searcher  Searcher
+	Storage   Storage
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector

@@ -202,6 +202,10 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 		operation.New("read GET /api/search Search the texts of all sessions", "", searchHandlers{d}.search).WithStatuses(
 			http.StatusNotFound, http.StatusConflict,
 		),
+		operation.New("admin POST /api/storage/prune Delete sessions that are old, too many or too large", "",
+			storageHandlers{d}.prune),
+		operation.New("admin POST /api/storage/vacuum Give free space of the sessions back to the disk", "",
+			storageHandlers{d}.vacuum),
 		operation.New("read GET /api/config/explain Return where the settings of a location come from",
 			"", locations.explainConfig),
 		operation.New("read GET /api/doctor Check the installation", "", locations.runDoctor),

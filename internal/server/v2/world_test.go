@@ -63,7 +63,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
 		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
 		IDs: ids, Locations: places{}, Projects: noProjects{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
-		Searcher:  searcher{t, w.store, t.TempDir()},
+		Searcher: searcher{t, w.store, t.TempDir()}, Storage: noStorage{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
@@ -308,6 +308,17 @@ func (s searcher) Search(ctx context.Context, q searchindex.Query) (*searchindex
 	}
 	page, err := x.Search(ctx, q)
 	return page, true, err
+}
+
+// noStorage has nothing to delete and nothing free.
+type noStorage struct{}
+
+func (noStorage) Prune(_ context.Context, r api.PruneRequest) (api.PruneResult, error) {
+	return api.PruneResult{Sessions: []api.PrunedSession{}, DryRun: r.DryRun, Kept: 1}, nil
+}
+
+func (noStorage) Vacuum(context.Context, api.VacuumRequest) (api.VacuumResult, error) {
+	return api.VacuumResult{Before: 2048, After: 2048}, nil
 }
 
 // noWorktrees is a repository without linked worktrees.

@@ -43,6 +43,7 @@ type writer struct {
 type op struct {
 	durable bool
 	f       func(store.Tx) error
+	alone   func(dbConn) error // runs outside of a transaction, instead of f
 	state   atomic.Int32
 	answer  chan error // of capacity 1
 }
@@ -69,7 +70,11 @@ func newWriter(conn dbConn, open func() (dbConn, error), at *fileIdentity) *writ
 
 // update passes f to the writer and waits for the answer. ctx counts until f begins.
 func (w *writer) update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {
-	o := &op{durable: d == store.Durable, f: f, answer: make(chan error, 1)}
+	return w.await(ctx, &op{durable: d == store.Durable, f: f, answer: make(chan error, 1)})
+}
+
+// await passes an op to the writer and waits for the answer.
+func (w *writer) await(ctx context.Context, o *op) error {
 	select {
 	case w.queue <- o:
 	case <-ctx.Done():
@@ -100,7 +105,11 @@ func (w *writer) run() {
 		if !ok {
 			break
 		}
-		w.serve(o)
+		if o.alone != nil {
+			w.serveAlone(o)
+		} else {
+			w.serve(o)
+		}
 		w.checkpoint()
 	}
 	clean = true
@@ -121,13 +130,17 @@ func (w *writer) next() (*op, bool) {
 	return o, ok
 }
 
-// nextWaiting returns a waiting op, nil if no op waits or the batch is full.
+// nextWaiting returns a waiting op, nil if no op waits, the batch is full, or the next op runs alone.
 func (w *writer) nextWaiting() *op {
-	if w.batch.size >= maxBatch {
+	if w.batch.size >= maxBatch || w.held != nil {
 		return nil
 	}
 	select {
 	case o := <-w.queue: // nil if closed
+		if o != nil && o.alone != nil {
+			w.held = o
+			return nil
+		}
 		return o
 	default:
 		return nil

@@ -1,0 +1,230 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/fileattr"
+	"github.com/cairn-dev/cairn/internal/record/retention"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ownerStorage is the v2.Storage of an owner.
+type ownerStorage struct{ *owner }
+
+// Prune implements v2.Storage. Sessions at work, with work to do or with an ask that waits stay, and so does one whose
+// subagent does.
+func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.PruneResult, err error) {
+	policy := retention.Policy{Age: time.Duration(r.Age) * time.Millisecond, Sessions: r.Sessions, Bytes: r.Bytes}
+	switch {
+	case min(r.Age, r.Bytes, int64(r.Sessions)) < 0:
+		return out, session.Errorf(session.CodeInvalid, "age, sessions and bytes must not be negative")
+	case policy.IsZero():
+		policy = w.retention
+	}
+	if policy.IsZero() {
+		return out, session.Errorf(session.CodeInvalid, "nothing says which sessions to delete: name an age, a number or bytes, "+
+			"or set storage.retention in your configuration")
+	}
+	sessions, trees, err := w.listTrees(ctx, r.Project, policy.Bytes > 0)
+	if err != nil {
+		return out, err
+	}
+	out = api.PruneResult{Sessions: []api.PrunedSession{}, DryRun: r.DryRun}
+	for _, c := range retention.Choose(trees, policy, time.Now()) {
+		s := sessions[session.ID(c.ID)]
+		one := api.PrunedSession{
+			SessionID: s.ID, Title: s.Title, Directory: s.Location.Directory, Updated: s.Time.Updated, Bytes: c.Bytes, Reason: c.Reason,
+		}
+		if !r.DryRun {
+			if err := w.deleteUnchanged(ctx, s); err != nil {
+				one.Error = err.Error()
+			}
+		}
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+		out.Sessions = append(out.Sessions, one)
+	}
+	out.Kept = len(trees) - len(out.Sessions)
+	if !r.DryRun && len(out.Sessions) > 0 {
+		w.shrinkStore(ctx)
+	}
+	return out, nil
+}
+
+// deleteUnchanged deletes a session, unless it has changed since it was read.
+func (w ownerStorage) deleteUnchanged(ctx context.Context, read *session.Session) error {
+	now, err := store.ReadSession(ctx, w.store, read.ID)
+	switch {
+	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
+		return nil
+	case err != nil:
+		return err
+	case now.Time.Updated != read.Time.Updated || slices.Contains(w.engine.Active(), read.ID):
+		return errors.New("it was used meanwhile")
+	}
+	return w.engine.Commands.DeleteSession(ctx, read.ID)
+}
+
+// listTrees returns the first sessions of all trees, by id and as the retention sees them. measured counts their bytes.
+func (w ownerStorage) listTrees(ctx context.Context, project string, measured bool) (
+	sessions map[session.ID]*session.Session, trees []retention.Tree, err error,
+) {
+	none := session.ID("")
+	var busy map[session.ID]bool
+	var roots []*session.Session
+	err = w.store.View(ctx, func(r store.Reader) (err error) {
+		q := store.SessionQuery{ParentID: &none, Archived: true, RecordID: session.RecordID(project)}
+		if roots, err = store.ReadSessions(r, q); err == nil {
+			busy, err = findBusy(r, w.engine.Active())
+		}
+		return err
+	})
+	sessions = map[session.ID]*session.Session{}
+	for _, s := range roots {
+		t := retention.Tree{
+			ID: string(s.ID), Project: string(s.RecordID), Updated: time.UnixMilli(s.Time.Updated), Keep: busy[s.ID],
+		}
+		if measured && err == nil {
+			t.Bytes, err = w.measureTree(ctx, s.ID)
+		}
+		sessions[s.ID], trees = s, append(trees, t)
+	}
+	return sessions, trees, err
+}
+
+// findBusy returns the first sessions of the trees in which something is to do.
+func findBusy(r store.Reader, active []session.ID) (map[session.ID]bool, error) {
+	unfinished, err := r.Unfinished(0)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := r.Asks(store.AskQuery{Pending: true})
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Concat(active, unfinished)
+	for _, a := range asks {
+		ids = append(ids, a.SessionID)
+	}
+	out := map[session.ID]bool{}
+	for _, id := range ids {
+		for range maxTreeDepth {
+			s, ok, err := r.Session(id)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || s.ParentID == "" {
+				break
+			}
+			id = s.ParentID
+		}
+		out[id] = true
+	}
+	return out, nil
+}
+
+// maxTreeDepth bounds the way up to a first session.
+const maxTreeDepth = 100
+
+// measureTree returns the bytes of the messages of a session and its subagents.
+func (w ownerStorage) measureTree(ctx context.Context, id session.ID) (n int64, err error) {
+	err = w.store.View(ctx, func(r store.Reader) error {
+		n = 0
+		below, err := r.RawSessions(store.SessionQuery{Ancestor: id, Archived: true})
+		if err != nil {
+			return err
+		}
+		for _, one := range append(below, store.RawSession{ID: id}) {
+			err := r.RawMessages(one.ID, store.MessageQuery{After: -1}, func(m *store.RawMessage) error {
+				n += int64(len(m.Data))
+				return nil
+			})
+			if err != nil && !errors.Is(err, store.ErrDamaged) {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Vacuum implements v2.Storage.
+func (w ownerStorage) Vacuum(ctx context.Context, r api.VacuumRequest) (out api.VacuumResult, err error) {
+	before, err := w.store.MeasureSpace(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = api.VacuumResult{Before: before.Bytes, Free: before.Free, After: before.Bytes}
+	if r.DryRun {
+		return out, nil
+	}
+	if err := w.store.Shrink(ctx); err != nil {
+		return out, err
+	}
+	after, err := w.store.MeasureSpace(ctx)
+	out.After = after.Bytes
+	return out, err
+}
+
+// The share and the bytes of free space from which on it is given back without a request.
+const (
+	maxFreeShare = 4
+	maxFreeBytes = 8 << 20
+)
+
+// shrinkStore gives free space back if there is much of it.
+func (w *owner) shrinkStore(ctx context.Context) {
+	space, err := w.store.MeasureSpace(ctx)
+	if err == nil && space.Free > maxFreeBytes && space.Free > space.Bytes/maxFreeShare {
+		err = w.store.Shrink(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		w.logger.Warn("free space of the sessions could not be given back", "error", err)
+	}
+}
+
+// pruneSessions deletes what the configured retention excludes.
+func (w *owner) pruneSessions(ctx context.Context) {
+	if w.retention.IsZero() || w.store.DegradedError() != nil {
+		return
+	}
+	out, err := ownerStorage{w}.Prune(ctx, api.PruneRequest{})
+	for _, s := range out.Sessions {
+		w.logger.Info("a session was deleted by storage.retention", "session", s.SessionID, "title", s.Title, "reason", s.Reason,
+			"error", s.Error)
+	}
+	if err != nil && ctx.Err() == nil {
+		w.logger.Warn("sessions could not be deleted by storage.retention", "error", err)
+	}
+}
+
+// checkRoom returns an error if no new work may begin: the sessions have reached the quota, or the disk is nearly full.
+func (w *owner) checkRoom() error {
+	if free, ok := fileattr.FreeSpace(w.dirs.Data); ok && free < minFreeDisk {
+		return session.Errorf(session.CodeUnavailable, "the disk of %s has only %d MiB left, so no new work begins; make room "+
+			"(cairn storage shows what cairn takes)", w.dirs.Data, free>>20)
+	}
+	if w.quota == 0 {
+		return nil
+	}
+	space, err := w.store.MeasureSpace(context.Background())
+	if err != nil {
+		return err
+	}
+	if used := space.Bytes - space.Free; used > w.quota {
+		return session.Errorf(session.CodeUnavailable, "%s", fmt.Sprintf("the sessions have %d MiB, more than the %d MiB of "+
+			"storage.quota, so no new work begins; delete some (cairn session delete, cairn storage prune), or raise it",
+			used>>20, w.quota>>20))
+	}
+	return nil
+}
+
+// minFreeDisk is what has to be left of the disk so that work under way can be recorded.
+const minFreeDisk = 32 << 20

@@ -1,0 +1,66 @@
+// Package retention decides which sessions are deleted because there are too many, they are too old or they take too much.
+package retention
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Policy bounds the sessions of each project. A zero field is no bound.
+type Policy struct {
+	Age      time.Duration // since the last change
+	Sessions int
+	Bytes    int64
+}
+
+// IsZero reports whether the policy keeps everything.
+func (p Policy) IsZero() bool { return p == Policy{} }
+
+// Tree is a session with its subagents, which are kept or deleted together.
+type Tree struct {
+	ID      string
+	Project string
+	Updated time.Time
+	Bytes   int64 // of its messages; not needed without Policy.Bytes
+	Keep    bool  // whatever the policy says; it still counts
+}
+
+// Choice is a tree to delete.
+type Choice struct {
+	Tree
+	Reason string // for people
+}
+
+// Choose returns the trees to delete, the oldest first.
+func Choose(trees []Tree, p Policy, now time.Time) (out []Choice) {
+	// In each project, the newest are kept first.
+	sorted := slices.SortedFunc(slices.Values(trees), func(a, b Tree) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
+	})
+	type use struct {
+		sessions int
+		bytes    int64
+	}
+	kept := map[string]use{}
+	for _, t := range sorted {
+		u := kept[t.Project]
+		reason := ""
+		switch {
+		case p.Age > 0 && now.Sub(t.Updated) > p.Age:
+			reason = fmt.Sprintf("not changed for %d days", int(now.Sub(t.Updated).Hours()/24))
+		case p.Sessions > 0 && u.sessions >= p.Sessions:
+			reason = fmt.Sprintf("the project has %d newer sessions", u.sessions)
+		case p.Bytes > 0 && u.bytes+t.Bytes > p.Bytes:
+			reason = "the sessions of the project are too large"
+		}
+		if reason != "" && !t.Keep {
+			out = append(out, Choice{t, reason})
+			continue
+		}
+		kept[t.Project] = use{u.sessions + 1, u.bytes + t.Bytes}
+	}
+	slices.Reverse(out)
+	return out
+}
