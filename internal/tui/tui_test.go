@@ -140,7 +140,8 @@ func TestFrames(t *testing.T) {
 				{Path: "internal/a/long/path/to/some/file.go", Status: "deleted", Deletions: 120},
 			}}})
 		},
-		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
+		"search": showFoundHits,
+		"leave":  func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
 	}
 	for name, show := range screens {
 		for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 60}, {Width: 20, Height: 6}} {
@@ -453,7 +454,7 @@ func TestSearchEarlier(t *testing.T) {
 		}
 		m.Update(olderMsg{id: "ses_1", page: page})
 	}
-	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.pendingSearch != "" {
+	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.seek != nil {
 		t.Errorf("selected %q after %d reads", m.transcript.SelectedMessage(), reads)
 	}
 	findText(m, "needle") // above it
