@@ -166,6 +166,9 @@ func TestSearchChoices(t *testing.T) {
 		p.press(tea.KeyPressMsg{Code: tea.KeyEscape})
 		p.pass(time.Second)
 		p.press(tea.KeyPressMsg{Code: 'g', Mod: tea.ModAlt})
+		if frame, _ := p.renderFrame(); !strings.Contains(frame, "/ "+p.theme.Selected.Render("one two three four")) {
+			t.Errorf("the earlier text is not marked:\n%s", frame)
+		}
 		p.pass(time.Second)
 		p.typeText("new")
 		p.pass(time.Second)

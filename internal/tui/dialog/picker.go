@@ -40,9 +40,9 @@ type Picker struct {
 	Selected func(Entry) tea.Cmd
 	Status   string // a line below the filter, instead of one that says why there are no items; "" without
 
-	filter   composer.Editor
-	at       int
-	isSearch bool // the items are those of a Search: the filter hides none
+	filter composer.Editor
+	at     int
+	search *Search // that finds the items, so that the filter hides none; nil for other lists
 }
 
 // Action is the action of a key on the selected item of a Picker.
@@ -53,7 +53,7 @@ type Action struct {
 
 // filterItems returns the items that have all words of the filter.
 func (p *Picker) filterItems() []Entry {
-	if p.isSearch {
+	if p.search != nil {
 		return p.Items
 	}
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
@@ -168,18 +168,11 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		hint = "enter: " + cmp.Or(p.Enter, "choose") + "  " + p.Hint + "  esc: close"
 	}
 	hints := Wrap(hint, width)
-	filter := terminal.FirstLine(p.filter.Text(), 100)
-	if filter == "" {
-		filter = th.Muted.Render("type to filter")
-	}
 	var lines []string
 	for _, l := range Wrap(p.Title, width) {
 		lines = append(lines, th.Heading.Render(l))
 	}
-	if p.isSearch && p.filter.Text() != "" {
-		filter = p.filter.RenderLine(width - 2)
-	}
-	lines = append(lines, Clip("/ "+filter, width))
+	lines = append(lines, Clip("/ "+p.filterLine(th, width-2), width))
 	if p.Status != "" {
 		for _, l := range Wrap(p.Status, width) {
 			lines = append(lines, th.Muted.Render(l))
@@ -193,7 +186,7 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 	}
 	// The items get the remaining lines; the window follows the chosen one.
 	room := max(height-len(lines)-len(preview)-len(hints), 1)
-	if p.isSearch {
+	if p.search != nil {
 		room = max(room/2, 1) // of two lines each
 	}
 	part, first := windowOf(items, p.at, room)
@@ -218,6 +211,21 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		lines = append(lines, th.Muted.Render(l))
 	}
 	return lines
+}
+
+// filterLine shows the typed text, or what typing does.
+func (p *Picker) filterLine(th style.Theme, width int) string {
+	switch text := terminal.FirstLine(p.filter.Text(), 100); {
+	case text == "" && p.search != nil:
+		return th.Muted.Render("type to search")
+	case text == "":
+		return th.Muted.Render("type to filter")
+	case p.search == nil:
+		return text
+	case p.search.IsOld:
+		return th.Selected.Render(text)
+	}
+	return p.filter.RenderLine(width)
 }
 
 func itemLine(th style.Theme, it Entry, selected bool, width int) string {

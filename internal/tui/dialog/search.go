@@ -22,7 +22,11 @@ type Search struct {
 }
 
 // NewSearch returns a search without text and items.
-func NewSearch() *Search { return &Search{Picker: Picker{isSearch: true}} }
+func NewSearch() *Search {
+	s := &Search{}
+	s.search = s
+	return s
+}
 
 // Text returns the typed text.
 func (s *Search) Text() string { return strings.TrimSpace(s.filter.Text()) }
