@@ -28,13 +28,15 @@ func readOlderPage(m *model) tea.Cmd {
 	c, id, cursor := m.api, m.session.ID, m.olderCursor.Next
 	return m.run(func(ctx context.Context) tea.Msg {
 		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: pageSize, Cursor: cursor})
-		return olderMsg{id, page, err}
+		return olderMsg{id, cursor, page, err}
 	})
 }
 
 func showOlder(m *model, o olderMsg) tea.Cmd {
 	m.loadingOlder = false
-	if m.session == nil || o.id != m.session.ID { // a search in the open session waits for its own page
+	// A page of another session, or of this one before it was opened again, does not belong here. A search in the open
+	// session waits for its own page.
+	if m.session == nil || o.id != m.session.ID || o.cursor != m.olderCursor.Next {
 		return m.continueSeek()
 	}
 	if o.err != nil {

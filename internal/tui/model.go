@@ -145,9 +145,10 @@ type openedMsg struct {
 
 type (
 	olderMsg struct {
-		id   session.ID
-		page api.Page[session.Message]
-		err  error
+		id     session.ID
+		cursor string // of the page
+		page   api.Page[session.Message]
+		err    error
 	}
 	windowMsg struct {
 		id     session.ID

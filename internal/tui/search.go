@@ -88,6 +88,7 @@ func (s *sessionSearch) searchNow(m *model) tea.Cmd {
 
 // startRequest searches for the newest text, or has that done when the running request has ended.
 func (s *sessionSearch) startRequest(m *model) tea.Cmd {
+	// One request at a time, and none without a text.
 	s.isDue = s.isRunning
 	if s.isRunning {
 		return nil
@@ -98,6 +99,7 @@ func (s *sessionSearch) startRequest(m *model) tea.Cmd {
 		s.dialog.Status = searchHelp
 		return nil
 	}
+	// Search, after finding out which project this is.
 	s.isRunning, s.dialog.Status = true, "searching"
 	c, version, inProject := m.api, s.version, s.inProject
 	return m.run(func(ctx context.Context) tea.Msg {
@@ -111,6 +113,7 @@ func (s *sessionSearch) startRequest(m *model) tea.Cmd {
 		if err == nil {
 			found, err = c.Search(ctx, q)
 		}
+		// Show the hits, unless the text has changed; then the next search begins now or after its pause.
 		return func() tea.Cmd {
 			s.isRunning = false
 			switch {

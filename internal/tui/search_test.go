@@ -331,7 +331,7 @@ func TestSearchJumpWaits(t *testing.T) {
 	}
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})
 	page := api.Page[session.Message]{Data: make([]session.Message, pageSize), Cursor: api.Cursor{Next: "2"}}
-	if m.Update(olderMsg{id: "ses_1", page: page}); reads != 1 {
+	if m.Update(olderMsg{id: "ses_1", cursor: "1", page: page}); reads != 1 {
 		t.Errorf("%d reads after Escape", reads)
 	}
 }
@@ -360,5 +360,33 @@ func TestSearchSelectsBest(t *testing.T) {
 		if d.PressKey(tea.KeyPressMsg{Code: tea.KeyEnter}); picked != want {
 			t.Errorf("earlier text %v: picked %q, want %q", isOld, picked, want)
 		}
+	}
+}
+
+// TestEarlierPageOfReopenedSession: a page that was read before the session was opened again is not put before messages
+// that it does not precede.
+func TestEarlierPageOfReopenedSession(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	var read func(context.Context) tea.Msg
+	answerCalls(t, m, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"data":[{"id":"msg_old","type":"user","text":"page %s","time":{"created":1}}]}`,
+			r.URL.Query().Get("cursor"))
+	})
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd { read = f; return nil }
+	m.olderCursor.Next = "third"
+	readOlderPage(m)
+	third := read
+	openTestSession(m)
+	m.olderCursor.Next = "second"
+	m.Update(third(t.Context()))
+	if frame, _ := m.renderFrame(); strings.Contains(frame, "page third") {
+		t.Errorf("a page is missing before it:\n%s", frame)
+	}
+	readOlderPage(m)
+	m.Update(read(t.Context()))
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "page second") {
+		t.Errorf("the page before is missing:\n%s", frame)
 	}
 }
