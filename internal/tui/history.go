@@ -28,16 +28,19 @@ func readOlderPage(m *model) tea.Cmd {
 	c, id, cursor := m.api, m.session.ID, m.olderCursor.Next
 	return m.run(func(ctx context.Context) tea.Msg {
 		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: pageSize, Cursor: cursor})
-		return olderMsg{id, page, err}
+		return olderMsg{id, cursor, page, err}
 	})
 }
 
 func showOlder(m *model, o olderMsg) tea.Cmd {
 	m.loadingOlder = false
-	if m.session == nil || o.id != m.session.ID {
-		return nil
+	// A page of another session, or of this one before it was opened again, does not belong here. A search in the open
+	// session waits for its own page.
+	if m.session == nil || o.id != m.session.ID || o.cursor != m.olderCursor.Next {
+		return m.continueSeek()
 	}
 	if o.err != nil {
+		m.seek = nil
 		m.showError("read earlier messages", o.err)
 		return nil
 	}
@@ -47,12 +50,20 @@ func showOlder(m *model, o olderMsg) tea.Cmd {
 	}
 	slices.Reverse(o.page.Data)
 	m.transcript.Prepend(o.page.Data)
-	return findText(m, m.pendingSearch)
+	return m.continueSeek()
+}
+
+// continueSeek goes on with the search that waits for earlier messages, if there is one.
+func (m *model) continueSeek() tea.Cmd {
+	if m.seek == nil {
+		return nil
+	}
+	return m.seek()
 }
 
 // searchTranscript finds text in the transcript.
 func searchTranscript(m *model) tea.Cmd {
-	m.openDialog(dialog.NewSearchInput("Search in the transcript", m.lastSearch, func(text string) tea.Cmd {
+	m.openDialog(dialog.NewSearchInput("Find in the transcript", m.lastSearch, func(text string) tea.Cmd {
 		m.lastSearch = text
 		return findText(m, text)
 	}))
@@ -62,12 +73,12 @@ func searchTranscript(m *model) tea.Cmd {
 // findText selects the next section above the selection that contains the text. Without one it reads
 // earlier messages first.
 func findText(m *model, text string) tea.Cmd {
-	m.pendingSearch = ""
+	m.seek = nil
 	if text == "" {
 		return nil
 	}
 	if !m.transcript.SelectHit(text, m.olderCursor.Next == "") && m.olderCursor.Next != "" {
-		m.pendingSearch, m.note = text, "searching earlier messages"
+		m.seek, m.note = func() tea.Cmd { return findText(m, text) }, "searching earlier messages"
 		return readOlderPage(m)
 	}
 	if n := m.transcript.Search(text); n > 0 {

@@ -53,7 +53,8 @@ func sessionCommands() []command {
 		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
 		{"history", "alt+p", "search the earlier prompts of this place", pickEarlierPrompt},
 		{"stash", "alt+w", "put the typed text away, or bring it back", stashPrompt},
-		{"search", "ctrl+r", "search in the transcript", searchTranscript},
+		{"find", "ctrl+r", "find text in the transcript", searchTranscript},
+		{"search", "alt+g", "search the texts of all sessions", searchSessions},
 	}
 }
 

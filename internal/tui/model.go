@@ -73,7 +73,8 @@ type model struct {
 	dialogs       []dialog.Dialog // the last one is on top
 	note          string          // below the transcript, until the next key
 	lastSearch    string
-	pendingSearch string // what is searched in earlier messages; "" without a search
+	seek          func() tea.Cmd // goes on with a search when earlier messages were read; nil without one
+	search        *sessionSearch // nil until it is first opened
 
 	work
 	asks          askQueue
@@ -138,14 +139,16 @@ type openedMsg struct {
 	inbox    []*session.Input
 	err      error
 
-	isDirectoryMissing bool // of the session
+	isDirectoryMissing bool           // of the session
+	then               func() tea.Cmd // called when it is shown; may be nil
 }
 
 type (
 	olderMsg struct {
-		id   session.ID
-		page api.Page[session.Message]
-		err  error
+		id     session.ID
+		cursor string // of the page
+		page   api.Page[session.Message]
+		err    error
 	}
 	windowMsg struct {
 		id     session.ID
@@ -262,11 +265,15 @@ func (m *model) leavingResult() Result {
 
 // showError shows an error.
 func (m *model) showError(what string, err error) {
-	text := err.Error()
+	m.note = terminal.FirstLine(what+": "+errorText(err), 400)
+}
+
+// errorText returns the text of an error for people.
+func errorText(err error) string {
 	if e, ok := errors.AsType[*api.TransportError](err); ok && !e.Foreign {
-		text = "the server does not answer: " + e.Reason()
+		return "the server does not answer: " + e.Reason()
 	}
-	m.note = terminal.FirstLine(what+": "+text, 400)
+	return err.Error()
 }
 
 // callAPI makes a call of the API; then runs in the program's goroutine with its error shown, unless it failed.

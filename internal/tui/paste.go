@@ -21,6 +21,8 @@ func pasteText(m *model, text string) tea.Cmd {
 			if m.note = "the pasted text is in the composer"; d.Enter != nil {
 				m.closeDialog(d)
 			}
+		case *dialog.Search:
+			return d.Paste(text)
 		default:
 			d.PasteText(text)
 			return nil

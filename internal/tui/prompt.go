@@ -118,6 +118,8 @@ func runWithWords(m *model, name, words string) tea.Cmd {
 		accepted = takeEffort(m, words)
 	case "stash":
 		accepted = putAway(m, words)
+	case "search":
+		accepted, run = true, func() tea.Cmd { return searchSessionsFor(m, words) }
 	case "theme":
 		accepted, run = slices.Contains(style.ListNames(), words), func() tea.Cmd { return takeTheme(m, words) }
 		if !accepted {

@@ -23,11 +23,14 @@ import (
 const pageSize = 100
 
 // openSession reads a session and shows it.
-func openSession(m *model, id session.ID) tea.Cmd {
+func openSession(m *model, id session.ID) tea.Cmd { return openSessionThen(m, id, nil) }
+
+// openSessionThen is openSession; then, which may be nil, is called when the session is on the screen.
+func openSessionThen(m *model, id session.ID, then func() tea.Cmd) tea.Cmd {
 	m.visits++
 	c, visit := m.api, m.visits
 	return m.run(func(ctx context.Context) tea.Msg {
-		o := openedMsg{visit: visit}
+		o := openedMsg{visit: visit, then: then}
 		var err error
 		read := func(f func() error) {
 			if err == nil {
@@ -133,6 +136,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	for _, a := range o.asks {
 		cmds = append(cmds, addAsk(m, a))
 	}
+	if o.then != nil {
+		cmds = append(cmds, o.then())
+	}
 	m.first.opened = true
 	return tea.Batch(append(cmds, m.sendFirst())...)
 }
@@ -178,7 +184,7 @@ func closeSession(m *model) {
 	}
 	m.watch.stop()
 	m.work = work{watch: unwatched()}
-	m.pendingSearch = ""
+	m.seek = nil
 	setInbox(m, nil)
 	m.olderCursor, m.window, m.changes = api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()

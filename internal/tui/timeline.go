@@ -22,6 +22,7 @@ const doubleEscape = 700 * time.Millisecond
 // pressEscape ends the selection and interrupts the work; while nothing works, the second press opens the timeline.
 func pressEscape(m *model) tea.Cmd {
 	m.transcript.EndSelection()
+	m.seek = nil
 	if m.session == nil {
 		return nil
 	}

@@ -140,7 +140,8 @@ func TestFrames(t *testing.T) {
 				{Path: "internal/a/long/path/to/some/file.go", Status: "deleted", Deletions: 120},
 			}}})
 		},
-		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
+		"search": showFoundHits,
+		"leave":  func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
 	}
 	for name, show := range screens {
 		for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 60}, {Width: 20, Height: 6}} {
@@ -451,18 +452,18 @@ func TestSearchEarlier(t *testing.T) {
 		if i == 2 {
 			page.Data[7] = &session.User{Head: session.Head{ID: "msg_needle"}, Text: "a needle"}
 		}
-		m.Update(olderMsg{id: "ses_1", page: page})
+		m.Update(olderMsg{id: "ses_1", cursor: m.olderCursor.Next, page: page})
 	}
-	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.pendingSearch != "" {
+	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.seek != nil {
 		t.Errorf("selected %q after %d reads", m.transcript.SelectedMessage(), reads)
 	}
 	findText(m, "needle") // above it
-	m.Update(olderMsg{id: "ses_1"})
+	m.Update(olderMsg{id: "ses_1", cursor: m.olderCursor.Next})
 	if m.transcript.SelectedMessage() != "msg_needle" || reads != 4 || m.note != "1 hit; search again for the next one" {
 		t.Errorf("at the beginning: selected %q after %d reads, %q", m.transcript.SelectedMessage(), reads, m.note)
 	}
 	findText(m, "pin")
-	m.Update(olderMsg{id: "ses_1"})
+	m.Update(olderMsg{id: "ses_1", cursor: m.olderCursor.Next})
 	if m.note != "nothing found" {
 		t.Errorf("a search without a hit says %q", m.note)
 	}

@@ -106,14 +106,11 @@ func (g searchCommand) printHits(found api.SearchResult) {
 // paintMatches returns a snippet with its matches in bold.
 func paintMatches(out *terminal.Stream, s api.Snippet) string {
 	var b strings.Builder
-	last := 0
-	for _, m := range s.Matches {
-		if m[0] < last || m[1] < m[0] || m[1] > len(s.Text) { // of a server that lies
-			break
+	for text, isMatch := range s.Parts() {
+		if text = terminal.CleanOutput(text); isMatch {
+			text = out.PaintText(terminal.Bold, text)
 		}
-		b.WriteString(terminal.CleanOutput(s.Text[last:m[0]]))
-		b.WriteString(out.PaintText(terminal.Bold, terminal.CleanOutput(s.Text[m[0]:m[1]])))
-		last = m[1]
+		b.WriteString(text)
 	}
-	return b.String() + terminal.CleanOutput(s.Text[last:])
+	return b.String()
 }

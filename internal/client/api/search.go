@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 	"net/url"
 	"strconv"
 
@@ -49,6 +50,23 @@ type SearchHit struct {
 type Snippet struct {
 	Text    string   `json:"text"`
 	Matches [][2]int `json:"matches"` // bytes of Text, from and to
+}
+
+// Parts returns the text in pieces, each with whether it is a match. Matches that are not in the text are left out.
+func (s Snippet) Parts() iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		last := 0
+		for _, m := range s.Matches {
+			if m[0] < last || m[1] < m[0] || m[1] > len(s.Text) { // of a server that lies
+				break
+			}
+			if !yield(s.Text[last:m[0]], false) || !yield(s.Text[m[0]:m[1]], true) {
+				return
+			}
+			last = m[1]
+		}
+		yield(s.Text[last:], false)
+	}
 }
 
 // Search returns what of all sessions fits the query.

@@ -19,6 +19,7 @@ type Entry struct {
 	Branch string // the lines of a tree before the label
 	Label  string
 	Detail string // at the right end
+	Below  []Run  // a second line; nil without
 }
 
 // Picker chooses one of many items; typed text filters them.
@@ -37,9 +38,11 @@ type Picker struct {
 	Search  func(Entry) string   // the text of an item that the filter searches in; nil is what is shown of it
 	// Selected is called when another item is selected by a key; may be nil.
 	Selected func(Entry) tea.Cmd
+	Status   string // a line below the filter, instead of one that says why there are no items; "" without
 
 	filter composer.Editor
 	at     int
+	search *Search // that finds the items, so that the filter hides none; nil for other lists
 }
 
 // Action is the action of a key on the selected item of a Picker.
@@ -50,6 +53,9 @@ type Action struct {
 
 // filterItems returns the items that have all words of the filter.
 func (p *Picker) filterItems() []Entry {
+	if p.search != nil {
+		return p.Items
+	}
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var out []Entry
 	for _, it := range p.Items {
@@ -162,15 +168,16 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		hint = "enter: " + cmp.Or(p.Enter, "choose") + "  " + p.Hint + "  esc: close"
 	}
 	hints := Wrap(hint, width)
-	filter := terminal.FirstLine(p.filter.Text(), 100)
-	if filter == "" {
-		filter = th.Muted.Render("type to filter")
-	}
 	var lines []string
 	for _, l := range Wrap(p.Title, width) {
 		lines = append(lines, th.Heading.Render(l))
 	}
-	lines = append(lines, Clip("/ "+filter, width))
+	lines = append(lines, Clip("/ "+p.filterLine(th, width-2), width))
+	if p.Status != "" {
+		for _, l := range Wrap(p.Status, width) {
+			lines = append(lines, th.Muted.Render(l))
+		}
+	}
 	// The preview takes what is left beside a few items.
 	var preview []string
 	if p.Preview != nil && len(items) > 0 {
@@ -178,12 +185,20 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		preview = preview[:min(len(preview), max(height-len(lines)-6, 0))]
 	}
 	// The items get the remaining lines; the window follows the chosen one.
-	part, first := windowOf(items, p.at, max(height-len(lines)-len(preview)-len(hints), 1))
+	room := max(height-len(lines)-len(preview)-len(hints), 1)
+	if p.search != nil {
+		room = max(room/2, 1) // of two lines each
+	}
+	part, first := windowOf(items, p.at, room)
 	for i, it := range part {
 		lines = append(lines, itemLine(th, it, first+i == p.at, width))
+		if it.Below != nil {
+			lines = append(lines, "    "+runLine(th, it.Below, width-4))
+		}
 	}
 	// Say why there are no items, then add the preview and the hints.
 	switch {
+	case p.Status != "":
 	case len(p.Items) == 0:
 		lines = append(lines, th.Muted.Render("the list is empty"))
 	case len(items) == 0:
@@ -196,6 +211,21 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		lines = append(lines, th.Muted.Render(l))
 	}
 	return lines
+}
+
+// filterLine shows the typed text, or what typing does.
+func (p *Picker) filterLine(th style.Theme, width int) string {
+	switch text := terminal.FirstLine(p.filter.Text(), 100); {
+	case text == "" && p.search != nil:
+		return th.Muted.Render("type to search")
+	case text == "":
+		return th.Muted.Render("type to filter")
+	case p.search == nil:
+		return text
+	case p.search.IsOld:
+		return th.Selected.Render(text)
+	}
+	return p.filter.RenderLine(width)
 }
 
 func itemLine(th style.Theme, it Entry, selected bool, width int) string {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Search returns how many sections contain the text, in any case of letters.
@@ -37,6 +39,22 @@ func (m *Model) SelectHit(text string, wrap bool) bool {
 		}
 	}
 	return false
+}
+
+// SelectItem selects the section of an item of a message, or the first one of the message if it does not show the item,
+// and marks what is sought in it. It reports whether there is one.
+func (m *Model) SelectItem(id session.MessageID, part session.PartID, sought string) bool {
+	i := slices.IndexFunc(m.sections, func(b *section) bool { return b.message == id && b.part() == part })
+	if i < 0 {
+		i = slices.IndexFunc(m.sections, func(b *section) bool { return b.message == id })
+	}
+	if i < 0 {
+		return false
+	}
+	m.sought = sought
+	m.selectSection(i)
+	m.showHit(i)
+	return true
 }
 
 // showHit brings the first line of the section with a hit to the screen. If none is shown, it opens the section.

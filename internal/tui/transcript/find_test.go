@@ -78,3 +78,22 @@ func TestSummaryOpens(t *testing.T) {
 		t.Errorf("open:\n%s", got)
 	}
 }
+
+// TestFirstSectionFillsBox: a selected section at the beginning has the next ones below it, as far as there is room.
+func TestFirstSectionFillsBox(t *testing.T) {
+	m := newTestModel(t, 40, 12)
+	var messages []session.Message
+	for i := range 30 {
+		id := session.MessageID(fmt.Sprintf("msg_%d", i))
+		messages = append(messages, &session.User{Head: session.Head{ID: id}, Text: fmt.Sprintf("prompt %d", i)})
+	}
+	m.SetMessages(messages, nil)
+	for _, id := range []session.MessageID{"msg_1", "msg_0"} {
+		if !m.SelectItem(id, "", "") {
+			t.Fatalf("%s is not found", id)
+		}
+		if got := view(m); !strings.HasPrefix(got, "> prompt 0\n") || !strings.HasSuffix(got, "> prompt 5") {
+			t.Errorf("%s:\n%s", id, got)
+		}
+	}
+}

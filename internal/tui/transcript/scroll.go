@@ -67,7 +67,7 @@ func (m *Model) ScrollBy(lines int) {
 		p.line += len(m.linesOf(p.section))
 	}
 	p.line = min(max(p.line, 1), len(m.linesOf(p.section)))
-	if lines < 0 && m.countAbove(p, m.height) < m.height { // the first line stays at the top
+	if m.countAbove(p, m.height) < m.height { // the first line stays at the top
 		m.ScrollTo(true)
 		return
 	}
