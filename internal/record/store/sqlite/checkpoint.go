@@ -1,6 +1,10 @@
 package sqlite
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // The writer copies the write-ahead log into the database, between batches: no new frame is written meanwhile, so
 // the complete log is copied and starts over, unless a reader still needs it.
@@ -20,11 +24,8 @@ func (w *writer) estimatePages() {
 	w.written = written
 }
 
-// checkpoint copies the log if it is long enough, and empties it after the deletion of a session.
+// checkpoint copies the log if it is long enough.
 func (w *writer) checkpoint() {
-	if w.purge && w.conn != nil && w.flush() == nil { // while readers hold the log, it is tried again behind the next batch
-		w.purge, w.pages = false, 0
-	}
 	if w.conn == nil || w.pages < pagesIdle || (w.pages < pagesBusy && (len(w.queue) > 0 || w.held != nil)) {
 		return
 	}
@@ -36,6 +37,29 @@ func (w *writer) checkpoint() {
 	if err == nil {
 		w.pages = min(log-copied, pagesIdle/2)
 	} else if isUncertain(err) { // a failed sync: earlier commits may be in memory only
+		w.suspect = true
+	}
+}
+
+// purgePause is how long the writer must be idle before it empties the log after the deletion of a session, and the time
+// between two attempts.
+const purgePause = 50 * time.Millisecond
+
+// purgeLog empties the log, so that nothing is left in it of a deleted session. It waits for no reader: while one holds the log,
+// purge stays set.
+func (w *writer) purgeLog() {
+	if w.conn == nil {
+		return // the next batch opens the database again
+	}
+	err := w.conn.Exec("PRAGMA busy_timeout = 0")
+	if err == nil {
+		err = w.flush()
+		err = errors.Join(err, w.conn.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds())))
+	}
+	switch {
+	case err == nil:
+		w.purge, w.pages = false, 0
+	case isUncertain(err): // a failed sync, as in checkpoint
 		w.suspect = true
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -106,6 +107,7 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 		}
 	}
 	// Open it, migrate it, and begin the record of commits.
+	log, _ := os.Stat(h.path + logSuffix)
 	conn, err := h.openWriter()
 	if err != nil {
 		return nil, newUnavailable("open %s: %w", h.path, err)
@@ -126,6 +128,8 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	// Start the writer.
 	w := newWriter(conn, at.guardOpen(h.openWriter), at)
 	w.commits = commits
+	w.startedWithLog = log != nil && log.Size() > 0
+	w.purge = w.startedWithLog
 	s := start(w, at.guardOpen(h.openReader))
 	s.id, s.unchecked = commits.record.store, unchecked
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -34,9 +35,11 @@ type writer struct {
 	synced  bool   // the connection's commits are synced
 	suspect bool   // a sync failed: earlier commits may be in memory only
 	pages   int64  // estimate of what the log holds and the database does not
-	purge   bool   // the log has pages of a deleted session
-	written int64  // conn.Written at the last estimate
-	batch   batch
+	// startedWithLog: an earlier process left a log, so purge is set at the start.
+	startedWithLog bool
+	purge          bool  // the log may have pages of a deleted session
+	written        int64 // conn.Written at the last estimate
+	batch          batch
 }
 
 // op is one transaction and its answer.
@@ -125,6 +128,14 @@ func (w *writer) next() (*op, bool) {
 	if o := w.held; o != nil {
 		w.held = nil
 		return o, true
+	}
+	for w.purge {
+		select {
+		case o, ok := <-w.queue:
+			return o, ok
+		case <-time.After(purgePause):
+			w.purgeLog()
+		}
 	}
 	o, ok := <-w.queue
 	return o, ok
