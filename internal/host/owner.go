@@ -109,7 +109,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
-	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() { w.search.follow() }})
+	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() { w.search.forget() }})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.projects = &project.Finder{

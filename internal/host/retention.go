@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -208,7 +207,7 @@ func (w *owner) pruneSessions(ctx context.Context) {
 // checkRoom returns an error if no new work may begin: the sessions have reached the quota, or the disk is nearly full.
 func (w *owner) checkRoom() error {
 	if free, ok := fileattr.FreeSpace(w.dirs.Data); ok && free < minFreeDisk {
-		return session.Errorf(session.CodeUnavailable, "the disk of %s has only %d MiB left, so no new work begins; make room "+
+		return session.Errorf(session.CodeConflict, "the disk of %s has only %d MiB left, so no new work begins; make room "+
 			"(cairn storage shows what cairn takes)", w.dirs.Data, free>>20)
 	}
 	if w.quota == 0 {
@@ -219,9 +218,9 @@ func (w *owner) checkRoom() error {
 		return err
 	}
 	if used := space.Bytes - space.Free; used > w.quota {
-		return session.Errorf(session.CodeUnavailable, "%s", fmt.Sprintf("the sessions have %d MiB, more than the %d MiB of "+
+		return session.Errorf(session.CodeConflict, "the sessions have %d MiB, more than the %d MiB of "+
 			"storage.quota, so no new work begins; delete some (cairn session delete, cairn storage prune), or raise it",
-			used>>20, w.quota>>20))
+			used>>20, w.quota>>20)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/follower"
@@ -15,27 +16,36 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/sessions"
 )
 
-// sessionSearch is the search index of the owner of a store. A short command does not pay for it: the index follows the sessions
-// from searchDelay on, from the first search, or if a session was deleted.
+// sessionSearch is the search index of the owner of a store. It follows the sessions from searchDelay on, from the first
+// search, or if a session was deleted: a short command takes no time for it.
 type sessionSearch struct {
 	index    *searchindex.Index
 	follower *follower.Follower
 	begin    func() // makes the index follow
 	begun    <-chan struct{}
+	waited   atomic.Bool // a search has waited as long as one may
 }
 
 const (
 	// searchDelay is the age at which a process begins to follow.
 	searchDelay = 5 * time.Second
-	// searchWait is how long a search waits for what the index does not have yet.
+	// searchWait is how long a search waits for what the index does not have yet. After one that waited in vain, others wait
+	// for quickWait only: the index is being rebuilt.
 	searchWait = 5 * time.Second
+	quickWait  = 100 * time.Millisecond
 	// searchPoll is the time between two looks at how far it is.
-	searchPoll = 10 * time.Millisecond
+	searchPoll = 2 * time.Millisecond
 )
 
-// openSearch prepares the index of the owner's store, unless it is turned off, or nothing can be written.
+// openSearch prepares the index of the owner's store. If it is turned off, an earlier one is removed.
 func (w *owner) openSearch(maxBytes int64) {
-	if maxBytes == 0 || w.lease == nil || w.store.DegradedError() != nil {
+	if w.lease == nil || w.store.DegradedError() != nil {
+		return
+	}
+	if maxBytes == 0 {
+		if err := searchindex.Remove(w.dirs.Data); err != nil {
+			w.logger.Warn("the search index is turned off, and could not be removed", "error", err)
+		}
 		return
 	}
 	begun := make(chan struct{})
@@ -67,7 +77,7 @@ func (w *owner) startSearch(ctx context.Context) {
 				return
 			}
 		}
-		if isBuilt, err := s.index.Open(ctx); err == nil && !isBuilt {
+		if exists, err := s.index.Open(ctx); err == nil && !exists {
 			_ = os.Remove(s.follower.File) // it would say that the index has everything
 		}
 		s.follower.Run(ctx)
@@ -77,9 +87,12 @@ func (w *owner) startSearch(ctx context.Context) {
 	})
 }
 
-// follow makes the index follow the sessions from now on.
-func (s *sessionSearch) follow() {
-	if s != nil {
+// forget makes an index that exists follow the deletion of a session, also if the process ends now.
+func (s *sessionSearch) forget() {
+	if s == nil {
+		return
+	}
+	if _, err := os.Lstat(searchindex.File(s.index.Dir)); err == nil {
 		s.begin()
 	}
 }
@@ -91,26 +104,42 @@ func (s *sessionSearch) Search(ctx context.Context, q searchindex.Query) (page *
 			"(storage.search in your configuration), or nothing can be written (cairn doctor)")
 	}
 	s.begin()
-	// Wait until the index has what is stored now.
-	head, err := store.Query(ctx, s.index.Store, func(r store.Reader) (int64, error) { return r.Head("") })
-	if err != nil {
+	if isComplete, err = s.await(ctx); err != nil {
 		return nil, false, err
-	}
-	wait, cancel := context.WithTimeout(ctx, searchWait)
-	defer cancel()
-	for !isComplete && wait.Err() == nil {
-		if isComplete = s.follower.Position() >= head; !isComplete {
-			select {
-			case <-wait.Done():
-			case <-time.After(searchPoll):
-			}
-		}
 	}
 	page, err = s.index.Search(ctx, q)
 	if errors.Is(err, searchindex.ErrNotBuilt) {
 		return &searchindex.Page{}, false, nil
 	}
 	return page, isComplete, err
+}
+
+// await waits until the index has what is stored now, and reports whether it has.
+func (s *sessionSearch) await(ctx context.Context) (bool, error) {
+	head, err := store.Query(ctx, s.index.Store, func(r store.Reader) (int64, error) { return r.Head("") })
+	if err != nil {
+		return false, err
+	}
+	limit := searchWait
+	if s.waited.Load() {
+		limit = quickWait
+	}
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for s.follower.Position() < head {
+		s.follower.Hurry()
+		select {
+		case <-wait.Done():
+			s.waited.Store(true)
+			return false, context.Cause(ctx)
+		case <-time.After(searchPoll):
+		}
+		if s.follower.IsFailing() {
+			return false, nil
+		}
+	}
+	s.waited.Store(false)
+	return true, nil
 }
 
 // searchProject is a sessions.Search.
@@ -120,7 +149,7 @@ func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sess
 		return nil, err
 	}
 	page, _, err := s.Search(ctx, searchindex.Query{
-		Text: q.Query, Sessions: ids, Kind: searchindex.Kind(q.Kind), Now: time.Now().UnixMilli(), Limit: q.Limit,
+		Text: q.Query, Sessions: ids, Except: []session.ID{id}, Kind: searchindex.Kind(q.Kind), Now: time.Now().UnixMilli(), Limit: q.Limit,
 	})
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		return nil, tool.Failf("%s", e.Message)

@@ -35,7 +35,7 @@ type Config struct {
 	IDs   *session.IDs
 	Now   func() time.Time
 
-	OnDelete func() // called after the deletion of a session; nil does nothing
+	OnDelete func() // runs after the deletion of a session is committed; nil does nothing
 }
 
 // New returns the log of the store. A process must have only one Log per store, or readers miss wake-ups.

@@ -56,7 +56,22 @@ type Follower struct {
 
 	failed   error // of the last attempt; nil after a success
 	position atomic.Int64
+	failing  atomic.Bool
+	hurry    atomic.Pointer[chan struct{}] // of a run: ends a pause
 }
+
+// Hurry delivers at once what was committed, if the follower pauses between two batches.
+func (f *Follower) Hurry() {
+	if hurry := f.hurry.Load(); hurry != nil {
+		select {
+		case *hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// IsFailing reports whether the last attempt to deliver failed.
+func (f *Follower) IsFailing() bool { return f.failing.Load() }
 
 // Position returns the position up to which the consumer has taken all events in this run; 0 before the first.
 func (f *Follower) Position() int64 { return f.position.Load() }
@@ -80,12 +95,14 @@ const (
 func (f *Follower) Run(ctx context.Context) {
 	wake, stop := f.Log.WatchCommits()
 	defer stop()
+	hurry := make(chan struct{}, 1)
+	f.hurry.Store(&hurry)
 	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now(), position: &f.position}
 	f.follow(ctx, r, wake)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
 	// Deliver the rest, unless the consumer fails anyway, and store how far it came.
-	for more := f.failed == nil && r.started; more && last.Err() == nil; {
+	for more := f.failed == nil; more && last.Err() == nil; {
 		var err error
 		more, err = r.advance(last)
 		f.note(err)
@@ -107,6 +124,7 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 		f.note(err)
 		// After an error wait longer each time; a full batch is followed by the next one at once.
 		var wait time.Duration
+		var hurry <-chan struct{}
 		switch {
 		case err != nil:
 			wait, backoff = backoff, min(2*backoff, maxBackoff)
@@ -114,12 +132,12 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 			backoff = firstBackoff
 			continue
 		default:
-			wait, backoff = pause, firstBackoff
+			wait, backoff, hurry = pause, firstBackoff, *f.hurry.Load()
 			if !r.waitFor(ctx, wake) {
 				return
 			}
 		}
-		if !sleep(ctx, wait) {
+		if !sleep(ctx, wait, hurry) {
 			return
 		}
 	}
@@ -140,21 +158,23 @@ func (r *reader) waitFor(ctx context.Context, wake <-chan struct{}) bool {
 	return true
 }
 
-// sleep waits for the duration. It returns false if ctx ends.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for the duration, or until hurry. It returns false if ctx ends.
+func sleep(ctx context.Context, d time.Duration, hurry <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-t.C:
-		return true
+	case <-hurry:
 	}
+	return true
 }
 
 // note remembers the result of an attempt, and logs an error that is not the one of the attempt before.
 func (f *Follower) note(err error) {
 	isNews := err != nil && (f.failed == nil || f.failed.Error() != err.Error())
+	f.failing.Store(err != nil)
 	if f.failed = err; isNews {
 		f.Logger.Warn("events could not be delivered; it is tried again", "consumer", f.Name, "error", err)
 	}

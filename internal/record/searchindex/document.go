@@ -60,6 +60,11 @@ type document struct {
 	text   string
 }
 
+// documentOfTitle returns the document of a session's title.
+func documentOfTitle(s *session.Session) document {
+	return document{kind: Title, time: s.Time.Created, text: s.Title}
+}
+
 // documentsOf returns the texts of a message. A turn has none before it has ended.
 func documentsOf(m session.Message) []document {
 	one := document{time: m.Meta().Time.Created}
@@ -82,6 +87,9 @@ func documentsOf(m session.Message) []document {
 	return []document{one}
 }
 
+// ownTool is the tool that searches the index.
+const ownTool = "session_search"
+
 func documentsOfTurn(m *session.Assistant) (out []document) {
 	for i, c := range m.Content {
 		d := document{part: i, partID: c.ItemID(), agent: m.Agent, time: m.Time.Created}
@@ -89,6 +97,9 @@ func documentsOfTurn(m *session.Assistant) (out []document) {
 		case *session.Text:
 			d.kind, d.text = Answer, c.Text
 		case *session.Tool:
+			if c.Name == ownTool { // its input is a search, and its output what was found
+				continue
+			}
 			d.kind, d.tool, d.text = Tool, c.Name, joinCall(c)
 			d.failed = c.State.Status == session.ToolError || hasExitCode(c.State.Structured)
 			d.time = cmp.Or(c.Time.Created, d.time)
@@ -109,6 +120,9 @@ func joinPrompt(m *session.User) string {
 	lines := []string{m.Text}
 	for _, f := range m.Files {
 		lines = append(lines, f.Name)
+		if !strings.HasPrefix(f.URI, "data:") {
+			lines = append(lines, f.URI)
+		}
 	}
 	for _, s := range m.Subtasks {
 		lines = append(lines, s.Prompt)
@@ -171,7 +185,7 @@ func newMark(field, value string) string {
 // markDocument returns the marks of a text.
 func (d *document) markDocument(s *session.Session) []string {
 	marks := []string{
-		newMark("session", string(s.ID)), newMark("role", d.kind.role()), newMark("kind", string(d.kind)),
+		newMark("session", string(s.ID)), newMark("kind", string(d.kind)),
 	}
 	if d.tool != "" {
 		marks = append(marks, newMark("tool", d.tool))

@@ -1,6 +1,7 @@
 package searchindex_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/follower"
@@ -271,6 +274,7 @@ func TestUselessFiles(t *testing.T) {
 		"damaged":       damage,
 		"other store":   func(t *testing.T, file string, w *world) { w.index.StoreID = "t" },
 		"other version": setVersion,
+		"other tables":  otherTables,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -313,6 +317,23 @@ func setVersion(t *testing.T, file string, _ *world) {
 	mustWrite(t, file, string(text))
 }
 
+// otherTables makes a database of the same version with other tables.
+func otherTables(t *testing.T, file string, _ *world) {
+	mustRemove(t, file)
+	c, err := zs.OpenConn(file, zs.OpenReadWrite|zs.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"PRAGMA user_version = 1", "CREATE TABLE other (a)"} {
+		if err := sqlitex.ExecuteTransient(c, sql, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustRemove(t *testing.T, file string) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -342,9 +363,110 @@ func TestRebuildGoesOn(t *testing.T) {
 			t.Errorf("%d: %q", i, got)
 		}
 	}
-	if err := w.index.Rebuild(t.Context(), "nonsense", func(string) error { return nil }); err == nil {
-		t.Error("an invalid progress is accepted")
+	if err := w.index.Rebuild(t.Context(), "nonsense", func(string) error { return nil }); err != nil {
+		t.Fatal(err)
 	}
+	if got := w.find(searchindex.Query{Text: "n7"}); len(got) != 1 {
+		t.Errorf("after a progress that cannot be read: %q", got)
+	}
+}
+
+// What ends a call, or fails beside the index, does not throw the index away.
+func TestInterruptedCalls(t *testing.T) {
+	w := newWorld(t)
+	w.add("ses_a", created("ses_a", "One"), prompted("msg_1", "alpha"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	rows, err := store.Query(t.Context(), w.memory, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.index.Apply(ended, rows); err == nil || errors.Is(err, follower.ErrLost) {
+		t.Errorf("apply: %v", err)
+	}
+	if err := w.index.Rebuild(ended, "1 ses_0", func(string) error { return nil }); err == nil {
+		t.Error("a rebuild with an ended context succeeds")
+	}
+	w.want("alpha", "ses_a prompt msg_1: alpha")
+}
+
+// Words that were to be purged when the process was killed are purged by the next one.
+func TestPurgeAfterKill(t *testing.T) {
+	w := newWorld(t)
+	const secret = "xylophonequartz"
+	w.add("ses_a", created("ses_a", "One"), prompted("msg_1", "the "+secret))
+	w.add("ses_b", created("ses_b", "Two"), prompted("msg_2", "two"))
+	w.delete("ses_a")
+	rows, err := store.Query(t.Context(), w.memory, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", w.at, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.index.Apply(t.Context(), rows), w.index.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.open(w.index.Dir)
+	w.follow()
+	if err := w.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(searchindex.File(w.index.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), secret[1:]) {
+		t.Error("the file has the word")
+	}
+}
+
+// A text that was changed is not found as it was, also before the index has followed.
+func TestChangedText(t *testing.T) {
+	w := newWorld(t)
+	w.add("ses_a", created("ses_a", "One"), prompted("msg_1", "alpha beta"))
+	_, err := w.log.Append(t.Context(), "ses_a", store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) {
+		return eventlog.NewDrafts(&session.MessageEdited{MessageID: "msg_1", Prompt: session.Prompt{Text: "alpha gamma"}}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want("beta")
+	w.want("alpha")
+	w.follow()
+	w.want("alpha", "ses_a prompt msg_1: alpha gamma")
+}
+
+// Damage that a search meets removes the index, and the next events rebuild it.
+func TestDamageBySearch(t *testing.T) {
+	w := newWorld(t)
+	for i := range 50 {
+		w.add("ses_a", prompts(i)...)
+	}
+	if err := w.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.open(w.index.Dir)
+	if exists, err := w.index.Open(t.Context()); !exists || err != nil {
+		t.Fatal(exists, err)
+	}
+	damage(t, searchindex.File(w.index.Dir), w)
+	_, err := w.index.Search(t.Context(), searchindex.Query{Text: "alpha"})
+	if !errors.Is(err, searchindex.ErrNotBuilt) {
+		t.Errorf("error %v", err)
+	}
+	if err := w.index.Apply(t.Context(), nil); !errors.Is(err, follower.ErrLost) {
+		t.Errorf("error %v, want that the index is lost", err)
+	}
+	w.rebuild()
+	if got := w.find(searchindex.Query{Text: "alpha"}); len(got) != 20 {
+		t.Errorf("%d hits", len(got))
+	}
+}
+
+// prompts returns the events of a prompt, the first one with those of its session.
+func prompts(i int) (out []session.EventData) {
+	if i == 0 {
+		out = append(out, created("ses_a", "One"))
+	}
+	return append(out, prompted(session.MessageID(fmt.Sprintf("msg_%d", i)), strings.Repeat(fmt.Sprintf("alpha w%d ", i), 200)))
 }
 
 // An index that is larger than its bound loses what was indexed first.

@@ -1,6 +1,7 @@
 package searchindex
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -26,7 +27,6 @@ func parseTerms(text string) (terms []term, err error) {
 	if len(text) > maxQueryText {
 		return nil, session.Errorf(session.CodeInvalid, "the search has %d bytes; at most %d are possible", len(text), maxQueryText)
 	}
-	found := false
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		t := term{excluded: strings.HasPrefix(rest, "-")}
 		if t.excluded {
@@ -43,18 +43,17 @@ func parseTerms(text string) (terms []term, err error) {
 			}
 			next, rest = rest[:at], rest[at:]
 		}
-		t.isPrefix = strings.HasSuffix(next, "*")
 		findWords(next, func(w span) bool {
 			t.words = append(t.words, clipWord(next[w.start:w.end]))
 			return true
 		})
-		if len(t.words) > 0 {
+		if n := len(t.words); n > 0 {
+			t.isPrefix = strings.HasSuffix(next, "*") && len(t.words[n-1]) > 1 // all words with one letter are too many
 			terms = append(terms, t)
-			found = found || !t.excluded
 		}
 	}
 	switch {
-	case !found:
+	case !slices.ContainsFunc(terms, func(t term) bool { return !t.excluded }):
 		return nil, session.Errorf(session.CodeInvalid, "the search has no word to look for: %q", session.ClipText(text, 100))
 	case len(terms) > maxTerms:
 		return nil, session.Errorf(session.CodeInvalid, "the search has %d words; at most %d are possible", len(terms), maxTerms)
@@ -62,8 +61,8 @@ func parseTerms(text string) (terms []term, err error) {
 	return terms, nil
 }
 
-// formatMatch returns the terms, and the marks that a text must have, in the language of FTS5.
-func formatMatch(terms []term, marks []string) string {
+// formatMatch returns the terms, and the marks that a text must have and must not have, in the language of FTS5.
+func formatMatch(terms []term, marks, without []string) string {
 	var wanted, excluded []string
 	for _, t := range terms {
 		text := `"` + strings.Join(t.words, " ") + `"`
@@ -82,6 +81,9 @@ func formatMatch(terms []term, marks []string) string {
 	}
 	if len(excluded) > 0 {
 		out = "(" + out + ") NOT words : (" + strings.Join(excluded, " OR ") + ")"
+	}
+	if len(without) > 0 {
+		out = "(" + out + ") NOT marks : (" + strings.Join(without, " OR ") + ")"
 	}
 	return out
 }

@@ -22,13 +22,14 @@ import (
 type Query struct {
 	Text     string
 	Sessions []session.ID // only these; nil any
+	Except   []session.ID // not these
 	Kind     Kind         // "" any
 	Role     string       // RoleUser or RoleAssistant; "" any
 	Tool     string       // only calls of this tool; "" any
 	Agent    string       // "" any
 	Failed   bool         // only calls, commands and turns that failed
 	Since    int64        // milliseconds
-	Now      int64        // milliseconds; newer texts come first where both fit alike
+	Now      int64        // milliseconds; newer documents come first where both fit alike
 	Limit    int          // of hits; 0: 20
 	Offset   int          // of the first hit
 }
@@ -36,7 +37,7 @@ type Query struct {
 // defaultLimit is the number of hits of a search without one.
 const defaultLimit = 20
 
-// Hit is a text that was found. Of a message only the text that fits best is one.
+// Hit is a document that was found. Of a message only the document that fits best is one.
 type Hit struct {
 	Session   *session.Session
 	MessageID session.MessageID // "" for a title
@@ -58,72 +59,82 @@ type Page struct {
 // ErrNotBuilt means that there is no index yet.
 var ErrNotBuilt = errors.New("the search index is not built yet")
 
-// maxCandidates bounds the texts that are compared: those of the texts that fit that were indexed last. So a word that
-// is everywhere costs no more than others.
+// maxCandidates bounds the documents that are compared: of those that fit, the ones that were indexed last.
 const maxCandidates = 2000
 
-// candidate is a text that fits.
+// searchTime bounds a search.
+const searchTime = 5 * time.Second
+
+// candidate is a document that fits.
 type candidate struct {
-	session, seq, part int64
-	kind               int
-	time               int64
-	score              float64
+	session   session.ID
+	seq, part int64
+	kind      int
+	time      int64
+	digest    int64
+	score     float64
 }
 
-// Search returns the hits of a query. A query that is not possible is a *session.Error.
+// Search returns the hits of a query. A query that is not possible, or takes too long, is a *session.Error.
 func (x *Index) Search(ctx context.Context, q Query) (*Page, error) {
 	terms, err := parseTerms(q.Text)
 	if err != nil {
 		return nil, err
 	}
+	page := &Page{Hits: []Hit{}}
 	if q.Sessions != nil && len(q.Sessions) == 0 {
-		return &Page{Hits: []Hit{}}, nil
+		return page, nil
 	}
-	found, ids, err := x.findCandidates(ctx, formatMatch(terms, q.marks()), q)
+	found, err := x.findCandidates(ctx, terms, q)
+	if x.discard(ctx, err) {
+		return nil, ErrNotBuilt
+	}
 	if err != nil {
 		return nil, err
 	}
+	// Read them from the store until the page is full.
 	limit := cmp.Or(q.Limit, defaultLimit)
-	page := &Page{Hits: []Hit{}}
-	skip := q.Offset
-	for _, c := range rank(found, q.Now) {
-		hit, ok, err := x.readHit(ctx, ids[c.session], c, terms)
+	found = rank(found, q.Now)
+	for _, c := range found[min(q.Offset, len(found)):] {
+		if len(page.Hits) == limit {
+			page.More = true
+			break
+		}
+		hit, ok, err := x.readHit(ctx, c, terms)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case !ok: // the store does not have it any more
-		case skip > 0:
-			skip--
-		case len(page.Hits) == limit:
-			page.More = true
-			return page, nil
-		default:
+		if ok { // else the store does not have it any more
 			page.Hits = append(page.Hits, hit)
 		}
 	}
 	return page, nil
 }
 
-// marks returns the marks that a text must have.
+// marks returns the marks that a document must have.
 func (q *Query) marks() (out []string) {
-	for _, one := range []struct{ field, value string }{
-		{"kind", string(q.Kind)}, {"role", q.Role}, {"tool", q.Tool}, {"agent", q.Agent},
+	for _, m := range []struct{ field, value string }{
+		{"kind", string(q.Kind)}, {"tool", q.Tool}, {"agent", q.Agent},
 	} {
-		if one.value != "" {
-			out = append(out, newMark(one.field, one.value))
+		if m.value != "" {
+			out = append(out, newMark(m.field, m.value))
 		}
 	}
 	if q.Failed {
 		out = append(out, newMark("failed", ""))
 	}
-	// Few sessions are marks, too, so that only their texts are looked at.
-	if n := len(q.Sessions); n > 0 && n <= maxSessionMarks {
-		var of []string
-		for _, id := range q.Sessions {
-			of = append(of, newMark("session", string(id)))
+	if q.Role != "" {
+		var any []string
+		for _, k := range kinds {
+			if k.role() == q.Role {
+				any = append(any, newMark("kind", string(k)))
+			}
 		}
-		out = append(out, "("+strings.Join(of, " OR ")+")")
+		out = append(out, "("+strings.Join(any, " OR ")+")")
+	}
+	// Few sessions are marks, too, so that only their documents are looked at.
+	if n := len(q.Sessions); n > 0 && n <= maxSessionMarks {
+		out = append(out, "("+strings.Join(markSessions(q.Sessions), " OR ")+")")
 	}
 	return out
 }
@@ -131,117 +142,120 @@ func (q *Query) marks() (out []string) {
 // maxSessionMarks is the number of sessions up to which a search names them by their marks.
 const maxSessionMarks = 64
 
-// findCandidates returns the texts that fit, and the ids of their sessions.
-func (x *Index) findCandidates(ctx context.Context, match string, q Query) ([]candidate, map[int64]session.ID, error) {
+func markSessions(ids []session.ID) (out []string) {
+	for _, id := range ids {
+		out = append(out, newMark("session", string(id)))
+	}
+	return out
+}
+
+// selectDocuments returns those that were indexed last of the documents that fit. The words decide first: CROSS JOIN keeps
+// that order.
+const selectDocuments = `SELECT session.id, document.seq, document.part, document.kind, document.time, document.digest,
+		bm25(entry, 1, 0)
+	FROM entry CROSS JOIN document ON document.id = entry.rowid CROSS JOIN session ON session.number = document.session
+	WHERE entry MATCH ?1 AND document.time >= ?2
+		AND (?4 IS NULL OR document.session IN (SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?4))))
+	ORDER BY entry.rowid DESC LIMIT ?3`
+
+// findCandidates returns the documents that fit.
+func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (found []candidate, err error) {
+	limited, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
 	x.files.RLock()
 	defer x.files.RUnlock()
 	if x.writer == nil {
-		return nil, nil, ErrNotBuilt
+		return nil, ErrNotBuilt
 	}
-	x.reading.Lock()
-	defer x.reading.Unlock()
-	c, err := x.openReader()
-	if err != nil {
-		return nil, nil, err
+	x.readerMu.Lock()
+	defer x.readerMu.Unlock()
+	if x.reader == nil {
+		if x.reader, err = x.openReader(); err != nil {
+			return nil, fmt.Errorf("open the search index: %w", err)
+		}
 	}
-	c.SetInterrupt(ctx.Done())
-	defer c.SetInterrupt(nil)
 	var sessions any // NULL is all of them
 	if len(q.Sessions) > maxSessionMarks {
 		text, err := json.Marshal(q.Sessions)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		sessions = string(text)
 	}
-	var found []candidate
-	err = sqlitex.Execute(c, selectTexts, &sqlitex.ExecOptions{
-		Args: []any{match, q.Since, maxCandidates, sessions},
+	x.reader.SetInterrupt(limited.Done())
+	defer x.reader.SetInterrupt(nil)
+	err = sqlitex.Execute(x.reader, selectDocuments, &sqlitex.ExecOptions{
+		Args: []any{formatMatch(terms, q.marks(), markSessions(q.Except)), q.Since, maxCandidates, sessions},
 		ResultFunc: func(st *zs.Stmt) error {
 			found = append(found, candidate{
-				session: st.ColumnInt64(0), seq: st.ColumnInt64(1), part: st.ColumnInt64(2), kind: st.ColumnInt(3), time: st.ColumnInt64(4),
-				score: st.ColumnFloat(5),
+				session: session.ID(st.ColumnText(0)), seq: st.ColumnInt64(1), part: st.ColumnInt64(2), kind: st.ColumnInt(3),
+				time: st.ColumnInt64(4), digest: st.ColumnInt64(5), score: st.ColumnFloat(6),
 			})
 			return nil
 		},
 	})
-	ids := map[int64]session.ID{}
-	for _, one := range found {
-		if _, isKnown := ids[one.session]; isKnown || err != nil {
-			continue
-		}
-		err = sqlitex.Execute(c, "SELECT id FROM session WHERE number = ?1", &sqlitex.ExecOptions{
-			Args:       []any{one.session},
-			ResultFunc: func(st *zs.Stmt) error { ids[one.session] = session.ID(st.ColumnText(0)); return nil },
-		})
+	switch {
+	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+		return nil, session.Errorf(session.CodeInvalid, "the search took more than %v; give more or longer words", searchTime)
+	case err != nil:
+		return nil, fmt.Errorf("search: %w", err)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("search: %w", err)
-	}
-	return found, ids, nil
+	return found, nil
 }
 
-// selectTexts returns what was indexed last of the texts that fit. The words decide first: CROSS JOIN keeps that order.
-const selectTexts = `SELECT text.session, text.seq, text.part, text.kind, text.time, bm25(entry, 1, 0)
-	FROM entry CROSS JOIN text ON text.id = entry.rowid
-	WHERE entry MATCH ?1 AND text.time >= ?2
-		AND (?4 IS NULL OR text.session IN (SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?4))))
-	ORDER BY entry.rowid DESC LIMIT ?3`
-
-// openReader returns the connection for reading.
+// openReader opens the connection of Search.
 func (x *Index) openReader() (*zs.Conn, error) {
-	if x.reader != nil {
-		return x.reader, nil
-	}
 	c, err := openConn(File(x.Dir))
 	if err != nil {
-		return nil, fmt.Errorf("open the search index: %w", err)
+		return nil, err
 	}
 	if err := x.check(c); err != nil {
-		return nil, fmt.Errorf("open the search index: %w", errors.Join(err, c.Close()))
+		return nil, errors.Join(err, c.Close())
 	}
-	x.reader = c
 	return c, nil
 }
 
 // weights are the factors of the kinds: words in a title or a prompt say more than those in the output of a tool.
 var weights = map[Kind]float64{Title: 3, Prompt: 2, Answer: 1.5, Summary: 1, Shell: 1, Tool: 1}
 
-// halfLife is the age in milliseconds at which a text loses half of what its age can take, which is half of its score.
+// halfLife is an age in milliseconds: half of a document's score loses half of its value in this time.
 const halfLife = 60 * 24 * float64(time.Hour/time.Millisecond)
 
-// rank sorts the texts, the best first, and leaves one of each message.
+// rank sorts the documents, the best first, and leaves one of each message.
 func rank(found []candidate, now int64) []candidate {
 	for i := range found {
 		c := &found[i]
 		age := max(float64(now-c.time), 0)
-		// bm25 is negative; the more so, the better the text fits.
+		// bm25 is negative; the more so, the better the document fits.
 		c.score = -c.score * weights[kinds[c.kind]] * (0.5 + 0.5*math.Exp2(-age/halfLife))
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.time, a.time), cmp.Compare(a.session, b.session),
 			cmp.Compare(a.seq, b.seq), cmp.Compare(a.part, b.part))
 	})
-	type place struct{ session, seq int64 }
-	seen := map[place]bool{}
+	type message struct {
+		session session.ID
+		seq     int64
+	}
+	seen := map[message]bool{}
 	return slices.DeleteFunc(found, func(c candidate) bool {
-		at := place{c.session, c.seq}
-		isSecond := seen[at]
-		seen[at] = true
+		of := message{c.session, c.seq}
+		isSecond := seen[of]
+		seen[of] = true
 		return isSecond
 	})
 }
 
-// readHit reads a text from the store; false if it is not there any more.
-func (x *Index) readHit(ctx context.Context, id session.ID, c candidate, terms []term) (hit Hit, ok bool, err error) {
+// readHit reads a document from the store; false if it is not there any more, or has changed since it was indexed.
+func (x *Index) readHit(ctx context.Context, c candidate, terms []term) (hit Hit, ok bool, err error) {
+	// Read the session, and the message.
 	var s *session.Session
 	var found []session.Message
-	err = x.Store.View(ctx, func(r store.Reader) error {
-		var err error
-		if s, ok, err = r.Session(id); err != nil || !ok || c.seq == titleSeq {
+	err = x.Store.View(ctx, func(r store.Reader) (err error) {
+		if s, ok, err = r.Session(c.session); err != nil || !ok || c.seq == titleSeq {
 			return err
 		}
-		found, err = store.ReadMessages(r, id, store.MessageQuery{After: c.seq - 1, Before: c.seq + 1})
+		found, err = store.ReadMessages(r, c.session, store.MessageQuery{After: c.seq - 1, Before: c.seq + 1})
 		return err
 	})
 	if isDamage(err) {
@@ -250,17 +264,20 @@ func (x *Index) readHit(ctx context.Context, id session.ID, c candidate, terms [
 	if err != nil || !ok {
 		return hit, false, err
 	}
+	// Find the document among those of the message.
+	var documents []document
 	if c.seq == titleSeq {
-		return Hit{Session: s, Kind: Title, Time: s.Time.Updated, Snippet: cutSnippet(s.Title, terms)}, true, nil
+		documents = []document{documentOfTitle(s)}
 	}
 	for _, m := range found {
-		for _, d := range documentsOf(m) {
-			if int64(d.part) == c.part && d.kind == kinds[c.kind] {
-				return Hit{
-					Session: s, MessageID: m.Meta().ID, PartID: d.partID, Kind: d.kind, Tool: d.tool, Agent: cmp.Or(d.agent, s.Agent),
-					Failed: d.failed, Time: d.time, Snippet: cutSnippet(d.text, terms),
-				}, true, nil
-			}
+		hit.MessageID = m.Meta().ID
+		documents = documentsOf(m)
+	}
+	for _, d := range documents {
+		if int64(d.part) == c.part && d.kind == kinds[c.kind] && d.digest() == c.digest {
+			hit.Session, hit.PartID, hit.Kind, hit.Tool, hit.Agent = s, d.partID, d.kind, d.tool, cmp.Or(d.agent, s.Agent)
+			hit.Failed, hit.Time, hit.Snippet = d.failed, d.time, cutSnippet(clipText(d.text), terms)
+			return hit, true, nil
 		}
 	}
 	return hit, false, nil

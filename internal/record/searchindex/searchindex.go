@@ -2,8 +2,8 @@
 // its own beside the store. It has no text, only the words, so that what it finds is read from the store; what the store
 // does not have any more is never found.
 //
-// The index is derived. It is made again if it is missing, damaged, of another version or of another store. A follower
-// keeps it up to date (see Index.Apply).
+// The index is derived. It is rebuilt if it is missing, damaged, of another version or of another store. A follower keeps
+// it up to date (see Index.Apply).
 package searchindex
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -22,27 +23,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
-// Index is the index of a store. The fields up to Logger are set before its first use. It is a follower.Consumer, and its
-// Search can be used beside that.
+// Index is the index of a store. The fields up to Logger are set before its first use. It is a follower.Consumer, whose
+// calls do not overlap. Search may be called at any time. Close is called when no other call runs.
 type Index struct {
 	Store   store.Viewer
 	StoreID string
 	Dir     string // of the database, which exists
-	// MaxBytes bounds the database. When it is larger, the texts that were indexed first leave.
+	// MaxBytes bounds the database. When it is larger, the documents that were indexed first leave. 0 is no bound.
 	MaxBytes int64
 	Logger   *slog.Logger
 
-	files   sync.RWMutex // held for writing while the files are opened, closed and replaced
-	writer  *zs.Conn     // used by the consumer's calls only; nil if the database is not open
-	reading sync.Mutex
-	reader  *zs.Conn
-
-	removed bool // texts, of which the words are still in the file
+	files    sync.RWMutex // held for reading during a call, for writing while the files are opened and removed
+	writer   *zs.Conn     // of the consumer's calls; nil if the database is not open
+	readerMu sync.Mutex
+	reader   *zs.Conn // of Search; nil if it is not open
 }
 
 const (
 	fileName = "search.db"
 	version  = 1
+	// busyTimeout bounds the wait for another program that locks the database.
+	busyTimeout = 5 * time.Second
 )
 
 // File returns the database's file in a data directory.
@@ -51,14 +52,34 @@ func File(dir string) string { return filepath.Join(dir, fileName) }
 // CursorFile returns the file of the follower's cursor in a data directory.
 func CursorFile(dir string) string { return filepath.Join(dir, "search.cursor") }
 
-// tables are the index: the texts with their places in the store, and the words of each with its marks. begun tells that a
-// rebuild has: until then the index has nothing.
+// Remove removes the index in a data directory.
+func Remove(dir string) error {
+	err := removeFile(CursorFile(dir))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		err = errors.Join(err, removeFile(File(dir)+suffix))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the search index: %w", err)
+	}
+	return nil
+}
+
+func removeFile(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// tables are the index: the documents with their position in the store, and the words of each with its marks. The digest
+// is that of the document's text. purge is 1 while words of removed documents are in the file, and 2 while they are merged
+// away.
 var tables = []string{
-	"CREATE TABLE meta (store TEXT NOT NULL, begun INTEGER NOT NULL)",
+	"CREATE TABLE meta (store TEXT NOT NULL, purge INTEGER NOT NULL)",
 	"CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
-	`CREATE TABLE text (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, part INTEGER NOT NULL,
-		kind INTEGER NOT NULL, time INTEGER NOT NULL)`,
-	"CREATE INDEX text_by_place ON text (session, seq)",
+	`CREATE TABLE document (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, part INTEGER NOT NULL,
+		kind INTEGER NOT NULL, time INTEGER NOT NULL, digest INTEGER NOT NULL)`,
+	"CREATE INDEX document_by_seq ON document (session, seq)",
 	`CREATE VIRTUAL TABLE entry USING fts5 (words, marks, content='', contentless_delete=1,
 		tokenize="unicode61 remove_diacritics 2 categories 'L* N* M* Co'")`,
 }
@@ -80,70 +101,53 @@ func (x *Index) close() (err error) {
 	return err
 }
 
-// Open opens the index, or makes it, and reports whether it has anything: else a rebuild has to begin, without the cursor of
-// an earlier one.
-func (x *Index) Open(ctx context.Context) (isBuilt bool, err error) {
-	if err := x.open(ctx); err != nil {
-		return false, err
-	}
-	return sqlitex.ResultBool(x.writer.Prep("SELECT begun FROM meta"))
-}
-
-// open opens the database, unless it is open, or makes it.
-func (x *Index) open(ctx context.Context) error {
+// Open opens the index and reports whether there is one. If there is none, or one that cannot be used, Rebuild makes it.
+func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 	x.files.Lock()
 	defer x.files.Unlock()
 	if x.writer != nil {
-		return nil
+		return true, nil
 	}
 	c, err := openConn(File(x.Dir))
 	if err == nil {
 		if err = x.check(c); err == nil {
 			x.writer = c
-			return nil
+			return true, nil
 		}
 		_ = c.Close() // it is of no use
 	}
-	if !isUseless(err) {
-		return fmt.Errorf("open the search index: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case mustRebuild(err):
+		x.Logger.WarnContext(ctx, "the search index is rebuilt", "reason", err)
+		return false, nil
+	default:
+		return false, fmt.Errorf("open the search index: %w", err)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		x.Logger.WarnContext(ctx, "the search index is made anew", "reason", err)
-	}
-	return x.create()
 }
 
-// discard removes a database that an error shows to be useless, and reports whether it did. It is made anew.
-func (x *Index) discard(ctx context.Context, err error) bool {
-	if err == nil || !isUseless(err) {
+// errForeign means that a database is not an index of this version and of this store.
+var errForeign = errors.New("search.db belongs to another version or another store")
+
+// mustRebuild reports whether an error shows that the database is of no use.
+func mustRebuild(err error) bool {
+	if err == nil {
 		return false
 	}
-	x.Logger.WarnContext(ctx, "the search index is made anew", "reason", err)
+	code := zs.ErrCode(err).ToPrimary()
+	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, fs.ErrNotExist)
+}
+
+// discard removes a database that an error shows to be of no use, and reports whether it did.
+func (x *Index) discard(ctx context.Context, err error) bool {
+	if !mustRebuild(err) {
+		return false
+	}
+	x.Logger.WarnContext(ctx, "the search index is rebuilt", "reason", err)
 	x.files.Lock()
 	defer x.files.Unlock()
-	return errors.Join(x.close(), x.removeFiles()) == nil
-}
-
-// removeFiles removes the database's files.
-func (x *Index) removeFiles() error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(File(x.Dir) + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the search index: %w", err)
-		}
-	}
-	return nil
-}
-
-// errForeign means that a database is not the index of this store and this version.
-var errForeign = errors.New("it is of another version or of another store")
-
-// isUseless reports whether the database has to be made anew.
-func isUseless(err error) bool {
-	switch zs.ErrCode(err).ToPrimary() {
-	case zs.ResultCorrupt, zs.ResultNotADB, zs.ResultError: // an error of SQL: a table or a column is missing
-		return err != nil
-	}
-	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrNotExist)
+	return errors.Join(x.close(), Remove(x.Dir)) == nil
 }
 
 // openConn opens a database that exists.
@@ -152,7 +156,11 @@ func openConn(file string) (*zs.Conn, error) {
 		return nil, err
 	}
 	const noFollow zs.OpenFlags = 0x01000000 // SQLITE_OPEN_NOFOLLOW
-	return zs.OpenConn(file, zs.OpenReadWrite|noFollow)
+	c, err := zs.OpenConn(file, zs.OpenReadWrite|noFollow)
+	if err == nil {
+		c.SetBusyTimeout(busyTimeout)
+	}
+	return c, err
 }
 
 // pragmas are set on each connection. Freed pages are overwritten: what is deleted is gone. A commit is durable with the
@@ -169,70 +177,95 @@ func (x *Index) check(c *zs.Conn) error {
 			return err
 		}
 	}
-	have, err := sqlitex.ResultInt(c.Prep("PRAGMA user_version"))
+	have, err := queryText(c, "PRAGMA user_version")
 	if err != nil {
 		return err
 	}
-	if have != version {
+	id, err := queryText(c, "SELECT store FROM meta")
+	if have != fmt.Sprint(version) || id != x.StoreID || zs.ErrCode(err).ToPrimary() == zs.ResultError { // no such table
 		return errForeign
 	}
-	id, err := sqlitex.ResultText(c.Prep("SELECT store FROM meta"))
+	return err
+}
+
+// create makes an empty database in the place of what is there.
+func (x *Index) create() (err error) {
+	x.files.Lock()
+	defer x.files.Unlock()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("create the search index: %w", err)
+		}
+	}()
+	if err := errors.Join(x.close(), Remove(x.Dir)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(File(x.Dir), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if id != x.StoreID {
-		return errForeign
+	if err := f.Close(); err != nil {
+		return err
 	}
+	c, err := openConn(File(x.Dir))
+	if err != nil {
+		return err
+	}
+	for _, sql := range append([]string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"}, pragmas...) {
+		err = errors.Join(err, execute(c, sql))
+	}
+	if err == nil {
+		err = transact(c, func() error {
+			for _, sql := range append(tables, fmt.Sprintf("PRAGMA user_version = %d", version)) {
+				if err := execute(c, sql); err != nil {
+					return err
+				}
+			}
+			return execute(c, "INSERT INTO meta VALUES (?1, 0)", x.StoreID)
+		})
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	x.writer = c
 	return nil
 }
 
-// create makes the database in the place of what is there.
-func (x *Index) create() (err error) {
-	if err := x.removeFiles(); err != nil {
-		return err
+// use runs a call of the consumer on the writer's connection, whose statements end with ctx.
+func (x *Index) use(ctx context.Context, f func(c *zs.Conn) error) error {
+	x.files.RLock()
+	defer x.files.RUnlock()
+	if x.writer == nil {
+		return fs.ErrNotExist
 	}
-	file := File(x.Dir)
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("create the search index: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("create the search index: %w", err)
-	}
-	c, err := openConn(file)
-	if err != nil {
-		return fmt.Errorf("create the search index: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("create the search index: %w", errors.Join(err, c.Close()))
-		}
-	}()
-	for _, sql := range append([]string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"}, pragmas...) {
-		if err := execute(c, sql); err != nil {
-			return err
-		}
-	}
-	err = transact(c, func() error {
-		for _, sql := range tables {
-			if err := execute(c, sql); err != nil {
-				return err
-			}
-		}
-		if err := execute(c, "INSERT INTO meta VALUES (?1, 0)", x.StoreID); err != nil {
-			return err
-		}
-		return execute(c, fmt.Sprintf("PRAGMA user_version = %d", version))
-	})
-	if err == nil {
-		x.writer = c
-	}
-	return err
+	x.writer.SetInterrupt(ctx.Done())
+	defer x.writer.SetInterrupt(nil)
+	return f(x.writer)
 }
 
 // execute runs a statement and ignores its rows.
 func execute(c *zs.Conn, sql string, args ...any) error {
 	return sqlitex.Execute(c, sql, &sqlitex.ExecOptions{Args: args})
+}
+
+// queryInts returns the columns of a statement's only row.
+func queryInts(c *zs.Conn, sql string, args ...any) (out []int64, err error) {
+	err = sqlitex.Execute(c, sql, &sqlitex.ExecOptions{Args: args, ResultFunc: func(st *zs.Stmt) error {
+		for i := range st.ColumnCount() {
+			out = append(out, st.ColumnInt64(i))
+		}
+		return nil
+	}})
+	return out, err
+}
+
+// queryText returns the first column of a statement's only row, "" without one.
+func queryText(c *zs.Conn, sql string) (text string, err error) {
+	err = sqlitex.Execute(c, sql, &sqlitex.ExecOptions{ResultFunc: func(st *zs.Stmt) error {
+		text = st.ColumnText(0)
+		return nil
+	}})
+	return text, err
 }
 
 // transact runs f in a transaction, which ends with it.

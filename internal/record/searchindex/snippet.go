@@ -54,7 +54,7 @@ func cutSnippet(text string, terms []term) Snippet {
 				s.Matches[len(s.Matches)-1][1] = out.Len()
 			}
 		}
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			r = ' '
 		}
 		out.WriteRune(r)

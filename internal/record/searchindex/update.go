@@ -4,121 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"time"
 
 	zs "zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cairn-dev/cairn/internal/record/follower"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// titleSeq is the place of a session's title, before its messages.
+// titleSeq is the seq of a session's title, which comes before its messages.
 const titleSeq = -1
-
-// change says what of a session must be indexed again.
-type change struct {
-	id       session.ID
-	whole    bool // everything
-	title    bool
-	first    int64 // messages from this seq to last; -1: none
-	last     int64
-	messages []session.MessageID // that are complete now
-	calls    []string            // of shell commands that have ended
-}
-
-// collectChanges returns what the events change, one for each session, in the order of their first events.
-func collectChanges(events []store.EventRow) (out []*change) {
-	by := map[session.ID]*change{}
-	for i := range events {
-		e := &events[i]
-		c := by[e.SessionID]
-		if c == nil {
-			c = &change{id: e.SessionID, first: -1}
-			by[e.SessionID] = c
-			out = append(out, c)
-		}
-		c.add(e)
-	}
-	return out
-}
-
-// add adds what an event changes. Only the kinds that matter are decoded.
-func (c *change) add(e *store.EventRow) {
-	switch e.Kind {
-	case session.KindCreated, session.KindRenamed, session.KindImported:
-		c.title = true
-	case session.KindPrompted, session.KindMessageImported, session.KindCompactionEnded:
-		c.addRange(e.Seq, e.Seq)
-	case session.KindStepEnded, session.KindStepFailed, session.KindShellEnded, session.KindMessageEdited,
-		session.KindPartEdited, session.KindPartRemoved, session.KindMessagesCopied:
-		d, err := session.DecodeData(e.Kind, e.Version, e.Data)
-		if err != nil {
-			c.whole = true
-			return
-		}
-		c.addDecoded(d)
-	case session.KindRevertCommitted, session.KindMessageRemoved, session.KindCompactionUndone, session.KindDeleted:
-		c.whole = true
-	}
-}
-
-func (c *change) addDecoded(d session.EventData) {
-	switch d := d.(type) {
-	case *session.ShellEnded:
-		c.calls = append(c.calls, d.CallID)
-	case *session.MessageEdited:
-		c.messages = append(c.messages, d.MessageID)
-	case *session.MessagesCopied:
-		c.addRange(d.First, d.First+int64(len(d.Messages))-1)
-	case session.TurnEvent:
-		c.messages = append(c.messages, d.Turn().AssistantMessageID)
-	}
-}
-
-func (c *change) addRange(first, last int64) {
-	if c.first < 0 {
-		c.first, c.last = first, last
-	}
-	c.first, c.last = min(c.first, first), max(c.last, last)
-}
 
 // Apply implements follower.Consumer.
 func (x *Index) Apply(ctx context.Context, events []store.EventRow) error {
-	isBuilt, err := x.Open(ctx)
-	if err == nil && isBuilt {
-		err = x.apply(ctx, events)
+	exists, err := x.Open(ctx)
+	if err != nil {
+		return err
 	}
-	if x.discard(ctx, err) || err == nil && !isBuilt {
+	if !exists {
 		return follower.ErrLost
 	}
-	return err
-}
-
-func (x *Index) apply(ctx context.Context, events []store.EventRow) error {
-	return transact(x.writer, func() error {
-		for _, c := range collectChanges(events) {
-			if err := x.applyChange(ctx, c); err != nil {
-				return err
+	err = x.use(ctx, func(c *zs.Conn) error {
+		return transact(c, func() error {
+			for _, change := range collectChanges(events) {
+				if err := x.applyChange(ctx, c, change); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
-}
-
-// Rebuild implements follower.Consumer. The sessions are indexed in the order of their creation; the progress is the last one.
-func (x *Index) Rebuild(ctx context.Context, progress string, save func(string) error) error {
-	isBuilt, err := x.Open(ctx)
-	if !isBuilt {
-		progress = ""
-	}
-	if err == nil {
-		err = x.rebuild(ctx, progress, save)
-	}
 	if x.discard(ctx, err) {
-		return fmt.Errorf("the search index was damaged: %w", err) // and the next attempt makes another one
+		return follower.ErrLost
 	}
 	return err
 }
@@ -126,16 +46,19 @@ func (x *Index) Rebuild(ctx context.Context, progress string, save func(string) 
 // sessionsAtOnce are indexed in one transaction by a rebuild.
 const sessionsAtOnce = 32
 
-func (x *Index) rebuild(ctx context.Context, progress string, save func(string) error) error {
-	// Begin with an empty index, or go on behind the progress.
-	q := store.SessionQuery{Archived: true, Oldest: true, Limit: sessionsAtOnce}
-	if progress != "" {
-		q.After = &store.SessionAnchor{}
-		if _, err := fmt.Sscanf(progress, "%d %s", &q.After.Created, &q.After.ID); err != nil {
-			return fmt.Errorf("read the progress %q: %w", progress, err)
-		}
-	} else if err := x.clear(); err != nil {
+// Rebuild implements follower.Consumer. The sessions are indexed in the order of their creation; the progress is the last one.
+func (x *Index) Rebuild(ctx context.Context, progress string, save func(string) error) error {
+	// Go on behind the progress, or begin with an empty index.
+	q := store.SessionQuery{Archived: true, Oldest: true, Limit: sessionsAtOnce, After: &store.SessionAnchor{}}
+	exists, err := x.Open(ctx)
+	if err != nil {
 		return err
+	}
+	if _, err := fmt.Sscanf(progress, "%d %s", &q.After.Created, &q.After.ID); err != nil || !exists {
+		q.After = nil
+		if err := x.create(); err != nil {
+			return err
+		}
 	}
 	// Index some sessions at a time.
 	for saved := time.Now(); ; {
@@ -143,15 +66,17 @@ func (x *Index) rebuild(ctx context.Context, progress string, save func(string) 
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		err = transact(x.writer, func() error {
-			for _, row := range rows {
-				if err := x.applyChange(ctx, &change{id: row.ID, whole: true, first: -1}); err != nil {
-					return err
+		err = x.use(ctx, func(c *zs.Conn) error {
+			return transact(c, func() error {
+				for _, row := range rows {
+					if err := x.applyChange(ctx, c, &change{id: row.ID, whole: true, first: -1}); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
+				return nil
+			})
 		})
-		if err != nil {
+		if x.discard(ctx, err) || err != nil {
 			return err
 		}
 		last := rows[len(rows)-1]
@@ -165,103 +90,68 @@ func (x *Index) rebuild(ctx context.Context, progress string, save func(string) 
 	}
 }
 
-// clear removes everything, and notes that a rebuild has begun.
-func (x *Index) clear() error {
-	return transact(x.writer, func() error {
-		for _, sql := range []string{
-			"DELETE FROM text", "DELETE FROM session", "INSERT INTO entry (entry) VALUES ('delete-all')", "UPDATE meta SET begun = 1",
-		} {
-			if err := execute(x.writer, sql); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// Sync implements follower.Consumer.
-func (x *Index) Sync(ctx context.Context) error {
-	if x.writer == nil {
-		return nil
-	}
-	if err := x.purge(ctx); err != nil {
-		return err
-	}
-	return execute(x.writer, "PRAGMA wal_checkpoint(PASSIVE)")
-}
-
 // applyChange indexes what of a session has changed. A session that is gone or damaged leaves the index.
-func (x *Index) applyChange(ctx context.Context, c *change) error {
+func (x *Index) applyChange(ctx context.Context, c *zs.Conn, change *change) error {
+	if change.purge {
+		if err := execute(c, "UPDATE meta SET purge = ?1", purgeWanted); err != nil {
+			return err
+		}
+	}
 	s, err := store.Query(ctx, x.Store, func(r store.Reader) (*session.Session, error) {
-		s, _, err := r.Session(c.id)
+		s, _, err := r.Session(change.id)
 		return s, err
 	})
 	if err != nil && !isDamage(err) {
 		return err
 	}
-	number, err := x.findNumber(c.id)
+	found, err := queryInts(c, "SELECT number FROM session WHERE id = ?1", string(change.id))
 	if err != nil {
 		return err
 	}
+	w := &sessionWriter{conn: c, store: x.Store, session: s}
 	switch {
+	case s == nil && len(found) == 0:
+		return nil
 	case s == nil:
-		return x.removeSession(number)
-	case number == 0:
-		number, err = x.addNumber(c.id)
-	case c.whole:
-		err = x.removeTexts("session = ?1", number)
+		if err := removeDocuments(c, "session = ?1", found[0]); err != nil {
+			return err
+		}
+		return execute(c, "DELETE FROM session WHERE number = ?1", found[0])
+	case len(found) == 0:
+		err = execute(c, "INSERT INTO session (id) VALUES (?1)", string(change.id))
+		w.number = c.LastInsertRowID()
+	default:
+		w.number = found[0]
+		if change.whole {
+			err = removeDocuments(c, "session = ?1", w.number)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	w := &sessionWriter{index: x, session: s, number: number}
-	if c.whole || c.title {
-		if err := w.putDocuments(titleSeq, []document{{kind: Title, time: s.Time.Updated, text: s.Title}}); err != nil {
+	if change.whole || change.title {
+		if err := w.putDocuments(titleSeq, []document{documentOfTitle(s)}); err != nil {
 			return err
 		}
 	}
-	return w.putMessages(ctx, c)
+	return w.putMessages(ctx, change)
 }
 
 func isDamage(err error) bool { return errors.Is(err, store.ErrDamaged) }
 
-func (x *Index) findNumber(id session.ID) (n int64, err error) {
-	err = sqlitex.Execute(x.writer, "SELECT number FROM session WHERE id = ?1", &sqlitex.ExecOptions{
-		Args: []any{string(id)}, ResultFunc: func(st *zs.Stmt) error { n = st.ColumnInt64(0); return nil },
-	})
-	return n, err
-}
-
-func (x *Index) addNumber(id session.ID) (int64, error) {
-	err := execute(x.writer, "INSERT INTO session (id) VALUES (?1)", string(id))
-	return x.writer.LastInsertRowID(), err
-}
-
-// removeSession removes a session's texts.
-func (x *Index) removeSession(number int64) error {
-	if number == 0 {
-		return nil
-	}
-	if err := x.removeTexts("session = ?1", number); err != nil {
+// removeDocuments removes the documents for which a condition holds.
+func removeDocuments(c *zs.Conn, condition string, args ...any) error {
+	err := execute(c, "DELETE FROM entry WHERE rowid IN (SELECT id FROM document WHERE "+condition+")", args...)
+	if err != nil {
 		return err
 	}
-	return execute(x.writer, "DELETE FROM session WHERE number = ?1", number)
+	return execute(c, "DELETE FROM document WHERE "+condition, args...)
 }
 
-// removeTexts removes the texts for which a condition holds.
-func (x *Index) removeTexts(condition string, args ...any) error {
-	if err := execute(x.writer, "DELETE FROM entry WHERE rowid IN (SELECT id FROM text WHERE "+condition+")", args...); err != nil {
-		return err
-	}
-	if x.writer.Changes() > 0 {
-		x.removed = true
-	}
-	return execute(x.writer, "DELETE FROM text WHERE "+condition, args...)
-}
-
-// sessionWriter indexes texts of one session.
+// sessionWriter indexes documents of one session.
 type sessionWriter struct {
-	index   *Index
+	conn    *zs.Conn
+	store   store.Viewer
 	session *session.Session
 	number  int64
 }
@@ -279,8 +169,9 @@ func (w *sessionWriter) putMessages(ctx context.Context, c *change) error {
 			return err
 		}
 	}
+	// Read the messages that are named by id, or by the call of a shell command.
 	var found []session.Message
-	err := w.index.Store.View(ctx, func(r store.Reader) error {
+	err := w.store.View(ctx, func(r store.Reader) error {
 		found = found[:0]
 		for _, id := range c.messages {
 			m, ok, err := store.FindMessage(r, w.session.ID, id)
@@ -308,23 +199,26 @@ func (w *sessionWriter) putMessages(ctx context.Context, c *change) error {
 	return w.putAll(found)
 }
 
-// putRange indexes the messages with after < seq < before; a before of 0 is the end.
+// putRange indexes the messages with after < seq < before; a before of 0 is the end. Damaged messages and those of a newer
+// version are left out.
 func (w *sessionWriter) putRange(ctx context.Context, after, before int64) error {
 	for {
 		var found []session.Message
-		more := false
-		err := w.index.Store.View(ctx, func(r store.Reader) error {
-			found, more = found[:0], false
+		next, more := after, false
+		err := w.store.View(ctx, func(r store.Reader) error {
+			found, next, more = found[:0], after, false
 			q := store.MessageQuery{After: after, Before: before, Limit: messagesAtOnce}
 			return r.RawMessages(w.session.ID, q, func(row *store.RawMessage) error {
-				after, more = row.Seq, true
-				if m, err := row.Message(); err == nil { // one of a newer version is left out
+				next, more = row.Seq, true
+				if m, err := row.Message(); err == nil {
 					found = append(found, m)
 				}
 				return nil
 			})
 		})
-		if isDamage(err) { // what is behind the damage is left out
+		if d, ok := errors.AsType[*store.Damage](err); ok && d.Seq > next {
+			err, next, more = nil, d.Seq, true // go on behind it
+		} else if ok {
 			err, more = nil, false
 		}
 		if err == nil {
@@ -333,6 +227,7 @@ func (w *sessionWriter) putRange(ctx context.Context, after, before int64) error
 		if err != nil || !more {
 			return err
 		}
+		after = next
 	}
 }
 
@@ -345,24 +240,33 @@ func (w *sessionWriter) putAll(messages []session.Message) error {
 	return nil
 }
 
-// putDocuments puts the texts of a message, or of the title, in the place of those that the index has.
+// putDocuments puts the documents of a message, or of the title, in the place of those that the index has.
 func (w *sessionWriter) putDocuments(seq int64, documents []document) error {
-	if err := w.index.removeTexts("session = ?1 AND seq = ?2", w.number, seq); err != nil {
+	if err := removeDocuments(w.conn, "session = ?1 AND seq = ?2", w.number, seq); err != nil {
 		return err
 	}
 	for i := range documents {
 		d := &documents[i]
-		kind := kindNumber(d.kind)
-		err := execute(w.index.writer, "INSERT INTO text (session, seq, part, kind, time) VALUES (?1, ?2, ?3, ?4, ?5)",
-			w.number, seq, d.part, kind, d.time)
+		if d.text == "" {
+			continue
+		}
+		err := execute(w.conn, "INSERT INTO document (session, seq, part, kind, time, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+			w.number, seq, d.part, kindNumber(d.kind), d.time, d.digest())
 		if err != nil {
 			return err
 		}
-		err = execute(w.index.writer, "INSERT INTO entry (rowid, words, marks) VALUES (?1, ?2, ?3)",
-			w.index.writer.LastInsertRowID(), normalize(clipText(d.text)), strings.Join(d.markDocument(w.session), " "))
+		err = execute(w.conn, "INSERT INTO entry (rowid, words, marks) VALUES (?1, ?2, ?3)",
+			w.conn.LastInsertRowID(), normalize(clipText(d.text)), strings.Join(d.markDocument(w.session), " "))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// digest returns a number by which a changed text is told from the one that was indexed.
+func (d *document) digest() int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(d.text)) // it never fails
+	return int64(h.Sum64())
 }
