@@ -32,8 +32,9 @@ func (c *Claim) AddTree(dir, why string, skip func(fs.DirEntry) bool) (seen []st
 		seen = append(seen, filepath.Join(c.Root, filepath.FromSlash(name)))
 		switch {
 		case err != nil && name == dir:
-			if _, lerr := root.Lstat(filepath.FromSlash(name)); lerr == nil {
-				c.SetProblem(name, "cannot be read")
+			// A directory above it may be a link out of the project, which root does not follow and other readers do.
+			if _, lerr := os.Lstat(filepath.Join(c.Root, filepath.FromSlash(name))); lerr == nil {
+				c.SetProblem(name, "cannot be read, or leads out of the project")
 			}
 			return fs.SkipAll
 		case err != nil:

@@ -145,6 +145,18 @@ func TestWhatCannotBeTrusted(t *testing.T) {
 			}
 		})
 	}
+	// A directory above the folder is a link out of the project.
+	plant(t, outside, "plugin/x.js", "x")
+	linked := t.TempDir()
+	link(outside, ".opencode")(t, linked)
+	through := &Claim{Root: linked}
+	if through.AddTree(".opencode/plugin", "plugin", nil); through.Problem == "" {
+		t.Errorf("a folder behind a link can be trusted: %+v", through.Files)
+	}
+	missing := &Claim{Root: linked}
+	if missing.AddTree(".opencode/tool", "tool", nil); missing.Problem != "" {
+		t.Errorf("a folder that is not there is a problem: %s", missing.Problem)
+	}
 	root := t.TempDir()
 	plant(t, root, "plugin/real.js", "one")
 	link("real.js", "plugin/l.js")(t, root)

@@ -121,7 +121,9 @@ func IsEqual(a, b jsontext.Value) bool {
 // withContext returns a provider as hooks get it: its members, as OpenCode gives them, and those that its types name.
 func withContext(provider jsontext.Value) object {
 	out := object{}
-	_ = json.Unmarshal(provider, &out) // null has no members
+	if json.Unmarshal(provider, &out) != nil || out == nil { // null has no members
+		out = object{}
+	}
 	options := out["options"]
 	if options == nil {
 		options = object{}
