@@ -268,7 +268,7 @@ func (s *Set) start(ctx context.Context) (*child, error) {
 	err = c.peer.call(ctx, "init", map[string]any{
 		"directory": l.Directory, "worktree": l.Worktree, "project": l.Project,
 		"serverUrl": address, "shared": s.pool.options.Shared, "config": l.Config,
-		"plugins": l.Plugins, "eventTime": s.pool.options.EventTime.Milliseconds(),
+		"plugins": l.Plugins,
 	}, &loaded, nil)
 	if err == nil {
 		err = c.peer.call(ctx, "start", nil, nil, nil)

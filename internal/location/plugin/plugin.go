@@ -57,7 +57,6 @@ type Options struct {
 	// ServerURL returns what plugins are told; requests to it by their client go to API.
 	ServerURL func() string
 	API       http.RoundTripper // answers the requests of plugins
-	EventTime time.Duration     // how long a plugin may take for one event; 0 is 5 s
 }
 
 // Pool holds the plugins of the locations of a process. Safe for concurrent use.
@@ -81,9 +80,6 @@ func NewPool(o Options) *Pool {
 	}
 	if o.API == nil {
 		o.API = noServer{}
-	}
-	if o.EventTime == 0 {
-		o.EventTime = 5 * time.Second
 	}
 	return &Pool{options: o, sets: map[string]*Set{}, retired: map[*Set]bool{}}
 }

@@ -179,8 +179,8 @@ func newWorldWith(t testing.TB) *world {
 	w.pool = plugin.NewPool(plugin.Options{
 		Supervisor: []string{self, process.SuperviseWord}, Scripts: filepath.Join(w.dir, "scripts"),
 		Logger:    slog.New(slog.NewTextHandler(w.logs, nil)),
-		ServerURL: func() string { return "http://cairn.localhost" }, EventTime: 50 * time.Millisecond,
-		API: roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
+		ServerURL: func() string { return "http://cairn.localhost" },
+		API:       roundTripper(func(r *http.Request) (*http.Response, error) { return w.api(r) }),
 	})
 	t.Cleanup(w.pool.Close)
 	return w

@@ -1,26 +1,32 @@
 // Events of the location, for the plugins that follow them.
 import { apiFetch } from "./api.mjs";
 import { describe, print } from "./messages.mjs";
-import { inTime, place, plugins } from "./plugins.mjs";
+import { place, plugins } from "./plugins.mjs";
 
-// Events wait here while plugins look at the ones before. Plugins that are too slow miss some.
-const events = [];
-const maxEvents = 1000;
+// Plugins get each event at once and one does not wait for another, as in OpenCode. A plugin that does not come to an end with
+// so many misses others.
+const maxGiven = 100;
+const given = new Set(); // the events that plugins look at
 let following; // until the stream of events ends
-let giving; // until all events that have come are given to plugins
 
-function addEvent(event) {
+// giveEvent gives an event to the plugins.
+function giveEvent(event) {
   if (foreign.test(event.type)) return;
-  if (events.length >= maxEvents) {
-    print(`events: more than ${maxEvents} wait for plugins; ${event.type} is dropped`);
-    return;
+  for (const one of plugins) {
+    one.given ??= 0;
+    for (const hooks of one.hooks) {
+      if (!hooks.event) continue;
+      if (one.given >= maxGiven) {
+        print(`${one.id}: event: ${maxGiven} are not handled yet; ${event.type} is dropped`);
+        continue;
+      }
+      one.given++;
+      const handled = (async () => hooks.event({ event }))()
+        .catch((e) => print(`${one.id}: event:`, e))
+        .finally(() => (one.given--, given.delete(handled)));
+      given.add(handled);
+    }
   }
-  if (events.push(event) === 1) giving = giveEvents();
-}
-
-// giveEvents gives the events to plugins, one after the other.
-async function giveEvents() {
-  for (; events.length > 0; events.shift()) await giveEvent(events[0]);
 }
 
 const eventsEnd = new AbortController();
@@ -49,7 +55,7 @@ export async function followEvents() {
         for (const block of blocks) {
           const lines = block.split("\n").filter((line) => line.startsWith("data:"));
           const data = lines.map((line) => line.slice(5).trim()).join("\n");
-          if (data) addEvent(JSON.parse(data));
+          if (data) giveEvent(JSON.parse(data));
         }
       }
     } catch (e) {
@@ -63,20 +69,8 @@ export async function followEvents() {
 // Events of the stream itself and of the second contract, which OpenCode does not give to plugins.
 const foreign = /^(server\.|session\.next\.|permission\.v2\.|question\.v2\.)/;
 
-async function giveEvent(event) {
-  for (const one of plugins) {
-    for (const hooks of one.hooks) {
-      try {
-        await inTime(hooks.event?.({ event }), event.type + " was handled", place.eventTime);
-      } catch (e) {
-        print(`${one.id}: event:`, e);
-      }
-    }
-  }
-}
-
 // settled returns when the stream of events has ended and all of them are given to plugins.
 export async function settled() {
   await following;
-  await giving;
+  await Promise.all(given);
 }
