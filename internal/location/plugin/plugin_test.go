@@ -445,9 +445,13 @@ export default { description: "Edit", args: { type: "object", properties: {} }, 
 	tools, _ := set.Tools(state, func(string) string { return "edit" })
 	long := strings.Repeat("x", 5000)
 	for input, want := range map[string]string{
-		`{}`:                      "edit *",
-		`{"path": "secret"}`:      "edit * path secret",
-		`{"files": ["b", ["a"]]}`: "edit * a b files",
+		`{}`:                                     "edit *",
+		`{"path": "secret"}`:                     "edit * path secret",
+		`{"files": ["b", ["a"]]}`:                "edit * a b files",
+		`{"p": "./secret/a"}`:                    "edit * ./secret/a secret/a p",
+		`{"p": "x/../secret/a"}`:                 "edit * p x/../secret/a secret/a",
+		`{"p": "` + w.dir + `/secret/a"}`:        "edit * " + w.dir + "/secret/a secret/a p",
+		`{"p": "file://` + w.dir + `/secret/a"}`: "edit * file://" + w.dir + "/secret/a secret/a p",
 		`{"edits": [{"path": "secret", "n": 1}, {"path": "secret"}], "e": ""}`: "edit * e edits n path secret",
 		`{"text": "` + long + `"}`:                                              "edit * text, hidden " + long,
 		`{"many": [` + strings.Repeat(`"a",`, 300) + `"b"]}`:                    "The input has more than 200 texts",

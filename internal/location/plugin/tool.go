@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/fileuri"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // Bounds of tools.
@@ -92,8 +96,11 @@ func (t *pluginTool) addResources(r *tool.Request, input jsontext.Value) error {
 			for _, text := range slices.Compact(texts) {
 				if len(text) > longText {
 					r.Hidden = append(r.Hidden, text)
-				} else {
-					r.Resources = append(r.Resources, text)
+					continue
+				}
+				r.Resources = append(r.Resources, text)
+				if path := t.resolvePath(text); path != "" && path != text {
+					r.Resources = append(r.Resources, path)
 				}
 			}
 			return nil
@@ -107,6 +114,26 @@ func (t *pluginTool) addResources(r *tool.Request, input jsontext.Value) error {
 			texts = append(texts, token.String())
 		}
 	}
+}
+
+// resolvePath returns what rules about paths match if the text is one, however it is written; "" if it can be none.
+func (t *pluginTool) resolvePath(text string) string {
+	if strings.ContainsAny(text, "\n\x00") {
+		return ""
+	}
+	if file, ok := fileuri.Parse(text); ok {
+		text = file
+	}
+	if rest, below := strings.CutPrefix(text, "~/"); below {
+		home, _ := os.UserHomeDir() // "" without one
+		text = filepath.Join(home, rest)
+	}
+	l := t.set.currentLocation()
+	p, err := workpath.Resolver{Directory: l.Directory, Worktree: l.Worktree}.Resolve(text)
+	if err != nil {
+		return ""
+	}
+	return p.Resource()
 }
 
 // Run asks and calls the tool.
