@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -50,6 +51,7 @@ type Cells struct {
 	NoProject      bool // commands may not write to the directory: it has files of every program
 
 	readable []string // see Config
+	programs []string // trusted programs of the project, which commands do not change
 
 	dirs   []string // the directory and the worktree; empty if they cannot be granted
 	git    []string // the directories of their repositories
@@ -107,6 +109,14 @@ func New(from Config) *Cells {
 	}
 	if !c.NoProject {
 		c.addRepository(top)
+	}
+	// A trusted program that a command changes is not run any more: a guard would end with it.
+	if cfg.Trusted && cfg.Claim != nil {
+		for _, f := range cfg.Claim.Files {
+			if permission.ProtectedName(f.Path) == "" {
+				c.programs = append(c.programs, filepath.Join(cfg.Claim.Root, filepath.FromSlash(f.Path)))
+			}
+		}
 	}
 	return c
 }
@@ -174,7 +184,7 @@ func (c *Cells) Open(r tool.CellRequest) (tool.Cell, error) {
 	tops := slices.Concat(c.dirs, granted)
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
 	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
-	p.ReadOnly = protected.ListPaths(tops, p.Write, c.home)
+	p.ReadOnly = slices.Concat(protected.ListPaths(tops, p.Write, c.home), c.programs)
 	p.Nested = slices.DeleteFunc(c.nested.ListPaths(tops, p.Write), func(path string) bool {
 		return slices.Contains(p.ReadOnly, path)
 	})

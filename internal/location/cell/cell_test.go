@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -64,6 +65,28 @@ func TestCells(t *testing.T) {
 	}
 	if _, err := cells.Open(tool.CellRequest{Mode: session.SandboxWrites, Session: "ses_../../x"}); err == nil {
 		t.Error("a session whose name leads out of the folder")
+	}
+}
+
+// Commands do not change the trusted programs of the project: a plugin that guards would end with a change of what it imports.
+func TestTrustedPrograms(t *testing.T) {
+	home := t.TempDir()
+	claim := &trust.Claim{Root: "/work"}
+	claim.Add("lib/helper.ts", []byte("x"), "imported")
+	claim.Add(".cairn/plugin/guard.ts", []byte("x"), "a plugin") // protected by its name
+	for _, trusted := range []bool{true, false} {
+		cfg := &config.Config{Claim: claim, Trusted: trusted}
+		cells := New(Config{
+			Dirs: config.Directories{Home: home, Data: filepath.Join(home, "data")}, Config: cfg,
+			Outputs: &tool.Outputs{Dir: filepath.Join(home, "out")}, Project: project.Project{Directory: "/work", Worktree: "/work"},
+		})
+		got, err := cells.Open(tool.CellRequest{Mode: session.SandboxWrites})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(got.Policy.ReadOnly, "/work/lib/helper.ts") != trusted {
+			t.Errorf("trusted %v: read-only are %q", trusted, got.Policy.ReadOnly)
+		}
 	}
 }
 
