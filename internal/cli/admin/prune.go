@@ -17,7 +17,8 @@ func (g storeCommands) pruneCommand() *cobra.Command {
 	var r api.PruneRequest
 	var age, project string
 	var yes bool
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "prune", Short: "Delete sessions that are old, too many or too large", Args: cobra.NoArgs,
 		Long: "Delete sessions with their subagents, in each project those that were not changed for longest. Without a flag\n" +
 			"storage.retention of your configuration says which; servers delete these by themselves. Sessions at work, with work\n" +
@@ -29,6 +30,9 @@ func (g storeCommands) pruneCommand() *cobra.Command {
 				return err
 			}
 			r.Age = span.Milliseconds()
+			if cmd.Flags().Changed("keep") && r.Sessions < 1 || cmd.Flags().Changed("keep-bytes") && r.Bytes < 1 {
+				return cli.UsageErrorf("--keep and --keep-bytes take a number above 0")
+			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				if project != "" {
 					id, err := g.inv.FindProject(ctx, c, project)

@@ -49,7 +49,7 @@ func Choose(trees []Tree, p Policy, now time.Time) (out []Choice) {
 		reason := ""
 		switch {
 		case p.Age > 0 && now.Sub(t.Updated) > p.Age:
-			reason = fmt.Sprintf("not changed for %d days", int(now.Sub(t.Updated).Hours()/24))
+			reason = "not changed for " + formatAge(now.Sub(t.Updated))
 		case p.Sessions > 0 && u.sessions >= p.Sessions:
 			reason = fmt.Sprintf("the project has %d newer sessions", u.sessions)
 		case p.Bytes > 0 && u.bytes+t.Bytes > p.Bytes:
@@ -63,4 +63,12 @@ func Choose(trees []Tree, p Policy, now time.Time) (out []Choice) {
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// formatAge returns an age in days, or if it is short in hours or less.
+func formatAge(d time.Duration) string {
+	if d < 48*time.Hour {
+		return d.Truncate(time.Second).String()
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
