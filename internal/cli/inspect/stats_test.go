@@ -16,7 +16,9 @@ func TestNewStatsQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 30, 20, 0, 0, 0, time.UTC) // the first of December in Tokyo
-	midnight := func(month time.Month, day int) int64 { return time.Date(2026, month, day, 0, 0, 0, 0, tokyo).UnixMilli() }
+	midnight := func(month time.Month, day int) int64 {
+		return time.Date(2026, month, day, 0, 0, 0, 0, tokyo).UnixMilli()
+	}
 	for _, tt := range []struct {
 		flags statsFlags
 		want  api.StatsQuery
