@@ -2,9 +2,11 @@
 package sessionsearch
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,9 @@ const schema = `{"type":"object","properties":{
 "kind":{"type":"string","enum":["title","prompt","answer","tool","shell","summary"],"description":"What is searched; all kinds if absent"},
 "limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many results; 10 if absent"}
 },"required":["query"],"additionalProperties":false}`
+
+// name is the name of the tool.
+const name = "session_search"
 
 const defaultLimit = 10
 
@@ -52,38 +57,44 @@ type searchTool struct{ search Search }
 
 // Definition describes the tool.
 func (searchTool) Definition() tool.Definition {
-	return tool.Definition{Name: "session_search", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema)}
+	return tool.Definition{Name: name, Description: strings.TrimSpace(description), Schema: jsontext.Value(schema)}
 }
 
-// Run searches.
+// Run searches. The calling session and calls of this tool are left out: they have the words of the query themselves.
 func (t searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	// Read the input, and ask for permission.
 	in, err := tool.Input[Query](call)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if in.Limit == 0 {
-		in.Limit = defaultLimit
-	}
+	in.Limit = cmp.Or(in.Limit, defaultLimit)
 	err = call.Ask(ctx, tool.Request{
-		Action: "session_search", Resources: []string{in.Query}, Save: []string{"*"}, Metadata: tool.EncodeObject(in),
+		Action: name, Resources: []string{in.Query}, Save: []string{"*"}, Metadata: tool.EncodeObject(in),
 	})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	found, err := t.search(ctx, call.SessionID, in)
+	// Search for more than is shown, as some hits are left out.
+	wider := in
+	wider.Limit = 2 * in.Limit
+	hits, err := t.search(ctx, call.SessionID, wider)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.SessionID == call.SessionID || h.Tool == name })
+	hits = hits[:min(len(hits), in.Limit)]
+	// What was said by others is no instruction.
 	text := "Nothing was found. Try fewer or other words."
-	if len(found) > 0 {
-		text = tool.MarkUntrusted(call, "session_search", format(found))
+	if len(hits) > 0 {
+		text = tool.MarkUntrusted(call, name, format(hits))
 	}
-	return tool.TextOutput("Session search: "+in.Query, text, map[string]any{"found": len(found)}), nil
+	return tool.TextOutput("Session search: "+in.Query, text, map[string]any{"found": len(hits)}), nil
 }
 
-func format(found []Hit) string {
+// format returns two lines for each hit.
+func format(hits []Hit) string {
 	var b strings.Builder
-	for _, h := range found {
+	for _, h := range hits {
 		what := h.Kind
 		if h.Tool != "" {
 			what = "call of " + h.Tool
