@@ -58,8 +58,10 @@ func TestSearchLeavesOutSearches(t *testing.T) {
 	call.Ask = func(context.Context, tool.Request) error { return nil }
 	search := sessionsearch.New(func(context.Context, session.ID, sessionsearch.Query) ([]sessionsearch.Hit, error) {
 		return []sessionsearch.Hit{
-			{SessionID: "ses_1", Kind: "prompt", Text: "own"}, {SessionID: "ses_2", Kind: "tool", Tool: "session_search", Text: "asked"},
-			{SessionID: "ses_2", Kind: "tool", Tool: "bash", Text: "first"}, {SessionID: "ses_3", Kind: "answer", Text: "second"},
+			{SessionID: "ses_1", Kind: "prompt", Text: "own"},
+			{SessionID: "ses_2", Kind: "tool", Tool: "session_search", Text: "asked"},
+			{SessionID: "ses_2", Kind: "tool", Tool: "bash", Text: "first"},
+			{SessionID: "ses_3", Kind: "answer", Text: "second"},
 			{SessionID: "ses_4", Kind: "answer", Text: "third"},
 		}, nil
 	})
