@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +46,8 @@ type Hit struct {
 	Text      string // around the words, one line
 }
 
-// Search finds texts in the sessions of the project to which a session belongs. Its errors are for the model.
+// Search finds texts in the other sessions of the project to which a session belongs, but for calls of session_search: these
+// and the session itself have the words of the query. Its errors are for the model.
 type Search func(ctx context.Context, id session.ID, q Query) ([]Hit, error)
 
 // New returns the tool.
@@ -60,7 +60,7 @@ func (searchTool) Definition() tool.Definition {
 	return tool.Definition{Name: name, Description: strings.TrimSpace(description), Schema: jsontext.Value(schema)}
 }
 
-// Run searches. The calling session and calls of this tool are left out: they have the words of the query themselves.
+// Run searches.
 func (t searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	// Read the input, and ask for permission.
 	in, err := tool.Input[Query](call)
@@ -74,15 +74,11 @@ func (t searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
-	// Search for more than is shown, as some hits are left out.
-	wider := in
-	wider.Limit = 2 * in.Limit
-	hits, err := t.search(ctx, call.SessionID, wider)
+	// Search.
+	hits, err := t.search(ctx, call.SessionID, in)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.SessionID == call.SessionID || h.Tool == name })
-	hits = hits[:min(len(hits), in.Limit)]
 	// What was said by others is no instruction.
 	text := "Nothing was found. Try fewer or other words."
 	if len(hits) > 0 {
