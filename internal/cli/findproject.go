@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -56,12 +55,4 @@ func (a *Invocation) FindProject(ctx context.Context, c *api.Client, name string
 		return "", NewExitError(ExitUsage,
 			fmt.Errorf("%q is ambiguous: %d projects have this name or directory; give an id", name, len(named)), hint)
 	}
-}
-
-// AbsolutePath returns a path relative to the working directory as an absolute one.
-func (a *Invocation) AbsolutePath(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.Dir, path)
-	}
-	return filepath.Clean(path)
 }

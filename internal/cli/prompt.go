@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,20 +12,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
-
-// ResolvePath resolves a path against the working directory of the command; "" stays "".
-func (a *Invocation) ResolvePath(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	if strings.ContainsRune(name, 0) {
-		return "", UsageErrorf("a path must not contain a NUL byte")
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(a.Dir, name)
-	}
-	return filepath.Clean(name), nil
-}
 
 // MaxPrompt bounds what "-" reads. The engine's own limit is the same.
 const MaxPrompt = 16 << 20

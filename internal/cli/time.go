@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
 
-// ParseTime reads the value of a flag: a date, or how long ago a time is, such as 7d or 12h. "" is the zero time.
+// maxDays bounds an age in days.
+const maxDays = 36_500
+
+// ParseTime reads the value of a flag: a date in the zone of now, or an age such as 7d or 12h. A day of an age is one of the
+// calendar, not always 24 hours. "" is the zero time.
 func ParseTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -13,16 +18,12 @@ func ParseTime(flag, text string, now time.Time) (time.Time, error) {
 	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return t, nil
 	}
-	age := text
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		age = days + "h"
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		if days, err := strconv.ParseUint(number, 10, 32); err == nil && days <= maxDays {
+			return now.AddDate(0, 0, -int(days)), nil
+		}
+	} else if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
 	}
-	d, err := time.ParseDuration(age)
-	if err != nil || d < 0 {
-		return time.Time{}, UsageErrorf("--%s takes a date such as 2026-11-01, or an age such as 7d or 12h, got %q", flag, text)
-	}
-	if age != text {
-		d *= 24
-	}
-	return now.Add(-d), nil
+	return time.Time{}, UsageErrorf("--%s takes a date such as 2026-11-01, or an age such as 7d or 12h, got %q", flag, text)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/plan"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/search"
-	"github.com/cairn-dev/cairn/internal/tool/sessions"
+	"github.com/cairn-dev/cairn/internal/tool/sessionsearch"
 	"github.com/cairn-dev/cairn/internal/tool/task"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
@@ -108,7 +108,7 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills)},
 		task.New(p.agents.List()), plan.New(p.agents.List()))...)
 	if err == nil && l.search != nil {
-		_, err = r.Register(sessions.NewSearch(l.search.searchProject))
+		_, err = r.Register(sessionsearch.New(l.search.searchProject))
 	}
 	if err == nil && p.config.LSP != nil {
 		_, err = r.Register(lsp.NewTool(p.languages, p.tools.file.Paths))

@@ -81,7 +81,7 @@ func formatFacts(facts [][2]string) (lines []string) {
 func showStats(m *model) tea.Cmd {
 	c, env := m.api, m.options.Env
 	return showText(m, "Usage and costs of all sessions", func(ctx context.Context) ([]string, error) {
-		s, err := c.Stats(ctx, api.StatsQuery{})
+		s, err := c.Stats(ctx, api.StatsQuery{Timezone: string(api.FindTimeZone(env))})
 		if err != nil {
 			return nil, err
 		}

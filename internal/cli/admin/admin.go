@@ -14,7 +14,6 @@ func SessionCommands(inv *cli.Invocation) []*cobra.Command {
 			inv,
 		}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
 		projectCommands{inv}.projectCommand(),
-		searchCommand{inv}.searchCommand(),
 		questionCommands{inv}.questionCommand(), jobCommands{inv}.jobsCommand(), serveCommand{inv}.serveCommand(),
 		worktreeCommands{inv}.worktreeCommand(),
 	}

@@ -1,5 +1,5 @@
 // Package inspect holds the commands that show what can be used here, models, agents, skills and commands, and what
-// happened: events and costs.
+// happened: events, costs and what was said.
 package inspect
 
 import (
@@ -13,5 +13,6 @@ func Commands(inv *cli.Invocation) []*cobra.Command {
 		eventCommands{inv}.eventsCommand(), contextCommands{inv}.contextCommand(),
 		modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
 		promptCommands{inv}.skillCommand(), promptCommands{inv}.commandCommand(), statsCommand{inv}.statsCommand(),
+		searchCommand{inv}.searchCommand(),
 	}
 }

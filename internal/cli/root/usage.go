@@ -102,7 +102,10 @@ func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 		near = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
 	}
 	text := "unknown flag: " + dashes + terminal.FirstLine(name, 40)
-	if len(near) > 0 {
+	switch {
+	case cmd.Name() == "search" && isLetter: // more likely a word to leave out
+		text += "; write -- before words that begin with -: cairn search -- WORDS"
+	case len(near) > 0:
 		text += "; did you mean --" + near[0] + "?"
 	}
 	return errors.New(text)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -72,7 +71,7 @@ func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error)
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &api.Client{
 		HTTP: &http.Client{CheckRedirect: noRedirect}, Base: strings.TrimSuffix(u.Scheme+"://"+u.Host+u.Path, "/"),
-		Auth: auth, Directory: f.directory, Timezone: findTimeZone(getenv),
+		Auth: auth, Directory: f.directory, Timezone: api.FindTimeZone(getenv),
 	}, nil
 }
 
@@ -83,19 +82,6 @@ func addScheme(text string) string {
 		return text
 	}
 	return "http://" + text
-}
-
-// findTimeZone returns the name of this machine's time zone, "" if it has none.
-func findTimeZone(getenv func(string) string) session.TimeZone {
-	name := strings.TrimPrefix(getenv("TZ"), ":")
-	if name == "" {
-		path, _ := os.Readlink("/etc/localtime") // a copy instead of a link has no name
-		_, name, _ = strings.Cut(path, "zoneinfo/")
-	}
-	if zone := session.TimeZone(name); zone.Check("") == nil {
-		return zone
-	}
-	return ""
 }
 
 // publicURL is the URL without the credentials in it.

@@ -18,7 +18,7 @@ type SearchQuery struct {
 	Role      string     `query:"role" enum:"user,assistant"`
 	Tool      string     `query:"tool"`
 	Agent     string     `query:"agent"`
-	Failed    bool       `query:"error" enum:"true,false"`
+	Failed    bool       `query:"failed" enum:"true,false"`
 	Since     int64      `query:"since"` // milliseconds
 	Limit     int64      `query:"limit" default:"20" min:"1" max:"100"`
 	Offset    int64      `query:"offset"`
@@ -41,7 +41,7 @@ type SearchHit struct {
 	Kind      string            `json:"kind"`
 	Tool      string            `json:"tool,omitzero"`
 	Agent     string            `json:"agent,omitzero"`
-	Failed    bool              `json:"error,omitzero"`
+	Failed    bool              `json:"failed,omitzero"`
 	Time      int64             `json:"time"` // milliseconds
 	Snippet   Snippet           `json:"snippet"`
 }
@@ -85,7 +85,7 @@ func (c *Client) Search(ctx context.Context, q SearchQuery) (SearchResult, error
 		}
 	}
 	if q.Failed {
-		v.Set("error", "true")
+		v.Set("failed", "true")
 	}
 	out, err := get[Data[SearchResult]](ctx, c, apiPath("search"), v)
 	return out.Data, err

@@ -14,12 +14,14 @@ func StatsGroups() []string { return []string{"day", "model", "project", "tree",
 
 // WriteStats writes the sum, then a table by each group: one of StatsGroups. Days have a chart of bars, unless bar is "".
 func WriteStats(out *terminal.Stream, s api.Stats, bar string, groups ...string) {
+	// The sum of everything.
 	cost := FormatCost(s.Cost, s.Tokens)
 	if s.Tokens.Unpriced > 0 {
 		cost = "cost " + cost
 	}
 	out.Printf("%s, %s, %s tokens, %s\n", terminal.FormatPlural(s.Sessions, "session"), terminal.FormatPlural(s.Turns, "turn"),
 		terminal.FormatCount(s.Tokens.Sum()), cost)
+	// The tables. A project, and a tree of sessions, that is not known any more has a row, too.
 	for _, group := range groups {
 		switch group {
 		case "day":
@@ -80,6 +82,7 @@ func writeDays(out *terminal.Stream, days []api.DayStats, bar string) {
 	if len(days) == 0 {
 		return
 	}
+	// Find the longest bar.
 	weigh := func(d api.DayStats) float64 { return float64(d.Cost) }
 	var most float64
 	for range 2 {
@@ -91,6 +94,7 @@ func writeDays(out *terminal.Stream, days []api.DayStats, bar string) {
 		}
 		weigh = func(d api.DayStats) float64 { return float64(d.Tokens.Sum()) }
 	}
+	// Write a row for each day.
 	out.Printf("\n")
 	t := terminal.NewTable(out, "DAY", "TURNS", "TOKENS", "COST", "")
 	t.Right = t.Head[1:4]

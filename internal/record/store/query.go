@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -99,6 +100,38 @@ func ReadSessions(r SessionReader, q SessionQuery) ([]*session.Session, error) {
 		}
 	}
 	return out, nil
+}
+
+// sessionsAtOnce are read in one transaction by VisitSessions.
+const sessionsAtOnce = 200
+
+// VisitSessions calls f for each session of the query, oldest first, damaged ones too. It reads pages in transactions of their
+// own, so f may use the store; a session that is created meanwhile is visited, one that is deleted may be. The order and
+// the limit of the query are not used.
+func VisitSessions(ctx context.Context, v Viewer, q SessionQuery, f func(RawSession) error) error {
+	q.Oldest, q.Recent, q.After, q.Limit = true, false, nil, sessionsAtOnce
+	for {
+		// Read a page.
+		rows, err := Query(ctx, v, func(r Reader) ([]RawSession, error) { return r.RawSessions(q) })
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < q.Limit {
+			return nil
+		}
+		// Go on behind it. A damaged time of creation must not lead back.
+		last := rows[len(rows)-1]
+		next := SessionAnchor{Created: last.Created, ID: last.ID}
+		if q.After != nil && cmp.Or(cmp.Compare(next.Created, q.After.Created), cmp.Compare(next.ID, q.After.ID)) <= 0 {
+			return &Damage{SessionID: last.ID, Seq: -1, Detail: "the time of its creation"}
+		}
+		q.After = &next
+	}
 }
 
 // SumDescendants returns the cost and the tokens of all sessions below id.

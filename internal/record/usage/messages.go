@@ -46,33 +46,30 @@ func (t *toolCalls) tool(name string) Tool {
 // messagesAtOnce are read in one transaction.
 const messagesAtOnce = 500
 
-// readMessages counts prompts, agents and tools of the sessions that have changed since the query begins. Damaged and
-// unknown messages are left out.
+// readMessages counts prompts, and with Query.Messages agents and tools, of the sessions that have changed since the query
+// begins. Damaged and unknown messages are left out.
 func (c *collector) readMessages(ctx context.Context, v store.Viewer) error {
-	rows, err := store.Query(ctx, v, func(r store.Reader) ([]store.RawSession, error) {
-		return r.RawSessions(store.SessionQuery{Archived: true, Recent: true, Since: c.query.Since})
-	})
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if !c.query.wants(row.ID) {
-			continue
+	return store.VisitSessions(ctx, v, store.SessionQuery{Archived: true}, func(row store.RawSession) error {
+		if row.Updated < c.query.Since || !c.query.wants(row.ID) {
+			return nil
 		}
 		if err := c.readSession(ctx, v, row.ID); err != nil && !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *collector) readSession(ctx context.Context, v store.Viewer, id session.ID) error {
-	for after, more := int64(-1), true; more; {
+	q := store.MessageQuery{After: -1, Limit: messagesAtOnce}
+	if !c.query.Messages {
+		q.Type = session.TypeUser // which an index has: answers with their outputs are not read
+	}
+	for more := true; more; {
 		more = false
 		err := v.View(ctx, func(r store.Reader) error {
-			q := store.MessageQuery{After: after, Limit: messagesAtOnce}
 			return r.RawMessages(id, q, func(row *store.RawMessage) error {
-				after, more = row.Seq, true
+				q.After, more = row.Seq, true
 				c.addMessage(row)
 				return nil
 			})
@@ -97,11 +94,11 @@ func (c *collector) addMessage(row *store.RawMessage) {
 		c.total.Prompts++
 		return
 	}
-	of := groupOf(c.agents, turn.Agent)
-	of.Turns++
+	agent := groupOf(c.agents, turn.Agent)
+	agent.Turns++
 	if turn.Cost != nil && turn.Tokens != nil {
-		of.Cost += *turn.Cost
-		of.Tokens = of.Tokens.Add(*turn.Tokens)
+		agent.Cost += *turn.Cost
+		agent.Tokens = agent.Tokens.Add(*turn.Tokens)
 	}
 	for _, call := range turn.Tools() {
 		if c.tools[call.Name] == nil {

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +20,8 @@ type Query struct {
 	Since, Until int64               // milliseconds; 0 without a bound, Until excluded
 	Sessions     map[session.ID]bool // only these; nil all
 	Zone         *time.Location      // of the days
-	Messages     bool                // also read the messages
+	Prompts      bool                // also count the prompts
+	Messages     bool                // also read the messages: prompts, agents and tools
 }
 
 // contains reports whether a time is within the query.
@@ -70,47 +70,56 @@ type Report struct {
 	Models    []Group[session.ModelRef]
 	Projects  []Group[session.RecordID] // "" is not known
 	Trees     []Group[session.ID]       // by the first session, "" is not known
+	Prompts   int                       // with Query.Prompts or Query.Messages
 	// With Query.Messages:
-	Prompts int
-	Agents  []Group[string] // without cost of titles and failed attempts
-	Tools   []Tool
+	Agents []Group[string] // without cost of titles and failed attempts
+	Tools  []Tool
 }
 
-// Collect adds up what the query selects.
+// Collect adds up what the query selects. The spend is read in one transaction, all else in short ones, so that none keeps the
+// store from emptying its log; a session that is deleted meanwhile may count in part.
 func Collect(ctx context.Context, v store.Viewer, q Query) (*Report, error) {
 	c := &collector{
-		query: q, places: map[session.ID]place{}, models: map[session.ModelRef]*Sum{}, projects: map[session.RecordID]*Sum{},
+		query: q, origins: map[session.ID]sessionOrigin{}, models: map[session.ModelRef]*Sum{}, projects: map[session.RecordID]*Sum{},
 		trees: map[session.ID]*Sum{}, agents: map[string]*Sum{}, tools: map[string]*toolCalls{},
 	}
-	err := v.View(ctx, func(r store.Reader) error {
-		lines, err := r.Spent("", q.Since)
-		for i := range lines {
-			if l := &lines[i]; err == nil && q.contains(l.Time) && q.wants(l.SessionID) {
-				err = c.addSpend(r, l)
-			}
-		}
-		return err
-	})
-	if err == nil && q.Messages {
-		err = c.readMessages(ctx, v)
-	}
+	// Add up what turns cost.
+	lines, err := store.Query(ctx, v, func(r store.Reader) ([]store.Spend, error) { return r.Spent("", q.Since) })
 	if err != nil {
 		return nil, err
+	}
+	lines = slices.DeleteFunc(lines, func(l store.Spend) bool { return !q.contains(l.Time) || !q.wants(l.SessionID) })
+	for some := range slices.Chunk(lines, linesAtOnce) {
+		if err := c.findOrigins(ctx, v, some); err != nil {
+			return nil, err
+		}
+		for i := range some {
+			c.addSpend(&some[i])
+		}
+	}
+	// Count what the messages tell.
+	if q.Prompts || q.Messages {
+		if err := c.readMessages(ctx, v); err != nil {
+			return nil, err
+		}
 	}
 	return c.report(), nil
 }
 
-// place is where a session belongs; zero if it is not there any more.
-type place struct {
+// linesAtOnce is the number of lines of the spend whose sessions are looked up in one transaction.
+const linesAtOnce = 500
+
+// sessionOrigin is the project and the tree of a session; zero if the session does not exist any more.
+type sessionOrigin struct {
 	project session.RecordID
-	root    session.ID // of its tree
+	root    session.ID // the first session of the tree
 }
 
 // collector adds up.
 type collector struct {
 	query    Query
 	total    Report
-	places   map[session.ID]place
+	origins  map[session.ID]sessionOrigin // of the sessions that have a turn
 	models   map[session.ModelRef]*Sum
 	projects map[session.RecordID]*Sum
 	trees    map[session.ID]*Sum
@@ -118,30 +127,40 @@ type collector struct {
 	tools    map[string]*toolCalls
 }
 
-// addSpend adds a line. Lines are in the order of their times.
-func (c *collector) addSpend(r store.Reader, l *store.Spend) error {
+// findOrigins looks up the sessions of the lines that are not known yet, and counts them.
+func (c *collector) findOrigins(ctx context.Context, v store.Viewer, lines []store.Spend) error {
+	return v.View(ctx, func(r store.Reader) error {
+		for i := range lines {
+			id := lines[i].SessionID
+			if _, isKnown := c.origins[id]; isKnown {
+				continue
+			}
+			origin, err := findOrigin(r, id)
+			if err != nil {
+				return err
+			}
+			c.origins[id] = origin
+			c.total.Sessions++
+			if origin.root != "" && origin.root != id {
+				c.total.Subagents++
+			}
+		}
+		return nil
+	})
+}
+
+// addSpend adds a line of a session whose origin is known. Lines are in the order of their times.
+func (c *collector) addSpend(l *store.Spend) {
 	c.total.add(l)
-	at, isKnown := c.places[l.SessionID]
-	if !isKnown {
-		var err error
-		if at, err = findPlace(r, l.SessionID); err != nil {
-			return err
-		}
-		c.places[l.SessionID] = at
-		c.total.Sessions++
-		if at.root != "" && at.root != l.SessionID {
-			c.total.Subagents++
-		}
-	}
 	day := time.UnixMilli(l.Time).In(c.query.Zone).Format(time.DateOnly)
 	if n := len(c.total.Days); n == 0 || c.total.Days[n-1].Day != day {
 		c.total.Days = append(c.total.Days, Day{Day: day})
 	}
 	c.total.Days[len(c.total.Days)-1].add(l)
+	origin := c.origins[l.SessionID]
 	groupOf(c.models, session.ModelRef{ProviderID: l.Model.ProviderID, ID: l.Model.ID}).add(l)
-	groupOf(c.projects, at.project).add(l)
-	groupOf(c.trees, at.root).add(l)
-	return nil
+	groupOf(c.projects, origin.project).add(l)
+	groupOf(c.trees, origin.root).add(l)
 }
 
 // groupOf returns the sum of a key, which it adds.
@@ -157,26 +176,26 @@ func groupOf[Key comparable](groups map[Key]*Sum, key Key) *Sum {
 // maxDepth bounds the way up to a root: damaged data may have a circle.
 const maxDepth = 100
 
-// findPlace returns where a session belongs. A damaged session is as one that is not there.
-func findPlace(r store.SessionReader, id session.ID) (at place, err error) {
+// findOrigin returns the project and the tree of a session. A damaged session counts as one that does not exist.
+func findOrigin(r store.SessionReader, id session.ID) (origin sessionOrigin, err error) {
 	for range maxDepth {
 		s, ok, err := r.Session(id)
 		if err != nil && !errors.Is(err, store.ErrDamaged) {
-			return at, err
+			return origin, err
 		}
 		if !ok || err != nil { // the parent of the last one is gone
-			return at, nil
+			return origin, nil
 		}
-		if at.root == "" {
-			at.project = s.RecordID
+		if origin.root == "" {
+			origin.project = s.RecordID
 		}
-		at.root = id
+		origin.root = id
 		if s.ParentID == "" {
-			return at, nil
+			return origin, nil
 		}
 		id = s.ParentID
 	}
-	return at, nil
+	return origin, nil
 }
 
 // report returns what was added up, sorted.
@@ -194,7 +213,7 @@ func (c *collector) report() *Report {
 // sortGroups returns the groups, the most expensive first.
 func sortGroups[Key comparable](groups map[Key]*Sum) []Group[Key] {
 	out := make([]Group[Key], 0, len(groups))
-	for key, s := range maps.All(groups) {
+	for key, s := range groups {
 		out = append(out, Group[Key]{key, *s})
 	}
 	slices.SortFunc(out, func(a, b Group[Key]) int {

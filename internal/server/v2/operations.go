@@ -197,8 +197,10 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 		operation.New("prompt POST /api/command/expand Return the prompt that a command expands to",
 			"", locations.expandCommand),
 		operation.New("read GET /api/experimental/session/stats Return what sessions cost and did",
-			"experimental.session.stats", statsHandlers{d}.sumForOpenCode),
-		operation.New("read GET /api/stats Return the spending of all sessions", "", statsHandlers{d}.sum),
+			"experimental.session.stats", statsHandlers{d}.sumForOpenCode).WithStatuses(http.StatusNotFound),
+		operation.New("read GET /api/stats Return the spending of all sessions", "", statsHandlers{d}.sum).WithStatuses(
+			http.StatusNotFound,
+		),
 		operation.New("read GET /api/search Search the texts of all sessions", "", searchHandlers{d}.search).WithStatuses(
 			http.StatusNotFound, http.StatusConflict,
 		),

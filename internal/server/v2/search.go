@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -21,18 +22,20 @@ type searchHandlers struct{ *dependencies }
 
 // search returns the texts that fit a query.
 func (h searchHandlers) search(ctx context.Context, in api.SearchQuery) (api.Data[api.SearchResult], error) {
-	none := api.Data[api.SearchResult]{}
+	// Search in the sessions that the query selects.
+	var empty api.Data[api.SearchResult]
 	sessions, err := h.findSessions(ctx, in)
 	if err != nil {
-		return none, err
+		return empty, err
 	}
 	page, isComplete, err := h.Searcher.Search(ctx, searchindex.Query{
 		Text: in.Text, Sessions: sessions, Kind: searchindex.Kind(in.Kind), Role: in.Role, Tool: in.Tool, Agent: in.Agent,
 		Failed: in.Failed, Since: in.Since, Now: time.Now().UnixMilli(), Limit: int(in.Limit), Offset: int(in.Offset),
 	})
 	if err != nil {
-		return none, err
+		return empty, err
 	}
+	// Return the hits with what clients show of their sessions.
 	out := api.SearchResult{Hits: []api.SearchHit{}, More: page.More, Complete: isComplete}
 	for _, hit := range page.Hits {
 		out.Hits = append(out.Hits, api.SearchHit{
@@ -44,16 +47,21 @@ func (h searchHandlers) search(ctx context.Context, in api.SearchQuery) (api.Dat
 	return newData(out), nil
 }
 
-// findSessions returns the sessions that a query is about, nil for all.
-func (h searchHandlers) findSessions(ctx context.Context, in api.SearchQuery) ([]session.ID, error) {
+// findSessions returns the sessions that a query selects, nil for all: one session, those of a project, or the session if it
+// is one of the project. An unknown session or project is an error.
+func (h searchHandlers) findSessions(ctx context.Context, in api.SearchQuery) (ids []session.ID, err error) {
 	if in.SessionID != "" {
 		if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 			return nil, err
 		}
-		return []session.ID{in.SessionID}, nil
+		ids = []session.ID{in.SessionID}
 	}
 	if in.Project == "" {
-		return nil, nil
+		return ids, nil
 	}
-	return listProjectSessions(ctx, h.Store, in.Project)
+	ofProject, err := listProjectSessions(ctx, h.Store, in.Project)
+	if err != nil || in.SessionID == "" {
+		return ofProject, err
+	}
+	return slices.DeleteFunc(ids, func(id session.ID) bool { return !slices.Contains(ofProject, id) }), nil
 }

@@ -2,8 +2,8 @@ package v2
 
 import (
 	"context"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -18,10 +18,17 @@ type statsHandlers struct{ *dependencies }
 
 // sum adds up the costs of all sessions, including deleted ones.
 func (h statsHandlers) sum(ctx context.Context, in api.StatsQuery) (api.Data[api.Stats], error) {
-	report, err := h.collect(ctx, in)
+	// Add up.
+	var empty api.Data[api.Stats]
+	zone, err := parseZone(in.Timezone)
 	if err != nil {
-		return api.Data[api.Stats]{}, err
+		return empty, err
 	}
+	report, err := h.collect(ctx, in.Project, usage.Query{Since: in.Since, Until: in.Until, Zone: zone, Messages: in.Messages})
+	if err != nil {
+		return empty, err
+	}
+	// Return the sum and its groups.
 	out := api.Stats{
 		Since: in.Since, Until: in.Until, Sessions: report.Sessions, Subagents: report.Subagents, SumStats: api.SumStats(report.Sum),
 		Models: []api.ModelStats{}, Days: []api.DayStats{}, Projects: []api.ProjectStats{}, Trees: []api.TreeStats{},
@@ -44,6 +51,7 @@ func (h statsHandlers) sum(ctx context.Context, in api.StatsQuery) (api.Data[api
 			Median: t.Median.Milliseconds(),
 		})
 	}
+	// Projects and sessions are shown with their names.
 	err = h.Store.View(ctx, func(rd store.Reader) (err error) {
 		if out.Projects, err = nameProjects(rd, report.Projects); err == nil {
 			out.Trees, err = nameTrees(rd, report.Trees)
@@ -53,15 +61,10 @@ func (h statsHandlers) sum(ctx context.Context, in api.StatsQuery) (api.Data[api
 	return newData(out), err
 }
 
-// collect adds up what a query selects.
-func (h statsHandlers) collect(ctx context.Context, in api.StatsQuery) (*usage.Report, error) {
-	zone, err := time.LoadLocation(in.Timezone)
-	if err != nil || in.Timezone == "Local" {
-		return nil, httpio.NewInvalid("query", "timezone", "timezone must be a name such as Europe/Berlin, got %q", in.Timezone)
-	}
-	q := usage.Query{Since: in.Since, Until: in.Until, Zone: zone, Messages: in.Messages}
-	if in.Project != "" {
-		ids, err := listProjectSessions(ctx, h.Store, in.Project)
+// collect adds up what a query selects. The zone of the query is that of the days.
+func (h statsHandlers) collect(ctx context.Context, project string, q usage.Query) (*usage.Report, error) {
+	if project != "" {
+		ids, err := listProjectSessions(ctx, h.Store, project)
 		if err != nil {
 			return nil, err
 		}
@@ -73,29 +76,47 @@ func (h statsHandlers) collect(ctx context.Context, in api.StatsQuery) (*usage.R
 	return usage.Collect(ctx, h.Store, q)
 }
 
-// listProjectSessions returns the sessions of a project: of the record with the id, or of what OpenCode calls a project.
-func listProjectSessions(ctx context.Context, s store.Viewer, project string) ([]session.ID, error) {
-	q := store.SessionQuery{ProjectID: session.ProjectID(project), Archived: true}
-	if strings.HasPrefix(project, string(session.PrefixRecord)+"_") {
-		q = store.SessionQuery{RecordID: session.RecordID(project), Archived: true}
+// parseZone returns the time zone with a name; "" is UTC.
+func parseZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, httpio.NewInvalid("query", "timezone", "timezone must be a name such as Europe/Berlin, got %q", name)
 	}
-	rows, err := store.Query(ctx, s, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(q) })
+	return zone, nil
+}
+
+// listProjectSessions returns the sessions of a project: of the record with the id, or of what OpenCode calls a project. A
+// project without a record and without a session is not found, but for "global", which always exists.
+func listProjectSessions(ctx context.Context, s store.Viewer, project string) ([]session.ID, error) {
+	// List the sessions.
+	q, records := store.SessionQuery{ProjectID: session.ProjectID(project), Archived: true}, store.ProjectQuery{}
+	if isRecordID(q.ProjectID) {
+		q = store.SessionQuery{RecordID: session.RecordID(project), Archived: true}
+		records.ID = q.RecordID
+	}
 	ids := []session.ID{}
-	for _, row := range rows {
-		ids = append(ids, row.ID)
+	err := store.VisitSessions(ctx, s, q, func(row store.RawSession) error { ids = append(ids, row.ID); return nil })
+	if err != nil || len(ids) > 0 || project == "global" {
+		return ids, err
+	}
+	// Without one, find out whether the project exists.
+	known, err := store.Query(ctx, s, func(r store.Reader) ([]store.Project, error) { return r.Projects(records) })
+	isKnown := slices.ContainsFunc(known, func(p store.Project) bool { return p.ID == q.RecordID || p.ProjectID == q.ProjectID })
+	if err == nil && !isKnown {
+		err = session.NotFound("project", project)
 	}
 	return ids, err
 }
 
 func nameProjects(rd store.Reader, groups []usage.Group[session.RecordID]) ([]api.ProjectStats, error) {
 	records, err := rd.Projects(store.ProjectQuery{})
-	by := map[session.RecordID]store.Project{}
+	byID := map[session.RecordID]store.Project{}
 	for _, p := range records {
-		by[p.ID] = p
+		byID[p.ID] = p
 	}
 	out := []api.ProjectStats{}
 	for _, g := range groups {
-		p := by[g.Key]
+		p := byID[g.Key]
 		out = append(out, api.ProjectStats{RecordID: g.Key, Name: p.Name, Directory: p.Path, SumStats: api.SumStats(g.Sum)})
 	}
 	return out, err
@@ -120,7 +141,7 @@ func nameTrees(rd store.Reader, groups []usage.Group[session.ID]) ([]api.TreeSta
 	return out, nil
 }
 
-// sessionStatsIn is a request of OpenCode 2.0. From and To are dates, times of RFC 3339 or milliseconds.
+// sessionStatsIn is a request of OpenCode 2.0. From and To are dates in the time zone, times of RFC 3339 or milliseconds.
 type sessionStatsIn struct {
 	From     string `query:"from"`
 	To       string `query:"to"`
@@ -131,21 +152,29 @@ type sessionStatsIn struct {
 
 // sumForOpenCode adds up as OpenCode 2.0 does.
 func (h statsHandlers) sumForOpenCode(ctx context.Context, in sessionStatsIn) (api.Data[api.SessionStats], error) {
-	none := api.Data[api.SessionStats]{}
-	from, err := parseTime("from", in.From)
+	// Read the range.
+	var empty api.Data[api.SessionStats]
+	zone, err := parseZone(in.Timezone)
 	if err != nil {
-		return none, err
+		return empty, err
 	}
-	to, err := parseTime("to", in.To)
+	from, err := parseTime("from", in.From, zone)
 	if err != nil {
-		return none, err
+		return empty, err
 	}
-	report, err := h.collect(ctx, api.StatsQuery{
-		Since: from, Until: to, Project: in.Project, Timezone: in.Timezone, Messages: true,
+	to, err := parseTime("to", in.To, zone)
+	if err != nil {
+		return empty, err
+	}
+	// Add up. Without tools only the prompts of the messages are read.
+	hasTools := in.Tools != "" && in.Tools != api.ToolsNone
+	report, err := h.collect(ctx, in.Project, usage.Query{
+		Since: from, Until: to, Zone: zone, Prompts: true, Messages: hasTools,
 	})
 	if err != nil {
-		return none, err
+		return empty, err
 	}
+	// Return the sum in OpenCode's form.
 	if to == 0 {
 		to = time.Now().UnixMilli()
 	}
@@ -170,8 +199,8 @@ func withoutTotal(t session.Tokens) session.Tokens {
 	return t
 }
 
-// parseTime reads a time in milliseconds, as one of RFC 3339 or as a date in UTC; "" is 0.
-func parseTime(name, text string) (int64, error) {
+// parseTime reads a time in milliseconds, as one of RFC 3339 or as a date in the zone; "" is 0.
+func parseTime(name, text string, zone *time.Location) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -179,7 +208,7 @@ func parseTime(name, text string) (int64, error) {
 		return ms, nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return t.UnixMilli(), nil
 		}
 	}
@@ -196,13 +225,13 @@ func countTools(tools []usage.Tool, mode string) api.ToolsStats {
 		out.Usage = []api.ToolUsage{}
 	}
 	for _, t := range tools {
-		of := api.ToolTotals{Calls: t.Calls, Succeeded: t.Succeeded, Failed: t.Failed, Unfinished: t.Unfinished}
-		out.Totals.Calls += of.Calls
-		out.Totals.Succeeded += of.Succeeded
-		out.Totals.Failed += of.Failed
-		out.Totals.Unfinished += of.Unfinished
+		totals := api.ToolTotals{Calls: t.Calls, Succeeded: t.Succeeded, Failed: t.Failed, Unfinished: t.Unfinished}
+		out.Totals.Calls += totals.Calls
+		out.Totals.Succeeded += totals.Succeeded
+		out.Totals.Failed += totals.Failed
+		out.Totals.Unfinished += totals.Unfinished
 		if mode == api.ToolsDetail {
-			out.Usage = append(out.Usage, api.ToolUsage{Name: t.Name, ToolTotals: of, DurationP50: t.Median.Milliseconds()})
+			out.Usage = append(out.Usage, api.ToolUsage{Name: t.Name, ToolTotals: totals, DurationP50: t.Median.Milliseconds()})
 		}
 	}
 	return out

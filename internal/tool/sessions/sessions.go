@@ -1,94 +1,10 @@
-// Package sessions holds the tool that searches earlier sessions of the project.
+// Package sessions has the earlier names of package sessionsearch.
 package sessions
 
-import (
-	"context"
-	_ "embed"
-	"fmt"
-	"strings"
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tool"
-)
-
-//go:embed search.md
-var description string
-
-const schema = `{"type":"object","properties":{
-"query":{"type":"string","minLength":1,"maxLength":2000,"description":"Words that a text must all have"},
-"kind":{"type":"string","enum":["title","prompt","answer","tool","shell","summary"],"description":"What is searched; all kinds if absent"},
-"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many results; 10 if absent"}
-},"required":["query"],"additionalProperties":false}`
-
-const defaultLimit = 10
+import "github.com/cairn-dev/cairn/internal/tool/sessionsearch"
 
 // Query is the input of session_search.
-type Query struct {
-	Query string `json:"query"`
-	Kind  string `json:"kind"`
-	Limit int    `json:"limit"`
-}
+type Query = sessionsearch.Query
 
 // Hit is a text that was found.
-type Hit struct {
-	SessionID session.ID
-	Title     string // of the session
-	Kind      string
-	Tool      string
-	Time      time.Time
-	Text      string // around the words, one line
-}
-
-// Search finds texts in the sessions of the project to which a session belongs. Its errors are for the model.
-type Search func(ctx context.Context, id session.ID, q Query) ([]Hit, error)
-
-// NewSearch returns the tool.
-func NewSearch(search Search) tool.Tool { return searchTool{search} }
-
-type searchTool struct{ search Search }
-
-// Definition describes the tool.
-func (searchTool) Definition() tool.Definition {
-	return tool.Definition{Name: "session_search", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema)}
-}
-
-// Run searches.
-func (t searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
-	in, err := tool.Input[Query](call)
-	if err != nil {
-		return tool.Output{}, err
-	}
-	if in.Limit == 0 {
-		in.Limit = defaultLimit
-	}
-	err = call.Ask(ctx, tool.Request{
-		Action: "session_search", Resources: []string{in.Query}, Save: []string{"*"}, Metadata: tool.EncodeObject(in),
-	})
-	if err != nil {
-		return tool.Output{}, err
-	}
-	found, err := t.search(ctx, call.SessionID, in)
-	if err != nil {
-		return tool.Output{}, err
-	}
-	text := "Nothing was found. Try fewer or other words."
-	if len(found) > 0 {
-		text = tool.MarkUntrusted(call, "session_search", format(found))
-	}
-	return tool.TextOutput("Session search: "+in.Query, text, map[string]any{"found": len(found)}), nil
-}
-
-func format(found []Hit) string {
-	var b strings.Builder
-	for _, h := range found {
-		what := h.Kind
-		if h.Tool != "" {
-			what = "call of " + h.Tool
-		}
-		fmt.Fprintf(&b, "%s (%s), %s, %s:\n  %s\n", h.SessionID, h.Title, h.Time.UTC().Format(time.DateOnly), what, h.Text)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+type Hit = sessionsearch.Hit
