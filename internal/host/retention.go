@@ -38,10 +38,10 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 	for _, c := range retention.Choose(trees, policy, time.Now()) {
 		s := sessions[session.ID(c.ID)]
 		one := api.PrunedSession{
-			SessionID: s.ID, Title: s.Title, Directory: s.Location.Directory, Updated: s.Time.Updated, Bytes: c.Bytes, Reason: c.Reason,
+			SessionID: s.ID, Title: s.Title, Directory: s.Location.Directory, Updated: c.Updated.UnixMilli(), Bytes: c.Bytes, Reason: c.Reason,
 		}
 		if !r.DryRun {
-			if err := w.deleteUnchanged(ctx, s); err != nil {
+			if err := w.deleteUnchanged(ctx, c.Tree); err != nil {
 				one.Error = err.Error()
 			}
 		}
@@ -57,45 +57,82 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 	return out, nil
 }
 
-// deleteUnchanged deletes a session, unless it has changed since it was read.
-func (w ownerStorage) deleteUnchanged(ctx context.Context, read *session.Session) error {
-	now, err := store.ReadSession(ctx, w.store, read.ID)
-	switch {
-	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
-		return nil
-	case err != nil:
+// deleteUnchanged deletes a session, unless it or one of its subagents has changed since they were read.
+func (w ownerStorage) deleteUnchanged(ctx context.Context, t retention.Tree) error {
+	id := session.ID(t.ID)
+	err := w.store.View(ctx, func(r store.Reader) error {
+		s, err := store.FindSession(r, id)
+		if err != nil {
+			return err
+		}
+		below, err := r.RawSessions(store.SessionQuery{Ancestor: id, Archived: true})
+		for _, one := range append(below, store.RawSession{ID: id, Updated: s.Time.Updated}) {
+			if one.Updated > t.Updated.UnixMilli() || slices.Contains(w.engine.Active(), one.ID) {
+				return errors.New("it was used meanwhile")
+			}
+		}
 		return err
-	case now.Time.Updated != read.Time.Updated || slices.Contains(w.engine.Active(), read.ID):
-		return errors.New("it was used meanwhile")
+	})
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) { // it was deleted meanwhile
+		return nil
 	}
-	return w.engine.Commands.DeleteSession(ctx, read.ID)
+	if err != nil {
+		return err
+	}
+	return w.engine.Commands.DeleteSession(ctx, id)
 }
 
 // listTrees returns the first sessions of all trees, by id and as the retention sees them. measured counts their bytes.
 func (w ownerStorage) listTrees(ctx context.Context, project string, measured bool) (
 	sessions map[session.ID]*session.Session, trees []retention.Tree, err error,
 ) {
-	none := session.ID("")
-	var busy map[session.ID]bool
-	var roots []*session.Session
-	err = w.store.View(ctx, func(r store.Reader) (err error) {
-		q := store.SessionQuery{ParentID: &none, Archived: true, RecordID: session.RecordID(project)}
-		if roots, err = store.ReadSessions(r, q); err == nil {
-			busy, err = findBusy(r, w.engine.Active())
-		}
-		return err
-	})
+	// Find the first sessions, and when each other one changed last.
 	sessions = map[session.ID]*session.Session{}
-	for _, s := range roots {
-		t := retention.Tree{
-			ID: string(s.ID), Project: string(s.RecordID), Updated: time.UnixMilli(s.Time.Updated), Keep: busy[s.ID],
+	parents, updated := map[session.ID]session.ID{}, map[session.ID]int64{}
+	err = store.VisitSessions(ctx, w.store, store.SessionQuery{Archived: true}, func(row store.RawSession) error {
+		s, err := row.Session()
+		if err != nil {
+			return nil //nolint:nilerr // a damaged one stays
 		}
-		if measured && err == nil {
-			t.Bytes, err = w.measureTree(ctx, s.ID)
+		parents[s.ID], updated[s.ID] = s.ParentID, s.Time.Updated
+		if s.ParentID == "" && (project == "" || project == string(s.RecordID)) {
+			sessions[s.ID] = s
 		}
-		sessions[s.ID], trees = s, append(trees, t)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	return sessions, trees, err
+	busy, err := store.Query(ctx, w.store, func(r store.Reader) (map[session.ID]bool, error) {
+		return findBusy(r, w.engine.Active())
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	// A tree has the newest time of its sessions.
+	newest := map[session.ID]int64{}
+	for id, at := range updated {
+		root := id
+		for range maxTreeDepth {
+			if parents[root] == "" {
+				break
+			}
+			root = parents[root]
+		}
+		newest[root] = max(newest[root], at)
+	}
+	for id, s := range sessions {
+		t := retention.Tree{
+			ID: string(id), Project: string(s.RecordID), Updated: time.UnixMilli(newest[id]), Keep: busy[id],
+		}
+		if measured {
+			if t.Bytes, err = w.measureTree(ctx, id); err != nil {
+				return nil, nil, err
+			}
+		}
+		trees = append(trees, t)
+	}
+	return sessions, trees, nil
 }
 
 // findBusy returns the first sessions of the trees in which something is to do.
@@ -218,9 +255,9 @@ func (w *owner) checkRoom() error {
 		return err
 	}
 	if used := space.Bytes - space.Free; used > w.quota {
-		return session.Errorf(session.CodeConflict, "the sessions have %d MiB, more than the %d MiB of "+
+		return session.Errorf(session.CodeConflict, "the sessions have %.1f MiB, more than the %.1f MiB of "+
 			"storage.quota, so no new work begins; delete some (cairn session delete, cairn storage prune), or raise it",
-			used>>20, w.quota>>20)
+			float64(used)/(1<<20), float64(w.quota)/(1<<20))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/sessions"
+	"github.com/cairn-dev/cairn/internal/tool/sessionsearch"
 )
 
 // sessionSearch is the search index of the owner of a store. It follows the sessions from searchDelay on, from the first
@@ -108,7 +108,10 @@ func (s *sessionSearch) Search(ctx context.Context, q searchindex.Query) (page *
 		return nil, false, err
 	}
 	page, err = s.index.Search(ctx, q)
-	if errors.Is(err, searchindex.ErrNotBuilt) {
+	if errors.Is(err, follower.ErrLost) {
+		s.follower.Restart()
+	}
+	if errors.Is(err, follower.ErrLost) || errors.Is(err, searchindex.ErrNotBuilt) {
 		return &searchindex.Page{}, false, nil
 	}
 	return page, isComplete, err
@@ -142,8 +145,8 @@ func (s *sessionSearch) await(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// searchProject is a sessions.Search.
-func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sessions.Query) (out []sessions.Hit, err error) {
+// searchProject is a sessionsearch.Search.
+func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sessionsearch.Query) (out []sessionsearch.Hit, err error) {
 	ids, err := store.Query(ctx, s.index.Store, func(r store.Reader) ([]session.ID, error) { return listProject(r, id) })
 	if err != nil {
 		return nil, err
@@ -158,7 +161,7 @@ func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sess
 		return nil, err
 	}
 	for _, h := range page.Hits {
-		out = append(out, sessions.Hit{
+		out = append(out, sessionsearch.Hit{
 			SessionID: h.Session.ID, Title: h.Session.Title, Kind: string(h.Kind), Tool: h.Tool, Time: time.UnixMilli(h.Time),
 			Text: h.Snippet.Text,
 		})

@@ -29,9 +29,12 @@ func (g searchCommand) searchCommand() *cobra.Command {
 			"fooBar by foo and by bar, a/b.go:12 by b.go. What fits best comes first, and of what fits alike the newest.",
 		Example: "  cairn search parser timeout\n" +
 			"  cairn search -- parser -lexer\n" +
-			"  cairn search '\"connection refused\"' --tool bash --failed --since 30d\n" +
+			"  cairn search '\"connection refused\"' --tool bash --error --since 30d\n" +
 			"  cairn search parseURL --project . --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if q.Limit < 1 {
+				return cli.UsageErrorf("--limit must be from 1 to 100, got %d", q.Limit)
+			}
 			q.Text = strings.Join(args, " ")
 			return g.search(ctx, q, flags)
 		}),
@@ -44,7 +47,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 	f.StringVar(&q.Kind, "kind", "", "search only texts of this `KIND`: title, prompt, answer, tool, shell or summary")
 	f.StringVar(&q.Tool, "tool", "", "search only calls of this `TOOL`")
 	f.StringVar(&q.Agent, "agent", "", "search only texts of this `AGENT`")
-	f.BoolVar(&q.Failed, "failed", false, "search only what failed")
+	f.BoolVar(&q.Failed, "error", false, "search only what failed")
 	f.Int64VarP(&q.Limit, "limit", "n", 20, "print at most `N` hits, up to 100")
 	f.Int64Var(&q.Offset, "offset", 0, "leave out the first `N` hits")
 	for name, values := range map[string][]string{
@@ -52,6 +55,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cli.FixedCompletions(values...)) // the flag exists
 	}
+	_ = cmd.RegisterFlagCompletionFunc("tool", cli.FixedCompletions())                      // no file is one
 	_ = cmd.RegisterFlagCompletionFunc("project", g.inv.Complete(cli.ProjectCompletions))   // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("session", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)

@@ -57,7 +57,14 @@ type Follower struct {
 	failed   error // of the last attempt; nil after a success
 	position atomic.Int64
 	failing  atomic.Bool
+	lost     atomic.Bool
 	hurry    atomic.Pointer[chan struct{}] // of a run: ends a pause
+}
+
+// Restart rebuilds the consumer, which has lost what it had.
+func (f *Follower) Restart() {
+	f.lost.Store(true)
+	f.Hurry()
 }
 
 // Hurry delivers at once what was committed, if the follower pauses between two batches.
@@ -97,7 +104,7 @@ func (f *Follower) Run(ctx context.Context) {
 	defer stop()
 	hurry := make(chan struct{}, 1)
 	f.hurry.Store(&hurry)
-	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now(), position: &f.position}
+	r := &reader{store: f.Store, file: f.File, consumer: f.Consumer, stored: time.Now(), position: &f.position, lost: &f.lost}
 	f.follow(ctx, r, wake)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
@@ -133,7 +140,7 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 			continue
 		default:
 			wait, backoff, hurry = pause, firstBackoff, *f.hurry.Load()
-			if !r.waitFor(ctx, wake) {
+			if !r.waitFor(ctx, wake, hurry) {
 				return
 			}
 		}
@@ -144,7 +151,7 @@ func (f *Follower) follow(ctx context.Context, r *reader, wake <-chan struct{}) 
 }
 
 // waitFor waits for a wake-up, or until the cursor is to be stored. It returns false if ctx ends.
-func (r *reader) waitFor(ctx context.Context, wake <-chan struct{}) bool {
+func (r *reader) waitFor(ctx context.Context, wake, hurry <-chan struct{}) bool {
 	var due <-chan time.Time
 	if r.unstored {
 		due = time.After(storeInterval - time.Since(r.stored))
@@ -153,6 +160,7 @@ func (r *reader) waitFor(ctx context.Context, wake <-chan struct{}) bool {
 	case <-ctx.Done():
 		return false
 	case <-wake:
+	case <-hurry:
 	case <-due:
 	}
 	return true
@@ -192,10 +200,16 @@ type reader struct {
 	unstored bool      // the cursor in the file is an older one
 	stored   time.Time // of the last write of the file, or of the beginning
 	position *atomic.Int64
+	lost     *atomic.Bool
 }
 
 // advance delivers one batch and moves the cursor behind it. It reports whether more events wait for sure.
 func (r *reader) advance(ctx context.Context) (more bool, err error) {
+	if r.lost.Swap(false) {
+		if err := r.forget(); err != nil {
+			return false, err
+		}
+	}
 	if !r.started {
 		if err := r.start(ctx); err != nil {
 			return false, err
@@ -212,9 +226,7 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	case len(rows) > 0:
 		err := r.consumer.Apply(ctx, rows)
 		if errors.Is(err, ErrLost) {
-			r.started, r.unstored = false, false
-			r.position.Store(0)
-			return true, removeCursor(r.file)
+			return true, r.forget()
 		}
 		if err != nil {
 			r.rewind()
@@ -229,6 +241,13 @@ func (r *reader) advance(ctx context.Context) (more bool, err error) {
 	r.cursor, r.unstored = next, true
 	r.position.Store(next.Position)
 	return len(rows) >= batch, nil
+}
+
+// forget makes the next attempt rebuild the consumer.
+func (r *reader) forget() error {
+	r.started, r.unstored = false, false
+	r.position.Store(0)
+	return removeCursor(r.file)
 }
 
 // rewind makes the next batch begin behind what is durable.

@@ -449,7 +449,7 @@ func TestDamageBySearch(t *testing.T) {
 	}
 	damage(t, searchindex.File(w.index.Dir), w)
 	_, err := w.index.Search(t.Context(), searchindex.Query{Text: "alpha"})
-	if !errors.Is(err, searchindex.ErrNotBuilt) {
+	if !errors.Is(err, follower.ErrLost) {
 		t.Errorf("error %v", err)
 	}
 	if err := w.index.Apply(t.Context(), nil); !errors.Is(err, follower.ErrLost) {

@@ -48,7 +48,10 @@ func parseTerms(text string) (terms []term, err error) {
 			return true
 		})
 		if n := len(t.words); n > 0 {
-			t.isPrefix = strings.HasSuffix(next, "*") && len(t.words[n-1]) > 1 // all words with one letter are too many
+			t.isPrefix = strings.HasSuffix(next, "*")
+			if t.isPrefix && len(t.words[n-1]) < 2 { // it is that of too many words
+				return nil, session.Errorf(session.CodeInvalid, "a beginning of a word has two characters or more: %q", next)
+			}
 			terms = append(terms, t)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/cairn-dev/cairn/internal/record/follower"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -75,7 +76,8 @@ type candidate struct {
 	score     float64
 }
 
-// Search returns the hits of a query. A query that is not possible, or takes too long, is a *session.Error.
+// Search returns the hits of a query. A query that is not possible, or takes too long, is a *session.Error. The error is
+// ErrNotBuilt before there is an index, and follower.ErrLost once if Search found it damaged and removed it.
 func (x *Index) Search(ctx context.Context, q Query) (*Page, error) {
 	terms, err := parseTerms(q.Text)
 	if err != nil {
@@ -87,7 +89,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Page, error) {
 	}
 	found, err := x.findCandidates(ctx, terms, q)
 	if x.discard(ctx, err) {
-		return nil, ErrNotBuilt
+		return nil, follower.ErrLost
 	}
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ const drivers = `
 	record/store/sqlstore record/store/sqlite
 	llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock llm/provider llm/guide llm/replay
 	location/snapshot
-	tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan tool/sessions tool/sessionsearch`
+	tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan tool/sessionsearch`
 
 // driverUsers lists which packages besides host import drivers, each with its reason.
 var driverUsers = map[string]string{
