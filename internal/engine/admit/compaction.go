@@ -96,7 +96,7 @@ func isEmpty(r store.Reader, id session.ID) (bool, error) {
 
 // checkCompaction validates the request and fills in its defaults.
 func (c *Commands) checkCompaction(ctx context.Context, a *CompactionAdmission) error {
-	if err := c.checkOpen(); err != nil {
+	if err := c.checkNewWork(); err != nil {
 		return err
 	}
 	// The request by itself.
