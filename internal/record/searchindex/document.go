@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Kind is what of a session a text is.
@@ -67,6 +68,14 @@ func documentOfTitle(s *session.Session) document {
 
 // documentsOf returns the texts of a message. A turn has none before it has ended.
 func documentsOf(m session.Message) []document {
+	out := readDocuments(m)
+	for i := range out {
+		out[i].text = terminal.CleanOutput(out[i].text) // a colour is no part of a word
+	}
+	return out
+}
+
+func readDocuments(m session.Message) []document {
 	one := document{time: m.Meta().Time.Created}
 	switch m := m.(type) {
 	case *session.User:

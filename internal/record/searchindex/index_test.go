@@ -181,6 +181,10 @@ func TestSearch(t *testing.T) {
 	w.want(`"the parser"`, "ses_a title -: Fix the parser", "ses_b prompt msg_3: The parser again")
 	w.want("absent")
 
+	// Behind the code of a colour.
+	w.add("ses_a", turn("msg_8", "Done.", "make", "\x1b[31merrorword\x1b[0m")...)
+	w.want("errorword", "ses_a tool msg_8: make errorword")
+
 	// One hit of each message.
 	w.want("lexer", "ses_a answer msg_2: The lexer drops a token.", "ses_b shell msg_4: make lexer no rule")
 
@@ -492,4 +496,15 @@ func TestBound(t *testing.T) {
 	if info.Size() > 2*w.index.MaxBytes {
 		t.Errorf("the file has %d bytes", info.Size())
 	}
+	// With a larger bound it is rebuilt.
+	if err := w.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.open(w.index.Dir)
+	w.index.MaxBytes = 1 << 30
+	if exists, err := w.index.Open(t.Context()); exists || err != nil {
+		t.Fatal(exists, err)
+	}
+	w.rebuild()
+	w.want("firstword", "ses_a prompt msg_0: firstword")
 }

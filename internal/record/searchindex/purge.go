@@ -113,7 +113,7 @@ func (x *Index) trim(ctx context.Context, c *zs.Conn) error {
 		if err := removeDocuments(c, "id <= (SELECT min(id) + (max(id) - min(id)) / ?1 FROM document)", trimShare); err != nil {
 			return err
 		}
-		return execute(c, "UPDATE meta SET purge = ?1", purgeWanted)
+		return execute(c, "UPDATE meta SET purge = ?1, trimmed = ?2", purgeWanted, x.MaxBytes)
 	})
 }
 

@@ -257,6 +257,10 @@ func (x *Index) readHit(ctx context.Context, c candidate, terms []term) (hit Hit
 		if s, ok, err = r.Session(c.session); err != nil || !ok || c.seq == titleSeq {
 			return err
 		}
+		if hidden, err := isTakenBack(r, s, c.seq); err != nil || hidden {
+			ok = false
+			return err
+		}
 		found, err = store.ReadMessages(r, c.session, store.MessageQuery{After: c.seq - 1, Before: c.seq + 1})
 		return err
 	})
@@ -283,4 +287,16 @@ func (x *Index) readHit(ctx context.Context, c candidate, terms []term) (hit Hit
 		}
 	}
 	return hit, false, nil
+}
+
+// isTakenBack reports whether a staged revert hides the message with the seq.
+func isTakenBack(r store.MessageReader, s *session.Session, seq int64) (bool, error) {
+	if s.Revert == nil || s.Revert.FilesOnly {
+		return false, nil
+	}
+	m, ok, err := store.FindMessage(r, s.ID, s.Revert.MessageID)
+	if err != nil || !ok {
+		return false, err
+	}
+	return seq > m.Meta().Seq || seq == m.Meta().Seq && s.Revert.Exclusive, nil
 }

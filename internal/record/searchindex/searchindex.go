@@ -20,6 +20,7 @@ import (
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
@@ -42,6 +43,8 @@ type Index struct {
 const (
 	fileName = "search.db"
 	version  = 1
+	// minFree is what an update of the index leaves of the disk, in bytes. It is more than what new work has to find.
+	minFree = 64 << 20
 	// busyTimeout bounds the wait for another program that locks the database.
 	busyTimeout = 5 * time.Second
 )
@@ -73,9 +76,9 @@ func removeFile(name string) error {
 
 // tables are the index: the documents with their position in the store, and the words of each with its marks. The digest
 // is that of the document's text. purge is 1 while words of removed documents are in the file, and 2 while they are merged
-// away.
+// away. trimmed is the bound of an index that was too large and has lost documents, 0 for one that has all.
 var tables = []string{
-	"CREATE TABLE meta (store TEXT NOT NULL, purge INTEGER NOT NULL)",
+	"CREATE TABLE meta (store TEXT NOT NULL, purge INTEGER NOT NULL, trimmed INTEGER NOT NULL)",
 	"CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
 	`CREATE TABLE document (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, part INTEGER NOT NULL,
 		kind INTEGER NOT NULL, time INTEGER NOT NULL, digest INTEGER NOT NULL)`,
@@ -130,13 +133,17 @@ func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 // errForeign means that a database is not an index of this version and of this store.
 var errForeign = errors.New("search.db belongs to another version or another store")
 
+// errGrown means that an index lost documents to a smaller bound than the one that it has now.
+var errGrown = errors.New("it may be larger now, and lacks what was indexed first")
+
 // mustRebuild reports whether an error shows that the database is of no use.
 func mustRebuild(err error) bool {
 	if err == nil {
 		return false
 	}
 	code := zs.ErrCode(err).ToPrimary()
-	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, fs.ErrNotExist)
+	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, errGrown) ||
+		errors.Is(err, fs.ErrNotExist)
 }
 
 // discard removes a database that an error shows to be of no use, and reports whether it did.
@@ -182,6 +189,10 @@ func (x *Index) check(c *zs.Conn) error {
 		return err
 	}
 	id, err := queryText(c, "SELECT store FROM meta")
+	trimmed, trimmedErr := queryInts(c, "SELECT trimmed FROM meta")
+	if err == nil && trimmedErr == nil && len(trimmed) == 1 && trimmed[0] > 0 && (x.MaxBytes == 0 || x.MaxBytes > trimmed[0]) {
+		return errGrown
+	}
 	if have != fmt.Sprint(version) || id != x.StoreID || zs.ErrCode(err).ToPrimary() == zs.ResultError { // no such table
 		return errForeign
 	}
@@ -221,7 +232,7 @@ func (x *Index) create() (err error) {
 					return err
 				}
 			}
-			return execute(c, "INSERT INTO meta VALUES (?1, 0)", x.StoreID)
+			return execute(c, "INSERT INTO meta VALUES (?1, 0, 0)", x.StoreID)
 		})
 	}
 	if err != nil {
@@ -237,6 +248,10 @@ func (x *Index) use(ctx context.Context, f func(c *zs.Conn) error) error {
 	defer x.files.RUnlock()
 	if x.writer == nil {
 		return fs.ErrNotExist
+	}
+	// What sessions need of the disk is theirs.
+	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
+		return fmt.Errorf("the search index is not written: the disk has only %d MiB left", free>>20)
 	}
 	x.writer.SetInterrupt(ctx.Done())
 	defer x.writer.SetInterrupt(nil)
