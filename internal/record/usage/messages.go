@@ -68,6 +68,16 @@ func (c *collector) readSession(ctx context.Context, v store.Viewer, id session.
 	for more := true; more; {
 		more = false
 		err := v.View(ctx, func(r store.Reader) error {
+			// The messages that a fork has copied come before its first event: they count in their own session.
+			if q.After < 0 {
+				first, err := r.Events(id, -1, 1)
+				if err != nil {
+					return err
+				}
+				if len(first) > 0 {
+					q.After = first[0].Seq - 1
+				}
+			}
 			return r.RawMessages(id, q, func(row *store.RawMessage) error {
 				q.After, more = row.Seq, true
 				c.addMessage(row)

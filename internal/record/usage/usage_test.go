@@ -32,6 +32,10 @@ func newStore(t *testing.T) store.Store {
 			tx.PutSession(&session.Session{ID: "ses_b", ParentID: "ses_a", RecordID: "prj_1"}),
 			spend(tx, "ses_a", 1, day+time.Hour, "small", 1), spend(tx, "ses_b", 1, 2*day-time.Hour, "big", 50),
 			spend(tx, "ses_a", 2, 2*day+time.Hour, "small", 2), spend(tx, "ses_gone", 1, 5*day, "small", 4),
+			insert(tx, "ses_fork", 3), // a fork with two messages, whose events begin with 3
+			tx.PutSession(&session.Session{ID: "ses_fork", RecordID: "prj_1"}),
+			tx.PutMessage("ses_fork", &session.User{Head: head("m8", session.TypeUser, 1)}, nil, 0),
+			tx.PutMessage("ses_fork", &session.Assistant{Head: head("m9", session.TypeAssistant, 2), Agent: "build"}, nil, 0),
 			tx.PutMessage("ses_a", &session.User{Head: head("m1", session.TypeUser, 2)}, nil, 0),
 			tx.PutMessage("ses_a", &session.Assistant{
 				Head: head("m2", session.TypeAssistant, 3), Agent: "build", Cost: new(session.USD(3)), Tokens: &session.Tokens{Input: 20},
@@ -51,6 +55,12 @@ func newStore(t *testing.T) store.Store {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// insert inserts the event that creates a session.
+func insert(tx store.Tx, id session.ID, seq int64) error {
+	_, err := tx.InsertEvent(store.EventRow{ID: "evt_1", SessionID: id, Seq: seq, Kind: session.KindCreated, Version: 1, Data: []byte("{}")})
+	return err
 }
 
 func head(id session.MessageID, kind session.MessageType, seq int64) session.Head {
