@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/retention"
@@ -43,6 +44,8 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 		if !r.DryRun {
 			if err := w.deleteUnchanged(ctx, c.Tree); err != nil {
 				one.Error = err.Error()
+			} else if err := audit.New(w.dirs.Data).AddEntry(ctx, audit.KindSettings, "prune "+c.ID+": "+c.Reason); err != nil {
+				w.logger.Warn("the audit log could not be written", "error", err) // on a full disk, a deletion makes room
 			}
 		}
 		if ctx.Err() != nil {
