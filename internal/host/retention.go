@@ -53,7 +53,13 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 		}
 		out.Sessions = append(out.Sessions, one)
 	}
-	out.Kept = len(trees) - len(out.Sessions)
+	failed := 0
+	for _, s := range out.Sessions {
+		if s.Error != "" {
+			failed++
+		}
+	}
+	out.Kept = len(trees) - len(out.Sessions) + failed
 	if !r.DryRun && len(out.Sessions) > 0 {
 		w.shrinkStore(ctx)
 	}

@@ -25,10 +25,10 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 	ctx, w.stopSweeps = context.WithCancel(context.WithoutCancel(ctx))
 	start := time.Now()
 	w.sweeps.Go(func() {
-		w.removeOrphans(ctx, start)
 		tick := time.NewTicker(sweepEvery)
 		defer tick.Stop()
-		for {
+		for ; ; start = time.Now() {
+			w.removeOrphans(ctx, start)
 			if serving || w.isSweepDue(time.Now()) {
 				w.sweepSnapshots(ctx, time.Now())
 				w.sweepOutputs(ctx)

@@ -93,7 +93,7 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 		if found.DryRun {
 			verb = "Nothing was deleted. To delete:"
 		}
-		g.inv.Err.Printf("%s %s, %d stay.\n", verb, terminal.FormatPlural(len(found.Sessions)-failed, "session"), found.Kept+failed)
+		g.inv.Err.Printf("%s %s, %d stay.\n", verb, terminal.FormatPlural(len(found.Sessions)-failed, "session"), found.Kept)
 	})
 }
 
