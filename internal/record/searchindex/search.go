@@ -151,14 +151,51 @@ func markSessions(ids []session.ID) (out []string) {
 	return out
 }
 
-// selectDocuments returns those that were indexed last of the documents that fit. The words decide first: CROSS JOIN keeps
-// that order.
-const selectDocuments = `SELECT session.id, document.seq, document.part, document.kind, document.time, document.digest,
-		bm25(entry, 1, 0)
-	FROM entry CROSS JOIN document ON document.id = entry.rowid CROSS JOIN session ON session.number = document.session
-	WHERE entry MATCH ?1 AND document.time >= ?2
+// The documents that fit are those that were indexed last of the ones with the words ?1. The words decide first: CROSS JOIN
+// keeps that order. bm25 counts the documents of each of its words, so it gets the rare ones only, ?5.
+const (
+	columns = `SELECT session.id, document.seq, document.part, document.kind, document.time, document.digest, `
+	joins   = ` CROSS JOIN document ON document.id = entry.rowid CROSS JOIN session ON session.number = document.session`
+	fits    = ` WHERE entry MATCH ?1 AND document.time >= ?2
 		AND (?4 IS NULL OR document.session IN (SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?4))))
-	ORDER BY entry.rowid DESC LIMIT ?3`
+		ORDER BY entry.rowid DESC LIMIT ?3`
+
+	selectRanked   = columns + `bm25(entry, 1, 0) FROM entry` + joins + fits
+	selectUnranked = columns + `-1.0 FROM entry` + joins + fits
+	selectByRare   = columns + `bm25(entry, 1, 0) FROM entry` + joins + ` WHERE entry MATCH ?5
+		AND entry.rowid IN (SELECT entry.rowid FROM entry` + joins + fits + `)`
+)
+
+// commonRows is the number of documents from which on a word says too little about one of them to be counted.
+const commonRows = 50_000
+
+// chooseStatement returns the statement that finds the documents of the terms, and the match of the rare ones.
+func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err error) {
+	most := cmp.Or(x.common, commonRows)
+	var wanted, left []term
+	for _, t := range terms {
+		if t.excluded {
+			continue
+		}
+		wanted = append(wanted, t)
+		n, err := queryInts(c, "SELECT count(*) FROM (SELECT 1 FROM entry WHERE entry MATCH ?1 LIMIT ?2)",
+			formatMatch([]term{t}, nil, nil), most)
+		if err != nil {
+			return "", "", err
+		}
+		if n[0] < most {
+			left = append(left, t)
+		}
+	}
+	switch len(left) {
+	case len(wanted):
+		return selectRanked, "", nil
+	case 0:
+		return selectUnranked, "", nil
+	default:
+		return selectByRare, formatMatch(left, nil, nil), nil
+	}
+}
 
 // findCandidates returns the documents that fit.
 func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (found []candidate, err error) {
@@ -186,8 +223,16 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (foun
 	}
 	x.reader.SetInterrupt(limited.Done())
 	defer x.reader.SetInterrupt(nil)
-	err = sqlitex.Execute(x.reader, selectDocuments, &sqlitex.ExecOptions{
-		Args: []any{formatMatch(terms, q.marks(), markSessions(q.Except)), q.Since, maxCandidates, sessions},
+	sql, rare, err := x.chooseStatement(x.reader, terms)
+	args := []any{formatMatch(terms, q.marks(), markSessions(q.Except)), q.Since, maxCandidates, sessions}
+	if rare != "" {
+		args = append(args, rare)
+	}
+	if err != nil {
+		return nil, describeSearchError(ctx, limited, err)
+	}
+	err = sqlitex.Execute(x.reader, sql, &sqlitex.ExecOptions{
+		Args: args,
 		ResultFunc: func(st *zs.Stmt) error {
 			found = append(found, candidate{
 				session: session.ID(st.ColumnText(0)), seq: st.ColumnInt64(1), part: st.ColumnInt64(2), kind: st.ColumnInt(3),
@@ -196,13 +241,18 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (foun
 			return nil
 		},
 	})
-	switch {
-	case err != nil && limited.Err() != nil && ctx.Err() == nil:
-		return nil, session.Errorf(session.CodeInvalid, "the search took more than %v; give more or longer words", searchTime)
-	case err != nil:
-		return nil, fmt.Errorf("search: %w", err)
+	if err != nil {
+		return nil, describeSearchError(ctx, limited, err)
 	}
 	return found, nil
+}
+
+// describeSearchError returns the error of a search that a person can do something about if its time has ended.
+func describeSearchError(ctx, limited context.Context, err error) error {
+	if limited.Err() != nil && ctx.Err() == nil {
+		return session.Errorf(session.CodeInvalid, "the search took more than %v; give more or longer words", searchTime)
+	}
+	return fmt.Errorf("search: %w", err)
 }
 
 // openReader opens the connection of Search.

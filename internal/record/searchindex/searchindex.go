@@ -34,6 +34,7 @@ type Index struct {
 	MaxBytes int64
 	Logger   *slog.Logger
 
+	common   int64        // documents of a common word; 0 is commonRows
 	files    sync.RWMutex // held for reading during a call, for writing while the files are opened and removed
 	writer   *zs.Conn     // of the consumer's calls; nil if the database is not open
 	readerMu sync.Mutex
