@@ -163,7 +163,7 @@ const (
 	selectRanked   = columns + `bm25(entry, 1, 0) FROM entry` + joins + fits
 	selectUnranked = columns + `-1.0 FROM entry` + joins + fits
 	selectByRare   = columns + `bm25(entry, 1, 0) FROM entry` + joins + ` WHERE entry MATCH ?5
-		AND entry.rowid IN (SELECT entry.rowid FROM entry` + joins + fits + `)`
+		AND +entry.rowid IN (SELECT entry.rowid FROM entry` + joins + fits + `)`
 )
 
 // commonRows is the number of documents from which on a word says too little about one of them to be counted.
