@@ -49,6 +49,8 @@ type locationCache struct {
 	sender     *notify.Sender      // of messages to people
 	// showNote shows a text to people who follow a session.
 	showNote func(id session.ID, source, text string)
+	// listAtWork returns the sessions at work in a directory.
+	listAtWork func(ctx context.Context, dir string) []session.ID
 
 	reach *reach.Guard // of requests; nil: without limit
 	mcp   *mcp.Pool

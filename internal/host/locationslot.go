@@ -178,8 +178,19 @@ func (l *locationCache) refreshBase(ctx context.Context, s *locationSlot, dir st
 	if err != nil {
 		return nil, err
 	}
+	if s.base != nil && s.base.config.Trusted && !base.config.Trusted && !base.config.Claim.IsEmpty() {
+		l.noteEndedTrust(ctx, dir)
+	}
 	s.base, s.changes, s.checkedAt = base, changes, time.Now()
 	return base, nil
+}
+
+// noteEndedTrust tells those who follow the sessions at work in a directory that its programs do not run any more.
+func (l *locationCache) noteEndedTrust(ctx context.Context, dir string) {
+	for _, id := range l.listAtWork(ctx, dir) {
+		l.showNote(id, "trust", "what was trusted in "+dir+" has changed: its plugins, tools and hooks do not run any more, and its "+
+			"rules allow nothing, until cairn trust is given again")
+	}
 }
 
 // close ends the loads of plugins and returns when they have ended. No other one starts.

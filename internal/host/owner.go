@@ -180,6 +180,7 @@ func (w *owner) newLocations(
 		showNote: func(id session.ID, source, text string) {
 			w.log.Notify(v2.NewNote(session.Note{SessionID: id, Source: source, Text: text}))
 		},
+		listAtWork: w.listAtWork,
 		languages: &languages{
 			opened: map[string]openLanguages{}, onChange: func(directory string) { w.v1.AnnounceLanguages(directory) },
 			warn: func(directory, text string) {
@@ -321,4 +322,14 @@ func notifyUser(o client.Options, text string) {
 	if o.Note != nil {
 		o.Note(text)
 	}
+}
+
+// listAtWork returns the sessions at work in a directory. One that cannot be read is left out.
+func (w *owner) listAtWork(ctx context.Context, dir string) (ids []session.ID) {
+	for _, id := range w.engine.Active() {
+		if s, err := store.ReadSession(ctx, w.store, id); err == nil && s.Location.Directory == dir {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
