@@ -210,7 +210,7 @@ func (w ownerStorage) Vacuum(ctx context.Context, r api.VacuumRequest) (out api.
 	if r.DryRun {
 		return out, nil
 	}
-	if err := w.store.Shrink(ctx); err != nil {
+	if err := w.store.Shrink(ctx, true); err != nil {
 		return out, err
 	}
 	after, err := w.store.MeasureSpace(ctx)
@@ -228,7 +228,7 @@ const (
 func (w *owner) shrinkStore(ctx context.Context) {
 	space, err := w.store.MeasureSpace(ctx)
 	if err == nil && space.Free > maxFreeBytes && space.Free > space.Bytes/maxFreeShare {
-		err = w.store.Shrink(ctx)
+		err = w.store.Shrink(ctx, false)
 	}
 	if err != nil && ctx.Err() == nil {
 		w.logger.Warn("free space of the sessions could not be given back", "error", err)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,11 +24,16 @@ func (g storeCommands) pruneCommand() *cobra.Command {
 			"left or with a question that waits stay. What they cost stays in cairn stats.",
 		Example: "  cairn storage prune --older-than 90d --dry-run\n  cairn storage prune --keep 200 --project . --yes",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			span, err := parseAge(age)
+			now := time.Now()
+			since, err := cli.ParseTime("older-than", age, now)
 			if err != nil {
 				return err
 			}
-			r.Age = span.Milliseconds()
+			if age != "" {
+				if r.Age = now.Sub(since).Milliseconds(); r.Age < 1 {
+					return cli.UsageErrorf("--older-than takes a time before now, got %q", age)
+				}
+			}
 			if cmd.Flags().Changed("keep") && r.Sessions < 1 || cmd.Flags().Changed("keep-bytes") && r.Bytes < 1 {
 				return cli.UsageErrorf("--keep and --keep-bytes take a number above 0")
 			}
@@ -45,7 +49,7 @@ func (g storeCommands) pruneCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&age, "older-than", "", "delete those that were not changed for this `TIME`, such as 90d or 36h")
+	cmd.Flags().StringVar(&age, "older-than", "", "delete those that were not changed for this `TIME`, such as 90d or 36h, or since this date")
 	cmd.Flags().IntVar(&r.Sessions, "keep", 0, "keep the `N` sessions of each project that were changed last")
 	cmd.Flags().Int64Var(&r.Bytes, "keep-bytes", 0, "keep so many of each project that their messages have at most `N` bytes")
 	cmd.Flags().StringVar(&project, "project", "", "delete only sessions of the `PROJECT`: a name, an id or a directory")
@@ -95,22 +99,6 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 		}
 		g.inv.Err.Printf("%s %s, %d stay.\n", verb, terminal.FormatPlural(len(found.Sessions)-failed, "session"), found.Kept)
 	})
-}
-
-// parseAge reads a time such as 90d or 36h; "" is 0.
-func parseAge(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return d, nil
-	}
-	return 0, cli.UsageErrorf("--older-than takes a time such as 90d or 36h, got %q", text)
 }
 
 // vacuumCommand returns the command that gives free space back.

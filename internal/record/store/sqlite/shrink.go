@@ -35,9 +35,9 @@ const shrinkPages = 2000
 // have another one.
 const incremental = 2
 
-// Shrink gives the free pages of the database back to the disk. Reads and writes continue meanwhile. The first time, a
-// database of an earlier version is written anew, which needs room for a second one and lets writes wait.
-func (s *Store) Shrink(ctx context.Context) error {
+// Shrink gives the free pages of the database back to the disk. Reads and writes continue meanwhile. A database of an earlier
+// version cannot: with rewrite it is written anew, which needs room for a second one and lets writes wait, else it stays.
+func (s *Store) Shrink(ctx context.Context, rewrite bool) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -52,6 +52,9 @@ func (s *Store) Shrink(ctx context.Context) error {
 				return err
 			}
 			if mode != incremental {
+				if more = rewrite; !more {
+					return nil
+				}
 				c.Interrupt(ctx.Done())
 				defer c.Interrupt(nil)
 				return c.Exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")

@@ -39,7 +39,12 @@ func TestShrink(t *testing.T) {
 			// Write meanwhile.
 			var group sync.WaitGroup
 			group.Go(func() { fill(t, s, 2, 50) })
-			if err := s.Shrink(t.Context()); err != nil {
+			err = s.Shrink(t.Context(), false)
+			if unasked, measureErr := s.MeasureSpace(t.Context()); errors.Join(err, measureErr) != nil ||
+				c.old && unasked.Bytes < before.Bytes {
+				t.Errorf("an earlier version was written anew: %+v, before %+v, %v, %v", unasked, before, err, measureErr)
+			}
+			if err := s.Shrink(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
 			group.Wait()
