@@ -160,17 +160,11 @@ func findBusy(r store.Reader, active []session.ID) (map[session.ID]bool, error) 
 	}
 	out := map[session.ID]bool{}
 	for _, id := range ids {
-		for range maxTreeDepth {
-			s, ok, err := r.Session(id)
-			if err != nil {
-				return nil, err
-			}
-			if !ok || s.ParentID == "" {
-				break
-			}
-			id = s.ParentID
+		root, err := store.FindRoot(r, id)
+		if err != nil {
+			return nil, err
 		}
-		out[id] = true
+		out[root] = true
 	}
 	return out, nil
 }

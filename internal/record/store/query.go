@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -156,6 +157,23 @@ func IsBelow(r SessionReader, id, ancestor session.ID) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// FindRoot returns the first session of the tree of a session: the last one on the way up that exists and is not damaged; ""
+// if the session itself is none.
+func FindRoot(r SessionReader, id session.ID) (root session.ID, err error) {
+	for seen := map[session.ID]bool{"": true}; !seen[id]; {
+		seen[id] = true
+		s, found, err := r.Session(id)
+		if errors.Is(err, ErrDamaged) || err == nil && !found {
+			return root, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		root, id = id, s.ParentID
+	}
+	return root, nil
 }
 
 // FindInput returns the admitted prompt with the id, pending or promoted, of any session; false if it does not exist.

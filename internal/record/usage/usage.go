@@ -173,29 +173,17 @@ func groupOf[Key comparable](groups map[Key]*Sum, key Key) *Sum {
 	return s
 }
 
-// maxDepth bounds the way up to a root: damaged data may have a circle.
-const maxDepth = 100
-
 // findOrigin returns the project and the tree of a session. A damaged session counts as one that does not exist.
 func findOrigin(r store.SessionReader, id session.ID) (origin sessionOrigin, err error) {
-	for range maxDepth {
-		s, ok, err := r.Session(id)
-		if err != nil && !errors.Is(err, store.ErrDamaged) {
-			return origin, err
-		}
-		if !ok || err != nil { // the parent of the last one is gone
-			return origin, nil
-		}
-		if origin.root == "" {
-			origin.project = s.RecordID
-		}
-		origin.root = id
-		if s.ParentID == "" {
-			return origin, nil
-		}
-		id = s.ParentID
+	s, ok, err := r.Session(id)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return origin, err
 	}
-	return origin, nil
+	if !ok || err != nil {
+		return origin, nil
+	}
+	root, err := store.FindRoot(r, s.ParentID)
+	return sessionOrigin{project: s.RecordID, root: cmp.Or(root, id)}, err
 }
 
 // report returns what was added up, sorted.
