@@ -42,11 +42,23 @@ func TestScenarios(t *testing.T) {
 		t.Fatal("no scenarios", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { playFile(t, file) })
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { playFile(t, file, nil) })
 	}
 }
 
-func playFile(t *testing.T, file string) {
+// TestTaskHaltedBeforeTheWait plays subagents whose work is over before their callers begin to wait for it.
+func TestTaskHaltedBeforeTheWait(t *testing.T) {
+	playFile(t, "testdata/scenario/budget_tree.txt", func(w *world) {
+		wait := w.engine.subagents.Wait
+		w.engine.subagents.Wait = func(ctx context.Context, id session.ID) error {
+			_ = wait(ctx, id)
+			return wait(ctx, id)
+		}
+	})
+}
+
+// playFile plays a scenario and compares what happened. prepare, which may be nil, changes the world once it has started.
+func playFile(t *testing.T, file string, prepare func(*world)) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal("read the scenario:", err)
@@ -72,6 +84,9 @@ func playFile(t *testing.T, file string) {
 			p.setup(strings.Fields(line))
 		}
 		p.w.start() // with the limits
+		if prepare != nil {
+			prepare(p.w)
+		}
 		p.play(string(section("do").Data))
 		got = p.finish()
 	})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -44,13 +46,40 @@ func (r *Runner) awaitWork(ctx context.Context, t session.TaskJob, before, after
 		return taskEnd{}, r.stopChild(ctx, context.Cause(limited), child)
 	}
 	end, err := r.readEnd(ctx, t)
-	if err == nil && !end.reached {
-		end = taskEnd{reached: true, failure: tool.Failf("The task was not finished: its session %s is idle.", child)}
-		if workErr != nil {
-			end.failure = tool.Failf("The task was not finished: %v. Its session is %s.", workErr, child)
-		}
+	if err != nil || end.reached {
+		return end, err
 	}
-	return end, err
+	// The work stopped before its end. The log says why also if it stopped before the wait began.
+	why, err := r.findHalt(ctx, t)
+	switch {
+	case err != nil:
+		return taskEnd{}, err
+	case why == "" && workErr != nil:
+		why = workErr.Error()
+	case why == "":
+		return taskEnd{
+			reached: true, failure: tool.Failf("The task was not finished: its session %s is idle.", child),
+		}, nil
+	}
+	return taskEnd{
+		reached: true, failure: tool.Failf("The task was not finished: %s. Its session is %s.", why, child),
+	}, nil
+}
+
+// findHalt returns why the session's work last stopped between two turns since it was prompted, "" if it never did.
+func (r *Runner) findHalt(ctx context.Context, t session.TaskJob) (why string, err error) {
+	err = r.Journal.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		in, ok, err := store.FindInput(r, t.PromptID)
+		if err != nil || !ok {
+			return err
+		}
+		halts, err := eventlog.DecodeAll(r.Events(t.SessionID, in.AdmittedSeq, 0, session.KindInterrupted))
+		if n := len(halts); n > 0 {
+			why = halts[n-1].Data.(*session.Interrupted).Error.Message
+		}
+		return err
+	})
+	return why, err
 }
 
 var errTimeUp = errors.New("the time for the task is over")
