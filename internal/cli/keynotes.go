@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/models/catalog"
+	"github.com/cairn-dev/cairn/internal/transfer"
 )
 
 // CheckKeys checks the stored keys in the background, because a keyring may be slow. The returned function waits for
@@ -138,62 +137,21 @@ func ProviderOf(model string) string {
 // CollectSecrets returns the keys, tokens and passwords that are stored, configured, or in the environment, and those
 // of the server. It notes those that cannot be read, because an export cannot remove them.
 func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
-	// Stored keys, and logins at MCP servers. The export may contain one that cannot be read, so warn about it.
 	dirs, err := config.FindDirectories(a.Env)
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	for _, store := range []*auth.Store{auth.New(dirs.Data, a.Env), auth.NewMCP(dirs.Data, a.Env)} {
-		kept, missing, err := store.ListSecrets(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range missing {
-			a.Note("this stored key cannot be read, so the export may contain it: " + m.Err.Error())
-		}
-		for _, k := range kept {
-			out = append(out, k.Reveal())
-		}
-	}
-	// Secret values of the configuration.
 	o, err := a.HostOptions("")
 	if err != nil {
 		return nil, err
 	}
-	if cfg, err := a.Host.Config(ctx, o); err == nil { // a broken one has none in force
-		out = append(out, cfg.RevealSecrets(isSecretName)...)
+	cfg, err := a.Host.Config(ctx, o)
+	if err != nil { // a broken one has none in force
+		cfg = nil
 	}
-	// The server's own secret, then secret variables of the environment.
-	if secret, err := os.ReadFile(filepath.Join(dirs.Data, "server.secret")); err == nil { // else none was made yet
-		out = append(out, strings.TrimSpace(string(secret)))
+	secrets, unreadable, err := transfer.SecretSources{Data: dirs.Data, Env: a.Env, Config: cfg}.Collect(ctx)
+	for _, why := range unreadable {
+		a.Note("this stored key cannot be read, so what leaves may contain it: " + why.Error())
 	}
-	variables, err := a.secretVariables()
-	return append(out, variables...), err
+	return secrets, err
 }
-
-// secretVariables returns the values of the environment's variables with secret names, and of the providers' keys.
-func (a *Invocation) secretVariables() (values []string, err error) {
-	c, err := catalog.New(catalog.Overlay{})
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, p := range c.Providers() {
-		names = append(names, p.Env[:min(1, len(p.Env))]...) // the others tell where and who, or have secret names
-	}
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if isSecretName(name) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		if v := strings.TrimSpace(a.Env(name)); v != "" && !filepath.IsAbs(v) {
-			values = append(values, v)
-		}
-	}
-	return values, nil
-}
-
-func isSecretName(name string) bool { return redact.IsCredentialName(redact.FoldName(name)) }

@@ -64,7 +64,8 @@ type Config struct {
 	Now       func() time.Time // nil is the wall clock
 	Audit     *audit.Trail     // nil records nothing
 
-	CheckRoom func() error // returns an error if no new work may begin for want of room; nil allows it
+	OnCreate  func(*session.Session) // called with each new session; nil does nothing
+	CheckRoom func() error           // returns an error if no new work may begin for want of room; nil allows it
 }
 
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
@@ -106,7 +107,13 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom, Created: e.notifyCreated,
+		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom,
+		Created: func(s *scope.Scope, info *session.Session) {
+			e.notifyCreated(s, info)
+			if c.OnCreate != nil {
+				c.OnCreate(info)
+			}
+		},
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,

@@ -40,6 +40,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/web"
+	"github.com/cairn-dev/cairn/internal/transfer/publish"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -61,6 +62,8 @@ type owner struct {
 	streams   int    // of one client; 0 is the default
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
+	shares    *publish.Outbox
+	share     config.ShareMode // of the user
 	retention retention.Policy
 	quota     int64 // bytes; 0 without one
 
@@ -91,6 +94,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
 	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
+	w.share = user.Share
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -109,7 +113,10 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
-	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() { w.search.forget() }})
+	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() {
+		w.search.forget()
+		w.shares.Wake()
+	}})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.locations.projects = &project.Finder{
@@ -127,10 +134,12 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
 	w.openSearch(user.Storage.Search.MaxBytes())
+	w.openShares(o.Env)
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom,
+		OnCreate: w.shareNew,
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.worktrees = newWorktrees(w.locations, watched, locks, worktreeWork{
@@ -139,6 +148,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: log, IDs: ids,
+		Shares:    ownerShares{w},
 		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 		WriteMetrics: w.metricsWriter(user.Telemetry.Prometheus),
@@ -149,7 +159,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
-		Searcher:  w.search, Storage: ownerStorage{w},
+		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{

@@ -69,6 +69,7 @@ func startOwnerServer(
 	background := w.startSweeps(ctx, at != nil)
 	w.startMirror(background)
 	w.startSearch(background)
+	w.startShares(background)
 	if at == nil { // a server refreshes the list again and again
 		w.startModelRefresh(background)
 	}

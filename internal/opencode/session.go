@@ -20,6 +20,7 @@ type Session struct {
 	Path       *string           `json:"path,omitzero"` // directory relative to the project's root, or to /
 	ParentID   session.ID        `json:"parentID,omitzero"`
 	Summary    *Summary          `json:"summary,omitzero"`
+	Share      *SessionShare     `json:"share,omitzero"`
 	Cost       session.USD       `json:"cost"`
 	Tokens     Tokens            `json:"tokens"`
 	Title      string            `json:"title"`
@@ -30,6 +31,11 @@ type Session struct {
 	Time       SessionTime       `json:"time"`
 	Permission []Rule            `json:"permission,omitempty"`
 	Revert     *Revert           `json:"revert,omitzero"`
+}
+
+// SessionShare says where a session is published.
+type SessionShare struct {
+	URL string `json:"url"`
 }
 
 // Summary counts changes in files.
@@ -92,6 +98,9 @@ func SessionOf(s *session.Session) Session {
 		v.Time.Compacting = cmp.Or(c.Started, c.Timestamp)
 	}
 	v.Tokens.Total = 0
+	if s.Share != nil {
+		v.Share = &SessionShare{s.Share.URL}
+	}
 	if c := s.Changes; c != nil {
 		v.Summary = &Summary{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
 	}

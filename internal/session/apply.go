@@ -39,6 +39,9 @@ func (s *Session) Apply(d EventData) bool {
 	case *Archived:
 		s.Time.Archived = e.At
 		return true
+	case *Shared:
+		s.Share = e.Share
+		return true
 	case *StepEnded:
 		s.addCost(e.Cost, e.Tokens)
 	case *StepFailed:
@@ -113,11 +116,12 @@ func (s *Session) applySetting(d EventData) bool {
 }
 
 // ChangesSession reports whether the event changes what a client shows of a session itself: its title, summary, archive
-// time, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
+// time, share, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
 // announcement of their own, such as costs (by the turn), todos and reverts, do not count.
 func ChangesSession(d EventData) bool {
 	switch d.(type) {
-	case *Renamed, *Summarized, *Archived, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched, *ModelSwitched, *Moved:
+	case *Renamed, *Summarized, *Archived, *Shared, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched,
+		*ModelSwitched, *Moved:
 		return true
 	default:
 		return false
@@ -182,6 +186,7 @@ func (s *Session) completeImport(e *Imported) {
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
 		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
 		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
+		s.Share = nil // this store does not publish it
 		if l.Detached {
 			s.ParentID = ""
 		}

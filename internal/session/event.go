@@ -129,6 +129,7 @@ const (
 	KindRenamed           Kind = "session.next.renamed"
 	KindSummarized        Kind = "session.next.summarized"
 	KindArchived          Kind = "session.next.archived"
+	KindShared            Kind = "session.next.shared"
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
 	KindTodosSet          Kind = "session.next.todos.set"
@@ -188,6 +189,11 @@ type (
 	Archived struct {
 		Fact
 		At int64 `json:"at"`
+	}
+	// Shared records that the session is published, or with a nil Share that it no longer is.
+	Shared struct {
+		Fact
+		Share *Share `json:"share"`
 	}
 	// PermissionSet replaces the session's own rules.
 	PermissionSet struct {

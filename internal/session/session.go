@@ -61,6 +61,8 @@ type Session struct {
 	Import *Import `json:"import,omitzero"` // nil unless imported
 	Fork   *Fork   `json:"fork,omitzero"`   // nil unless it is a copy
 
+	Share *Share `json:"share,omitzero"` // nil unless it is published
+
 	Jobs []Job `json:"jobs,omitzero"` // running and recent background jobs
 
 	Nested  []NestedInstruction `json:"nested,omitempty"`  // instruction files below the location, as discovered
@@ -113,6 +115,12 @@ type Fork struct {
 	// Before is the first message that was not copied, or of which only the parts before PartID were; "" if all were.
 	Before MessageID `json:"before,omitzero"`
 	PartID PartID    `json:"partID,omitzero"`
+}
+
+// Share says where a session is published. Whoever knows the address can read the session.
+type Share struct {
+	URL     string `json:"url"`
+	Expires int64  `json:"expires,omitzero"` // in milliseconds; 0 if it does not end by itself
 }
 
 // Path returns the session's directory relative to its project, "" for the project's root. Outside of a repository

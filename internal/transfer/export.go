@@ -197,6 +197,14 @@ func (c *secretFilter) writeClean(enc *jsontext.Encoder, v jsontext.Value) error
 	return nil
 }
 
+// CleanValue returns the value without the secrets of its texts, unless the export has secrets.
+func (e *Export) CleanValue(v jsontext.Value) (jsontext.Value, error) {
+	var out bytes.Buffer
+	enc := jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true))
+	err := (&secretFilter{export: e}).writeClean(enc, v)
+	return bytes.TrimSpace(out.Bytes()), err
+}
+
 func (c *secretFilter) filterText(member, s string) string {
 	b := []byte(s)
 	if redact.IsCredentialName(redact.FoldName(member)) {

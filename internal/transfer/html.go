@@ -20,9 +20,9 @@ import (
 // maxHTMLOutput bounds the output of a call on the page: bytes.
 const maxHTMLOutput = 64 << 10
 
-// htmlStyle is the style of the page, in light and dark.
-const htmlStyle = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}
-body{font:16px/1.55 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}
+// PageStyle is the style of a page, in light and dark. A page has no other one.
+const PageStyle = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}
+body{font:16px/1.55 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 pre,code{font:13px/1.45 ui-monospace,monospace}pre{overflow-x:auto;padding:.6rem;background:var(--soft);border-radius:6px}
 section{margin:1.4rem 0}.prompt{border-left:4px solid #3b82f6;padding-left:1rem;white-space:pre-wrap}
 .meta,summary{color:#888;font-size:.85rem}summary{cursor:pointer}details{margin:.4rem 0}
@@ -37,36 +37,59 @@ func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session)
 			return 0, err
 		}
 	}
-	p := &htmlPage{filter: &secretFilter{export: e}}
-	p.writeHead(s)
-	if err := p.flush(w); err != nil {
+	p := e.NewPage(w)
+	if err := p.WriteHead(s); err != nil {
 		return 0, err
 	}
-	err = e.readPages(ctx, s, func(m session.Message) error {
-		p.writeMessage(m)
-		return p.flush(w)
-	})
-	if err == nil {
-		p.out.WriteString("</main></body></html>\n")
-		err = p.flush(w)
+	if err := e.readPages(ctx, s, p.WriteMessage); err != nil {
+		return p.filter.left, err
 	}
-	return p.filter.left, err
+	return p.filter.left, p.WriteEnd()
 }
 
-// htmlPage is a page that is being written.
-type htmlPage struct {
+// Page is a page that is being written.
+type Page struct {
+	w      io.Writer
 	filter *secretFilter
 	out    bytes.Buffer
 }
 
-func (p *htmlPage) flush(w io.Writer) error {
-	_, err := w.Write(p.out.Bytes())
+// NewPage returns a page that is written to w piece by piece: the head, messages, the end.
+func (e *Export) NewPage(w io.Writer) *Page { return &Page{w: w, filter: &secretFilter{export: e}} }
+
+// WriteHead writes what is before the messages.
+func (p *Page) WriteHead(s *session.Session) error {
+	p.addHead(s)
+	return p.flush()
+}
+
+// WriteMessage writes a message; nothing of messages that people do not see.
+func (p *Page) WriteMessage(m session.Message) error {
+	p.addMessage(m)
+	return p.flush()
+}
+
+// WriteEnd ends the page.
+func (p *Page) WriteEnd() error {
+	p.out.WriteString("</main></body></html>\n")
+	return p.flush()
+}
+
+// WriteReload ends the page, and has the reader's program load it again.
+func (p *Page) WriteReload() error {
+	p.out.WriteString("<meta http-equiv=\"refresh\" content=\"0\">")
+	return p.WriteEnd()
+}
+
+func (p *Page) flush() error {
+	_, err := p.w.Write(p.out.Bytes())
 	p.out.Reset()
 	return err
 }
 
-// clean returns the text without secrets.
-func (p *htmlPage) clean(text string) string {
+// clean returns the text without secrets, colours of terminals, and marks that change how text reads.
+func (p *Page) clean(text string) string {
+	text = terminal.ReplaceControls(terminal.CleanOutput(text))
 	if p.filter.export.Secrets {
 		return text
 	}
@@ -74,13 +97,13 @@ func (p *htmlPage) clean(text string) string {
 }
 
 // text returns the text without secrets, as HTML.
-func (p *htmlPage) text(text string) string { return html.EscapeString(p.clean(text)) }
+func (p *Page) text(text string) string { return html.EscapeString(p.clean(text)) }
 
-func (p *htmlPage) writeHead(s *session.Session) {
+func (p *Page) addHead(s *session.Session) {
 	title := p.text(describe.SessionTitle(s))
 	fmt.Fprintf(&p.out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
 		"<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n<style>%s</style></head>\n"+
-		"<body><header><h1>%s</h1>\n<p class=\"meta\">%s · %s · %s", title, htmlStyle, title,
+		"<body dir=\"auto\"><header><h1>%s</h1>\n<p class=\"meta\">%s · %s · %s", title, PageStyle, title,
 		html.EscapeString(string(s.ID)), p.text(s.Location.Directory), formatMinute(s.Time.Created))
 	if s.Model != nil {
 		fmt.Fprintf(&p.out, " · %s", html.EscapeString(s.Model.String()))
@@ -104,14 +127,14 @@ func (p *htmlPage) writeHead(s *session.Session) {
 // formatMinute formats milliseconds since the Unix epoch.
 func formatMinute(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }
 
-// writeMessage writes a message as a section, nothing for messages that people do not see.
-func (p *htmlPage) writeMessage(m session.Message) {
+// addMessage adds a message as a section, nothing for messages that people do not see.
+func (p *Page) addMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
 		if heading, report, ok := describe.ReadTaskReport(m); ok {
 			fmt.Fprintf(&p.out, "<section class=\"answer\"><p class=\"meta\">%s · %s</p>\n",
 				p.text(heading), formatMinute(m.Time.Created))
-			p.writeMarkdown(report)
+			p.addMarkdown(report)
 			p.out.WriteString("</section>\n")
 			break
 		}
@@ -121,31 +144,31 @@ func (p *htmlPage) writeMessage(m session.Message) {
 		}
 		p.out.WriteString("</section>\n")
 	case *session.Assistant:
-		p.writeAnswer(m)
+		p.addAnswer(m)
 	case *session.Shell:
-		p.writeCall("$ "+m.Command, m.Output, false)
+		p.addCall("$ "+m.Command, m.Output, false)
 	case *session.Compaction:
 		p.out.WriteString("<section><details><summary>Summary for the model</summary>")
-		p.writeMarkdown(m.Summary)
+		p.addMarkdown(m.Summary)
 		p.out.WriteString("</details></section>\n")
 	}
 }
 
-func (p *htmlPage) writeAnswer(m *session.Assistant) {
+func (p *Page) addAnswer(m *session.Assistant) {
 	fmt.Fprintf(&p.out, "<section class=\"answer\"><p class=\"meta\">%s · %s</p>\n",
 		html.EscapeString(m.Model.String()), formatMinute(m.Time.Created))
 	for _, c := range m.Content {
 		switch c := c.(type) {
 		case *session.Text:
-			p.writeMarkdown(c.Text)
+			p.addMarkdown(c.Text)
 		case *session.Reasoning:
 			if strings.TrimSpace(c.Text) != "" {
 				fmt.Fprintf(&p.out, "<details><summary>thinking</summary><pre>%s</pre></details>\n", p.text(c.Text))
 			}
 		case *session.Tool:
 			what := describe.DescribeCall(c.Name, c.State.Input) + describeOutcome(c)
-			p.writeCall(what, describe.FormatTaskOutput(joinContent(c.State.Content)), c.State.Error != nil)
-			p.writeDiff(c.State.Structured)
+			p.addCall(what, describe.FormatTaskOutput(joinContent(c.State.Content)), c.State.Error != nil)
+			p.addDiff(c.State.Structured)
 		}
 	}
 	if m.Error != nil {
@@ -165,8 +188,8 @@ func joinContent(all []session.ToolContent) string {
 	return strings.Join(texts, "\n")
 }
 
-// writeCall writes a line about a call, which opens its output.
-func (p *htmlPage) writeCall(what, output string, failed bool) {
+// addCall adds a line about a call, which opens its output.
+func (p *Page) addCall(what, output string, failed bool) {
 	class := ""
 	if failed {
 		class = ` class="bad"`
@@ -180,8 +203,8 @@ func (p *htmlPage) writeCall(what, output string, failed bool) {
 		class, p.text(what), p.text(text))
 }
 
-// writeDiff writes the change that a call made to files.
-func (p *htmlPage) writeDiff(structured jsontext.Value) {
+// addDiff adds the change that a call made to files.
+func (p *Page) addDiff(structured jsontext.Value) {
 	diff := describe.ReadDiff(structured)
 	if diff == "" {
 		return
@@ -200,5 +223,5 @@ func (p *htmlPage) writeDiff(structured jsontext.Value) {
 	p.out.WriteString("</pre></details>\n")
 }
 
-// writeMarkdown writes a text of a model.
-func (p *htmlPage) writeMarkdown(text string) { p.out.WriteString(markdown.RenderHTML(p.clean(text))) }
+// addMarkdown adds a text of a model.
+func (p *Page) addMarkdown(text string) { p.out.WriteString(markdown.RenderHTML(p.clean(text))) }

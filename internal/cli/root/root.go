@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/mcp"
 	"github.com/cairn-dev/cairn/internal/cli/plugin"
 	"github.com/cairn-dev/cairn/internal/cli/run"
+	"github.com/cairn-dev/cairn/internal/cli/share"
 	"github.com/cairn-dev/cairn/internal/cli/undo"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/terminal"
@@ -83,6 +84,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupWork, run.NewRunCommand(g.inv), run.NewFullScreenCommand(g.inv), run.NewAttachCommand(g.inv))
 	add(groupWork, undo.NewCommands(g.inv)...)
 	add(groupWork, admin.SessionCommands(g.inv)...)
+	add(groupWork, share.Commands(g.inv)...)
 	add(groupLook, inspect.Commands(g.inv)...)
 	add(groupLook, mcp.Commands(g.inv)...)
 	add(groupLook, plugin.Commands(g.inv)...)

@@ -29,7 +29,6 @@ var unsupportedCommands = map[string]string{
 	"memory":    "instructions are in AGENTS.md; the files that are read: %s context explain AGENTS.md",
 	"plugin":    "plugins are not run; agents, commands and skills are files: %s agent create",
 	"pr":        "check the branch out with git, then: %s",
-	"share":     "nothing is published; to write a session to a file: %s export",
 	"stop":      "Esc in %[1]s tui stops a session, %[1]s jobs cancel a job, and kill PID the process of %[1]s serve",
 	"uninstall": "remove the program, and for its data the directories of %s storage",
 	"unshare":   "nothing is published; to delete a session: %s session delete",

@@ -141,6 +141,11 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 	return nil
 }
 
+// RecordShare records that the session is published, or with nil that it is not any more.
+func (c *Commands) RecordShare(ctx context.Context, id session.ID, s *session.Share) error {
+	return c.journal.AppendFacts(ctx, id, &session.Shared{Share: s})
+}
+
 func requireRules(ctx context.Context) error {
 	return caller.Require(ctx, caller.Approve, "a change of a session's rules that does more than deny")
 }

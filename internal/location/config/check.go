@@ -57,8 +57,13 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		// The layer decides: a key that only the user may set is refused in a project's file. The limit holds for
 		// the keys below, too.
 		may := maxLayer(f.scope, above)
-		if f.typ == reflect.TypeFor[Command]() {
+		switch f.typ {
+		case reflect.TypeFor[Command]():
 			may = c.commandScope(m.Key, m.Value)
+		case reflect.TypeFor[ShareMode]():
+			if ShareMode(m.Value.Text) == ShareDisabled { // it publishes nothing
+				may = document.LayerProject
+			}
 		}
 		if c.isRefused(m, document.JoinKey(path, m.Key), may) {
 			return true

@@ -6,10 +6,8 @@ import "github.com/go-json-experiment/json/jsontext"
 // first feature that uses it.
 type Foreign struct {
 	Watcher       Watcher        `json:"watcher" scope:"project" doc:"files to watch for changes"`
-	Share         string         `json:"share" doc:"no effect yet: manual, auto or disabled"`
 	Autoshare     bool           `json:"autoshare" doc:"older form of share: auto"`
 	Autoupdate    jsontext.Value `json:"autoupdate" scope:"user" doc:"true, false or notify"`
-	Enterprise    Enterprise     `json:"enterprise" doc:"address to share sessions to"`
 	SubagentDepth Natural        `json:"subagent_depth" scope:"project" doc:"maximum depth of subagents"`
 	Layout        string         `json:"layout" scope:"project" doc:"has no effect"`
 	Theme         jsontext.Value `json:"theme" scope:"project" doc:"setting of OpenCode's terminal interface"`
@@ -20,9 +18,4 @@ type Foreign struct {
 // Watcher says what is not watched.
 type Watcher struct {
 	Ignore []string `json:"ignore"`
-}
-
-// Enterprise is the server to which sessions are shared.
-type Enterprise struct {
-	URL string `json:"url"`
 }

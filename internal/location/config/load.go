@@ -122,6 +122,16 @@ func (l *loader) addVariables() error {
 			return err
 		}
 	}
+	if IsSwitchOn(l.getenv, "AUTO_SHARE") && !IsSwitchOn(l.getenv, "DISABLE_SHARE") {
+		if err := user("CAIRN_AUTO_SHARE", `{"share":"auto"}`); err != nil {
+			return err
+		}
+	}
+	if IsSwitchOn(l.getenv, "DISABLE_SHARE") {
+		if err := user("CAIRN_DISABLE_SHARE", `{"share":"disabled"}`); err != nil {
+			return err
+		}
+	}
 	// Switches that stand for one setting each.
 	for name, key := range map[string]string{"DISABLE_AUTOCOMPACT": "auto", "DISABLE_PRUNE": "prune"} {
 		if IsSwitchOn(l.getenv, name) {

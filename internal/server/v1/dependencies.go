@@ -27,6 +27,7 @@ type Config struct {
 	IDs         *session.IDs
 	Backend     Backend
 	Worktrees   Worktrees
+	Shares      Shares
 	Credentials Credentials
 	Terminals   *pty.Terminals
 	Directory   string // the location of requests that name none

@@ -72,7 +72,6 @@ func (l *Location) ListProviders() Providers {
 // settings returns the configuration without secrets.
 func (l *Location) settings() map[string]jsontext.Value {
 	v := opencode.ConfigOf(l.Config.ListMembers(), l.Config.Rules(), true)
-	v["share"] = jsontext.Value(`"disabled"`) // whatever is configured: cairn does not share sessions
 	if v["username"] == nil {
 		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(l.User, "unknown"), ""))
 	}

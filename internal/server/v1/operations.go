@@ -57,6 +57,7 @@ func (d *dependencies) listInstanceOperations() []operation.Operation {
 // listSessionOperations are about sessions and their messages.
 func (d *dependencies) listSessionOperations() []operation.Operation {
 	sessions := sessionHandlers{d}
+	shares := shareHandlers{sessions}
 	messages := messageHandlers{d}
 	prompts := promptHandlers{d}
 	asks := askHandlers{d}
@@ -107,6 +108,9 @@ func (d *dependencies) listSessionOperations() []operation.Operation {
 			"session.command", prompts.runCommand).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST /session/{sessionID}/init Let the model write AGENTS.md and wait for the answer",
 			"session.init", prompts.runInit).WithStatuses(http.StatusConflict),
+		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", shares.share),
+		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
+			"session.unshare", shares.unshare),
 		operation.New("prompt POST /session/{sessionID}/summarize Replace the history of a session by a summary",
 			"session.summarize", prompts.summarizeSession).WithStatuses(http.StatusConflict),
 		operation.New("approve POST /session/{sessionID}/shell Run a shell command of the user in a session",

@@ -6,8 +6,6 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/record/store"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -19,7 +17,7 @@ var unimplementedFile []byte
 // it configured (docs/differences.md). The data file has those whose response is constant.
 func (d *dependencies) listUnimplemented() []operation.Operation {
 	h := unimplementedHandlers{d}
-	// Grouped by capability: workspaces, updates and sharing.
+	// Grouped by capability: workspaces and updates.
 	rows := []operation.Operation{
 		operation.New("approve POST /experimental/workspace Create a workspace",
 			"experimental.workspace.create", h.createWorkspace),
@@ -28,9 +26,6 @@ func (d *dependencies) listUnimplemented() []operation.Operation {
 		operation.New("approve DELETE /experimental/workspace/{id} Remove a workspace",
 			"experimental.workspace.remove", h.removeWorkspace),
 		operation.New("admin POST /global/upgrade Update the server program", "global.upgrade", h.refuseUpgrade),
-		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
-		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
-			"session.unshare", sessionHandlers{d}.get),
 	}
 	for i := range rows {
 		rows[i].Unimplemented = true
@@ -102,20 +97,4 @@ func (unimplementedHandlers) refuseUpgrade(_ context.Context, _ struct {
 },
 ) (upgradeResult, error) {
 	return upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"}, nil
-}
-
-func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	return h.refuseRequest(ctx, in.SessionID, "sharing is disabled: cairn does not share sessions")
-}
-
-// refuseRequest refuses an operation on a session that exists.
-func (h unimplementedHandlers) refuseRequest(
-	ctx context.Context,
-	id session.ID,
-	message string,
-) (s opencode.Session, err error) {
-	if _, err := store.ReadSession(ctx, h.Store, id); err != nil {
-		return s, err
-	}
-	return s, httpio.NewUnimplemented(message)
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Projects  Projects
 	Searcher  Searcher
 	Storage   Storage
+	Shares    Shares
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector

@@ -32,6 +32,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
+	"github.com/cairn-dev/cairn/internal/transfer/changes"
 	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
 
@@ -198,7 +199,7 @@ func (m *Mirror) Apply(ctx context.Context, events []store.EventRow) error {
 		return m.fail(err)
 	}
 	m.tree.IsBulk = false
-	for _, c := range collectChanges(events) {
+	for _, c := range changes.Collect(events) {
 		if err := m.syncSession(ctx, c, nil); err != nil {
 			return m.fail(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/changes"
 	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
 
@@ -77,6 +78,9 @@ type owned struct {
 	tally    *tally
 }
 
+// pageSize is the number of sessions, and of events, that are read at once.
+const pageSize = 128
+
 // saveInterval is the time between two saves of the progress, which wait for the disk.
 const saveInterval = 5 * time.Second
 
@@ -84,7 +88,7 @@ const saveInterval = 5 * time.Second
 // is known even if it cannot be read.
 func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAnchor, save func(string) error) error {
 	saved := time.Now()
-	q := store.SessionQuery{Oldest: true, Archived: true, Limit: chunk}
+	q := store.SessionQuery{Oldest: true, Archived: true, Limit: pageSize}
 	for {
 		rows, err := store.Query(ctx, m.Store, func(r store.Reader) ([]store.RawSession, error) { return r.RawSessions(q) })
 		if err != nil {
@@ -100,7 +104,7 @@ func (m *Mirror) syncAll(ctx context.Context, o *owned, written *store.SessionAn
 			if written != nil && !isAfter(row, written) {
 				continue
 			}
-			if err := m.syncSession(ctx, &change{id: row.ID, whole: true}, o.tally); err != nil {
+			if err := m.syncSession(ctx, changes.NewWhole(row.ID), o.tally); err != nil {
 				return err
 			}
 			// Save how far it is, from time to time.
@@ -145,7 +149,7 @@ func isAfter(row store.RawSession, written *store.SessionAnchor) bool {
 func (m *Mirror) readDeleted(ctx context.Context, o *owned) error {
 	for after := int64(0); ; {
 		rows, err := store.Query(ctx, m.Store, func(r store.Reader) ([]store.EventRow, error) {
-			return r.Events("", after, chunk, session.KindDeleted)
+			return r.Events("", after, pageSize, session.KindDeleted)
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -191,7 +195,7 @@ func (m *Mirror) examineFiles(ctx context.Context, o *owned, r *Report) error {
 	// Remove the sessions that were deleted.
 	for id := range gone {
 		if err == nil {
-			err = m.syncSession(ctx, &change{id: id, whole: true}, o.tally)
+			err = m.syncSession(ctx, changes.NewWhole(id), o.tally)
 		}
 	}
 	return err

@@ -10,21 +10,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/changes"
 	"github.com/cairn-dev/cairn/internal/transfer/jsontree"
 )
 
 // syncSession writes what changed of a session; a session that does not exist is removed. The lock is held from the
 // read of the store on, so that of two processes the later one writes the newer state.
-func (m *Mirror) syncSession(ctx context.Context, c *change, t *tally) error {
+func (m *Mirror) syncSession(ctx context.Context, c *changes.Change, t *tally) error {
 	return m.tree.Change(ctx, func(tree jsontree.Change) error {
 		w := &writer{store: m.Store, tree: tree, tally: t, change: c}
 		err := w.sync(ctx)
 		if !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
-		m.noteDamage(c.id, err)
+		m.noteDamage(c.ID, err)
 		if t != nil {
-			t.damaged = append(t.damaged, c.id)
+			t.damaged = append(t.damaged, c.ID)
 		}
 		return nil
 	})
@@ -35,22 +36,19 @@ type writer struct {
 	store  store.Viewer
 	tree   jsontree.Change
 	tally  *tally
-	change *change
+	change *changes.Change
 
 	session *session.Session
 	pending []*session.Input
 	kept    map[string]bool // files of messages that belong to the session; only if the whole session is written
 }
 
-// chunk is the number of messages that are read at once.
-const chunk = 128
-
 func (w *writer) sync(ctx context.Context) error {
 	// Read the session and what waits in its inbox.
 	found := false
 	err := w.store.View(ctx, func(r store.Reader) (err error) {
-		if w.session, found, err = r.Session(w.change.id); err == nil && found {
-			w.pending, err = store.PendingInputs(r, w.change.id, "", 0)
+		if w.session, found, err = r.Session(w.change.ID); err == nil && found {
+			w.pending, err = store.PendingInputs(r, w.change.ID, "", 0)
 		}
 		return err
 	})
@@ -64,16 +62,13 @@ func (w *writer) sync(ctx context.Context) error {
 	if err := w.writeSession(ctx); err != nil {
 		return err
 	}
-	if w.change.whole {
+	if w.change.Whole {
 		w.kept = map[string]bool{}
-		if err := w.readDiff(ctx); err != nil {
+		if err := w.change.ReadDiff(ctx, w.store); err != nil {
 			return err
 		}
-		err = w.writeMessages(ctx, 0, -1)
-	} else {
-		err = w.writeChanged(ctx)
 	}
-	if err != nil {
+	if err := w.change.Render(ctx, w.store, w.session, w.writeMessage); err != nil {
 		return err
 	}
 	for _, v := range opencode.PendingMessages(w.session, w.pending) {
@@ -94,7 +89,7 @@ func (w *writer) writeSession(ctx context.Context) error {
 	// The first session of a project names its working tree: another one may be in another checkout.
 	key := jsontree.Key{"project", project}
 	isFirst := w.tally.isFirstOf(key) || !w.hasProject(key, v.ProjectID)
-	if !isFirst && w.change.whole && w.tally == nil { // it may have moved with its project
+	if !isFirst && w.change.Whole && w.tally == nil { // it may have moved with its project
 		var err error
 		if isFirst, err = w.isFirstOfProject(ctx); err != nil {
 			return err
@@ -113,7 +108,7 @@ func (w *writer) writeSession(ctx context.Context) error {
 		}
 	}
 	w.tally.noteProject(key)
-	if err := w.write(jsontree.Key{"session", project, id}, v.Session); err != nil || !w.change.whole {
+	if err := w.write(jsontree.Key{"session", project, id}, v.Session); err != nil || !w.change.Whole {
 		return err
 	}
 	return w.removeFromProjects(id, project) // it may have moved
@@ -162,159 +157,6 @@ func (w *writer) removeFromProjects(id, keep string) error {
 	return nil
 }
 
-// maxHeld bounds the messages that wait for an answer. A prompt that is not answered within as many messages is written
-// as one without an answer.
-const maxHeld = 4 * chunk
-
-// writeMessages writes the messages of the session with seq >= from. asked is the seq of the prompt before them, which
-// is not written; -1 without one.
-func (w *writer) writeMessages(ctx context.Context, from, asked int64) error {
-	// The first skip messages of held are not written: the newest prompt, which what follows depends on.
-	var held []session.Message
-	if asked >= 0 {
-		prompt, err := w.read(ctx, store.MessageQuery{After: asked - 1, Limit: 1})
-		if err != nil {
-			return err
-		}
-		held = prompt
-	}
-	skip := len(held)
-	for after, last := from-1, false; !last; {
-		page, err := w.read(ctx, store.MessageQuery{After: after, Limit: chunk})
-		if err != nil {
-			return err
-		}
-		held = append(held, page...)
-		ready := len(held)
-		if last = len(page) < chunk; !last {
-			after = page[len(page)-1].Meta().Seq
-			ready = findReady(held)
-		}
-		if ready <= skip {
-			continue
-		}
-		for _, v := range opencode.Render(w.session, held[:ready], false)[skip:] {
-			if err := w.writeMessage(v); err != nil {
-				return err
-			}
-		}
-		// Go on with the newest prompt, and what waits.
-		var next []session.Message
-		if at := findPrompt(held[:ready]); at >= 0 {
-			next = append(next, held[at])
-		}
-		skip, held = len(next), append(next, held[ready:]...)
-	}
-	return nil
-}
-
-// findReady returns how many of the first messages can be written: a prompt is shown with its answer, so those behind
-// the newest answer wait.
-func findReady(ms []session.Message) int {
-	if len(ms) >= maxHeld {
-		return len(ms)
-	}
-	for i := len(ms) - 1; i >= 0; i-- {
-		if _, ok := ms[i].(*session.Assistant); ok {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// findPrompt returns the position of the newest prompt, -1 if there is none.
-func findPrompt(ms []session.Message) int {
-	for i := len(ms) - 1; i >= 0; i-- {
-		if _, ok := ms[i].(*session.User); ok {
-			return i
-		}
-	}
-	return -1
-}
-
-func (w *writer) read(ctx context.Context, q store.MessageQuery) (ms []session.Message, err error) {
-	err = w.store.View(ctx, func(r store.Reader) (err error) {
-		ms, err = store.ReadMessages(r, w.change.id, q)
-		return err
-	})
-	return ms, err
-}
-
-// writeChanged writes the messages that the events changed, and those that are new.
-func (w *writer) writeChanged(ctx context.Context) error {
-	from := w.change.from
-	asked, prompts := int64(-1), []int64(nil)
-	err := w.store.View(ctx, func(r store.Reader) error {
-		asked, prompts = -1, nil
-		oldest := func(seq int64) {
-			if from < 0 || seq < from {
-				from = seq
-			}
-		}
-		// Find the changed turns and commands; a prompt is written by itself.
-		for id := range w.change.messages {
-			if id == "" {
-				continue
-			}
-			found, ok, err := store.FindMessage(r, w.change.id, id)
-			switch {
-			case err != nil:
-				return err
-			case !ok:
-			case found.Meta().Type == session.TypeUser || found.Meta().Type == session.TypeSynthetic:
-				prompts = append(prompts, found.Meta().Seq)
-			default:
-				oldest(found.Meta().Seq)
-			}
-		}
-		for _, call := range w.change.calls {
-			if sh, ok, err := store.FindShell(r, w.change.id, call); err != nil {
-				return err
-			} else if ok {
-				oldest(sh.Seq)
-			}
-		}
-		if from < 0 {
-			return nil
-		}
-		// What is written depends on the prompt before it.
-		before, err := store.ReadMessages(r, w.change.id, store.MessageQuery{
-			After: -1, Before: from, Type: session.TypeUser, Newest: true, Limit: 1,
-		})
-		if len(before) > 0 {
-			asked = before[0].Meta().Seq
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, seq := range prompts {
-		if from >= 0 && seq >= from {
-			continue
-		}
-		if err := w.writePrompt(ctx, seq); err != nil {
-			return err
-		}
-	}
-	if from < 0 {
-		return nil
-	}
-	return w.writeMessages(ctx, from, asked)
-}
-
-// writePrompt writes one prompt, with what follows it up to an answer.
-func (w *writer) writePrompt(ctx context.Context, seq int64) error {
-	ms, err := w.read(ctx, store.MessageQuery{After: seq - 1, Limit: chunk})
-	if err != nil || len(ms) == 0 {
-		return err
-	}
-	for _, v := range opencode.Render(w.session, ms, false)[:1] {
-		err = w.writeMessage(v)
-	}
-	return err
-}
-
 // writeMessage writes a message after its parts, and removes parts that it does not have any more.
 func (w *writer) writeMessage(v opencode.Message) error {
 	id, _ := opencode.IDAndTime(v.Info)
@@ -330,7 +172,7 @@ func (w *writer) writeMessage(v opencode.Message) error {
 	if w.kept != nil {
 		w.kept[name] = true
 	}
-	key := jsontree.Key{"message", jsontree.FileName(string(w.change.id)), name}
+	key := jsontree.Key{"message", jsontree.FileName(string(w.change.ID)), name}
 	if err := w.write(key, v.Info); err != nil {
 		return err
 	}
@@ -365,7 +207,7 @@ func (w *writer) removeStale() error {
 	if w.kept == nil {
 		return nil
 	}
-	return w.removeOthers(w.kept, "msg", "message", jsontree.FileName(string(w.change.id)))
+	return w.removeOthers(w.kept, "msg", "message", jsontree.FileName(string(w.change.ID)))
 }
 
 func (w *writer) removeMessage(k jsontree.Key) error {
@@ -377,7 +219,7 @@ func (w *writer) removeMessage(k jsontree.Key) error {
 
 // removeSession removes everything of a deleted session.
 func (w *writer) removeSession() error {
-	id := jsontree.FileName(string(w.change.id))
+	id := jsontree.FileName(string(w.change.ID))
 	if err := w.removeOthers(nil, "", "message", id); err != nil {
 		return err
 	}
@@ -389,35 +231,14 @@ func (w *writer) removeSession() error {
 	return w.removeFromProjects(id, "")
 }
 
-// readDiff finds the newest list of what the session changed.
-func (w *writer) readDiff(ctx context.Context) error {
-	for after := int64(-1); ; {
-		var rows []store.EventRow
-		err := w.store.View(ctx, func(r store.Reader) (err error) {
-			rows, err = r.Events(w.change.id, after, chunk, session.KindDiffUpdated)
-			return err
-		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		newest := rows[len(rows)-1]
-		after = newest.Seq
-		d, err := session.DecodeData(newest.Kind, newest.Version, newest.Data)
-		if err != nil {
-			return &store.Damage{SessionID: w.change.id, Seq: newest.Seq, Detail: err.Error()}
-		}
-		w.change.diff, _ = d.(*session.DiffUpdated)
-	}
-}
-
 // writeBeside writes what the session changed, and its todo list.
 func (w *writer) writeBeside() error {
-	id := jsontree.FileName(string(w.change.id))
-	if d := w.change.diff; d != nil {
+	id := jsontree.FileName(string(w.change.ID))
+	if d := w.change.Diff; d != nil {
 		if err := w.write(jsontree.Key{"session_diff", id}, opencode.FileDiffsOf(d.Session)); err != nil {
 			return err
 		}
-	} else if w.change.whole {
+	} else if w.change.Whole {
 		if err := w.remove(jsontree.Key{"session_diff", id}); err != nil {
 			return err
 		}

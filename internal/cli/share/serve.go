@@ -1,0 +1,87 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
+)
+
+// defaultPort is that of config.DefaultPageURL.
+const defaultPort = 4097
+
+func (g shareCommands) serveCommand() *cobra.Command {
+	var host string
+	var port uint16
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Show the shared sessions to people with a browser", Args: cobra.NoArgs,
+		Long: "Show each shared session as a page, which grows while the session goes on. The pages can only be read: they have no\n" +
+			"script and no cookie, load nothing, and there is no list of them. This is another server than cairn serve.\n\n" +
+			"To show them to others, put a server with TLS before it, and set its address as sharing.url in your configuration.",
+		Example: "  cairn share serve\n  cairn share serve --port 8080",
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
+			l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+			if err != nil {
+				return fmt.Errorf("listen for readers: %w; another port: --port", err)
+			}
+			g.printPages(l.Addr())
+			return servePages(ctx, l, &sharepage.Server{API: c, ListSecrets: g.inv.CollectSecrets, Logger: slog.Default()})
+		}),
+	}
+	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")
+	cmd.Flags().Uint16Var(&port, "port", defaultPort, "listen on this `PORT`; 0 is a free one")
+	return g.inv.AddJSONFlag(cmd)
+}
+
+// printPages prints where pages are shown.
+func (g shareCommands) printPages(at net.Addr) {
+	if g.inv.JSON {
+		g.inv.PrintJSONLine(struct {
+			URL string `json:"url"`
+		}{"http://" + at.String()})
+		return
+	}
+	g.inv.Out.Printf("shared sessions are shown at http://%s\n", at)
+	if a, err := netip.ParseAddrPort(at.String()); err == nil && !a.Addr().IsLoopback() {
+		g.inv.Note("without TLS, everybody between here and a reader can read the sessions too")
+	}
+}
+
+// The bounds of a connection of a reader. A page is open for long; each of its writes has a time of its own.
+const (
+	headerTime  = 10 * time.Second
+	idleTime    = time.Minute
+	headerBytes = 16 << 10
+	closeTime   = 2 * time.Second
+)
+
+// servePages serves until ctx ends.
+func servePages(ctx context.Context, l net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			_ = server.Close() // readers that do not read
+		}
+	})
+	defer stop()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

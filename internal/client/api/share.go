@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ShareRequest says how a session is published.
+type ShareRequest struct {
+	Expires int64 `json:"expires,omitzero"` // milliseconds from now; 0 is as configured
+}
+
+// Share is a published session, or one that is to be published or withdrawn.
+type Share struct {
+	ID        string     `json:"id"`
+	SessionID session.ID `json:"sessionID"`
+	URL       string     `json:"url,omitzero"`    // "" until the server has answered
+	Target    string     `json:"target,omitzero"` // address of the server; "" if cairn share serve shows the session
+	State     ShareState `json:"state" enum:"pending,active,withdrawing,abandoned"`
+	Created   int64      `json:"created"`          // milliseconds
+	Expires   int64      `json:"expires,omitzero"` // milliseconds; 0 is never
+	Auto      bool       `json:"auto,omitzero"`    // nobody asked for it
+	// Failure is why the last attempt at the server failed.
+	Failure string `json:"failure,omitzero"`
+}
+
+// ShareState is the state of a share.
+type ShareState string
+
+// The states. A share that is withdrawn, and of which its server has shown that, is in no list.
+const (
+	SharePending     ShareState = "pending"     // the server has not answered
+	ShareActive      ShareState = "active"      // who knows the address can read the session
+	ShareWithdrawing ShareState = "withdrawing" // the server has not shown that it is gone; it is tried again
+	ShareAbandoned   ShareState = "abandoned"   // as withdrawing, and nothing tries it any more
+)
+
+// ShareSession publishes a session.
+func (c *Client) ShareSession(ctx context.Context, id session.ID, r ShareRequest) (Share, error) {
+	var out Data[Share]
+	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "share"), in: r, out: &out})
+	return out.Data, err
+}
+
+// UnshareSession withdraws the share of a session. The answer is nil once the share is gone, else its state.
+func (c *Client) UnshareSession(ctx context.Context, id session.ID) (*Share, error) {
+	var out Data[*Share]
+	err := c.sendCall(ctx, call{method: http.MethodDelete, path: apiPath("session", string(id), "share"), out: &out})
+	return out.Data, err
+}
+
+// Shares lists the shares, in the order of their creation.
+func (c *Client) Shares(ctx context.Context) ([]Share, error) {
+	var out Data[[]Share]
+	err := c.sendCall(ctx, call{method: http.MethodGet, path: apiPath("share"), out: &out})
+	return out.Data, err
+}
+
+// FindShare returns the share with the id.
+func (c *Client) FindShare(ctx context.Context, id string) (Share, error) {
+	var out Data[Share]
+	err := c.sendCall(ctx, call{method: http.MethodGet, path: apiPath("share", id), out: &out})
+	return out.Data, err
+}

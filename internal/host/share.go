@@ -1,0 +1,145 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/publish"
+)
+
+// ownerShares publishes the sessions of an owner.
+type ownerShares struct{ *owner }
+
+// openShares prepares the shares of the owner's sessions.
+func (w *owner) openShares(getenv func(string) string) {
+	o := publish.NewOutbox(publish.NewRegistry(filepath.Join(w.dirs.Data, publish.FileName)))
+	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, provider.NewLazyTransport(), w.logger
+	o.Record = func(ctx context.Context, id session.ID, s *session.Share) error {
+		return w.engine.Commands.RecordShare(ctx, id, s)
+	}
+	o.Audit = func(ctx context.Context, what string) error {
+		return audit.New(w.dirs.Data).AddEntry(ctx, audit.KindShare, what)
+	}
+	o.ListSecrets = func(ctx context.Context) ([]string, error) {
+		cfg, err := config.Load(ctx, config.Options{Dirs: w.dirs, Env: getenv})
+		if err != nil { // a broken one has none in force
+			cfg = nil
+		}
+		secrets, _, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
+		return secrets, err
+	}
+	w.shares = o
+}
+
+// startShares keeps the shares up to date until ctx ends. release waits for it.
+func (w *owner) startShares(ctx context.Context) {
+	if w.lease == nil || w.store.DegradedError() != nil {
+		return
+	}
+	w.sweeps.Go(func() { w.shares.Run(ctx) })
+}
+
+// shareNew publishes a new session if the configuration says so. A session that cannot be published is one all the same.
+func (w *owner) shareNew(s *session.Session) {
+	if w.share != config.ShareAuto || s.ParentID != "" {
+		return
+	}
+	ctx := context.Background()
+	order, err := ownerShares{w}.findOrder(ctx, s, 0)
+	if err == nil {
+		err = w.shares.ShareLater(ctx, s.ID, order)
+	}
+	if err != nil {
+		w.logger.Warn("a new session is not shared", "session", s.ID, "error", err)
+	}
+}
+
+// findOrder returns how a session is published, an error if its location or the user forbids it.
+func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires time.Duration) (o publish.Order, err error) {
+	p, err := w.locations.load(ctx, s.Location.Directory)
+	if err != nil {
+		return o, err
+	}
+	if p.config.Share == config.ShareDisabled {
+		return o, session.Errorf(session.CodeDenied, "sharing is disabled in the configuration of %s", s.Location.Directory)
+	}
+	return publish.Order{
+		Target: p.config.ShareTarget(), PageURL: p.config.PageURL(),
+		Expires: cmp.Or(expires, time.Duration(p.config.Sharing.Expires)),
+	}, nil
+}
+
+// Share implements v2.Shares.
+func (w ownerShares) Share(ctx context.Context, id session.ID, r api.ShareRequest) (out api.Share, err error) {
+	s, err := store.ReadSession(ctx, w.store, id)
+	if err != nil {
+		return out, err
+	}
+	order, err := w.findOrder(ctx, s, time.Duration(r.Expires)*time.Millisecond)
+	if err != nil {
+		return out, err
+	}
+	there, err := w.shares.Share(ctx, id, order)
+	return describeShare(&there), err
+}
+
+// Unshare implements v2.Shares.
+func (w ownerShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
+	if _, err := store.ReadSession(ctx, w.store, id); err != nil && !errors.Is(err, store.ErrDamaged) {
+		return nil, err
+	}
+	left, err := w.shares.Withdraw(ctx, id)
+	if err != nil || left.Withdrawn == 0 {
+		return nil, err
+	}
+	return new(describeShare(&left)), nil
+}
+
+// List implements v2.Shares.
+func (w ownerShares) List() ([]api.Share, error) {
+	all, err := w.shares.Registry.List()
+	out := make([]api.Share, len(all))
+	for i := range all {
+		out[i] = describeShare(&all[i])
+	}
+	return out, err
+}
+
+// Find implements v2.Shares.
+func (w ownerShares) Find(id string) (api.Share, error) {
+	s, found, err := w.shares.Registry.Find(id)
+	if err == nil && (!found || !s.IsActive(time.Now())) {
+		err = session.NotFound("share", id)
+	}
+	if err != nil {
+		return api.Share{}, err
+	}
+	return describeShare(&s), nil
+}
+
+// describeShare returns a share without its secret.
+func describeShare(s *publish.Share) api.Share {
+	out := api.Share{
+		ID: s.ID, SessionID: s.SessionID, URL: s.URL, Target: s.Target, State: api.ShareActive, Created: s.Created,
+		Expires: s.Expires, Auto: s.Auto, Failure: s.Failure,
+	}
+	switch {
+	case s.IsAbandoned(time.Now()):
+		out.State = api.ShareAbandoned
+	case s.Withdrawn > 0:
+		out.State = api.ShareWithdrawing
+	case s.URL == "":
+		out.State = api.SharePending
+	}
+	return out
+}

@@ -1,0 +1,32 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Shares publishes sessions.
+type Shares interface {
+	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
+	Unshare(ctx context.Context, id session.ID) (*api.Share, error)
+}
+
+// shareHandlers publishes sessions.
+type shareHandlers struct{ sessionHandlers }
+
+func (h shareHandlers) share(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	if _, err := h.Shares.Share(ctx, in.SessionID, api.ShareRequest{}); err != nil {
+		return opencode.Session{}, err
+	}
+	return h.get(ctx, in)
+}
+
+func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	if _, err := h.Shares.Unshare(ctx, in.SessionID); err != nil {
+		return opencode.Session{}, err
+	}
+	return h.get(ctx, in)
+}

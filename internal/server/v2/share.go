@@ -1,0 +1,59 @@
+package v2
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Shares publishes sessions.
+type Shares interface {
+	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
+	// Unshare returns nil once the share is gone.
+	Unshare(ctx context.Context, id session.ID) (*api.Share, error)
+	List() ([]api.Share, error)
+	// Find returns the active share with the id.
+	Find(id string) (api.Share, error)
+}
+
+// shareHandlers publishes sessions.
+type shareHandlers struct{ *dependencies }
+
+// listShareOperations are about published sessions.
+func (d *dependencies) listShareOperations() []operation.Operation {
+	h := shareHandlers{d}
+	return []operation.Operation{
+		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share),
+		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare),
+		operation.New("admin GET /api/share List the shares", "", h.list),
+		operation.New("admin GET /api/share/{shareID} Return an active share", "", h.get),
+	}
+}
+
+func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (api.Data[api.Share], error) {
+	if in.Body.Expires < 0 {
+		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "must not be negative").At("body.expires")
+	}
+	out, err := h.Shares.Share(ctx, in.SessionID, in.Body)
+	return newData(out), err
+}
+
+func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[*api.Share], error) {
+	out, err := h.Shares.Unshare(ctx, in.SessionID)
+	return newData(out), err
+}
+
+func (h shareHandlers) list(context.Context, struct{}) (api.Data[[]api.Share], error) {
+	out, err := h.Shares.List()
+	return newData(out), err
+}
+
+func (h shareHandlers) get(_ context.Context, in struct {
+	ShareID string `path:"shareID"`
+},
+) (api.Data[api.Share], error) {
+	out, err := h.Shares.Find(in.ShareID)
+	return newData(out), err
+}

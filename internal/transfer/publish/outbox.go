@@ -1,0 +1,228 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Outbox publishes the sessions of a store, keeps the servers of their shares up to date, and withdraws them. The fields
+// are set before its methods are called. One process has the outbox of a store.
+type Outbox struct {
+	Registry  *Registry
+	Store     store.Viewer
+	Log       Log
+	Transport http.RoundTripper // to servers of shares
+	// Record records in the session that it is published, or with nil that it is not any more.
+	Record func(ctx context.Context, id session.ID, s *session.Share) error
+	// Audit records what is published and withdrawn. Nothing is published that cannot be recorded.
+	Audit func(ctx context.Context, what string) error
+	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
+	ListSecrets func(ctx context.Context) ([]string, error)
+	Logger      *slog.Logger
+
+	wake   chan struct{}  // wakes Run; holds one
+	pushes sync.WaitGroup // of Run
+
+	mu   sync.Mutex // guards busy
+	busy map[string]bool
+}
+
+// claim takes a share to work on, unless somebody does. With a limit of n, it takes at most n at once.
+func (o *Outbox) claim(id string, n int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.busy[id] || len(o.busy) >= n {
+		return false
+	}
+	o.busy[id] = true
+	return true
+}
+
+// release ends a claim, and has Run look at the share again.
+func (o *Outbox) release(id string) {
+	o.mu.Lock()
+	delete(o.busy, id)
+	o.mu.Unlock()
+	o.Wake()
+}
+
+// Log signals commits; *eventlog.Log implements it.
+type Log interface {
+	WatchCommits() (wake <-chan struct{}, stop func())
+}
+
+// NewOutbox returns an outbox whose fields are to be set.
+func NewOutbox(r *Registry) *Outbox {
+	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]bool{}}
+}
+
+// Wake has Run look for what is to be done, as after the deletion of a session.
+func (o *Outbox) Wake() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Order says how a session is published.
+type Order struct {
+	Target  string        // address of the server; "" if cairn shows the session
+	PageURL string        // address of cairn's pages, if cairn does
+	Expires time.Duration // 0 is never
+}
+
+// newShare returns the share of a session that is published now.
+func (order Order) newShare(id session.ID) Share {
+	now := time.Now()
+	s := Share{ID: newID(), SessionID: id, Created: now.UnixMilli(), Target: order.Target, Synced: -1}
+	if order.Expires > 0 {
+		s.Expires = now.Add(order.Expires).UnixMilli()
+	}
+	if !s.isRemote() {
+		s.URL = order.PageURL + "/s/" + s.ID
+	}
+	return s
+}
+
+// ShareLater publishes a session without a request of a person: it does not wait for the server, and tries again.
+func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) error {
+	s := order.newShare(id)
+	s.Auto = true
+	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
+		return err
+	}
+	_, _, err := o.Registry.add(s)
+	o.Wake()
+	return err
+}
+
+// Share publishes a session, and returns when it has an address; of a server, its content follows. A session that is
+// published stays where it is.
+func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, error) {
+	s := order.newShare(id)
+	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
+		return s, err
+	}
+	// Record the share before its server hears of it. One without an address is left of an attempt that was cut off.
+	s, added, err := o.Registry.add(s)
+	if err != nil || !added && s.URL != "" {
+		return s, err
+	}
+	if !o.claim(s.ID, maxShares) {
+		return s, session.Errorf(session.CodeConflict, "the session is being shared by another request; try again")
+	}
+	defer o.release(s.ID)
+	if s, err = o.open(ctx, s); err != nil {
+		if s.Remote == "" { // nobody can read it
+			err = errors.Join(err, o.Registry.remove(s.ID))
+		}
+		return s, err
+	}
+	return s, o.record(ctx, &s)
+}
+
+// record records in the session where it is published.
+func (o *Outbox) record(ctx context.Context, s *Share) error {
+	return o.Record(ctx, s.SessionID, &session.Share{URL: s.URL, Expires: s.Expires})
+}
+
+// open has the server give the share its address.
+func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
+	if s.URL != "" {
+		return s, nil
+	}
+	c, err := o.targetOf(&s).create(ctx, s.SessionID)
+	if err != nil {
+		return s, session.Errorf(session.CodeConflict, "the session is not shared: %v", err)
+	}
+	return o.Registry.change(s.ID, func(s *Share) { s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret })
+}
+
+func (o *Outbox) targetOf(s *Share) target { return target{s.Target, o.Transport} }
+
+// describeTarget names where a share is shown.
+func describeTarget(s *Share) string {
+	if s.isRemote() {
+		return "at " + s.Target
+	}
+	return "on pages of cairn"
+}
+
+// withdrawTime is how long a person waits until a server has withdrawn a share.
+const withdrawTime = 10 * time.Second
+
+// Withdraw ends the share of a session. The answer has Withdrawn set if the server has not shown yet that the share is
+// gone: that is tried again. A session that is not shared stays so.
+func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
+	s, found, err := o.Registry.FindSession(id)
+	if err != nil {
+		return s, err
+	}
+	if !found { // the session may say that it is, if the registry was lost
+		s = Share{SessionID: id}
+		there, err := store.ReadSession(ctx, o.Store, id)
+		if err == nil && there.Share != nil {
+			err = o.Record(ctx, id, nil)
+		}
+		return s, err
+	}
+	if err := o.Audit(ctx, "withdraw the share of "+string(id)+" "+describeTarget(&s)); err != nil {
+		o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	defer cancel()
+	if s, err = o.markWithdrawn(ctx, s.ID); err != nil {
+		return s, err
+	}
+	return o.withdraw(ctx, s)
+}
+
+// markWithdrawn records that the share is to be withdrawn, in the registry first.
+func (o *Outbox) markWithdrawn(ctx context.Context, id string) (Share, error) {
+	s, err := o.Registry.change(id, func(s *Share) {
+		if s.Withdrawn == 0 {
+			s.Withdrawn = time.Now().UnixMilli()
+			s.noteSuccess()
+		}
+	})
+	if err != nil {
+		return s, err
+	}
+	return s, o.recordEnd(ctx, &s)
+}
+
+// recordEnd records in the session, if it is there, that it is not published any more.
+func (o *Outbox) recordEnd(ctx context.Context, s *Share) error {
+	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
+	switch {
+	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
+		return nil
+	case err != nil:
+		return err
+	case there.Share == nil || there.Share.URL != s.URL:
+		return nil
+	}
+	return o.Record(ctx, s.SessionID, nil)
+}
+
+// withdraw has the server remove a withdrawn share, and forgets it then. A failure is recorded in the share.
+func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
+	if s.Remote != "" {
+		if err := o.targetOf(&s).delete(ctx, &s); err != nil {
+			defer o.Wake()
+			return o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, time.Now()) })
+		}
+		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
+			o.Logger.Warn("the audit log could not be written", "error", err)
+		}
+	}
+	s.Withdrawn = 0
+	return s, o.Registry.remove(s.ID)
+}

@@ -1,0 +1,119 @@
+package publish
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/changes"
+)
+
+// The bounds of what is sent at once.
+const (
+	maxEvents = 5000    // of which the changes are looked for; after more, the whole session is sent
+	maxItems  = 500     // of one request
+	maxBytes  = 1 << 20 // of one request, if it has more than one item
+	maxItem   = 8 << 20 // a larger item is left out
+)
+
+// push sends what has changed of the session since the share was synced, up to head. It returns up to which seq the
+// server has the session.
+func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, err error) {
+	change := changes.NewWhole(s.SessionID)
+	if s.Synced >= 0 {
+		rows, err := store.Query(ctx, o.Store, func(r store.Reader) ([]store.EventRow, error) {
+			return r.Events(s.SessionID, s.Synced, maxEvents)
+		})
+		if err != nil {
+			return s.Synced, err
+		}
+		if n := len(rows); n > 0 && n < maxEvents {
+			change, head = changes.Collect(rows)[0], rows[n-1].Seq
+		}
+	}
+	secrets, err := o.ListSecrets(ctx)
+	if err != nil {
+		return s.Synced, err
+	}
+	p := &pusher{outbox: o, share: s, filter: &transfer.Export{Known: secrets}}
+	if err = p.pushChange(ctx, change); err == nil {
+		err = p.flush(ctx)
+	}
+	if err != nil {
+		return s.Synced, err
+	}
+	return head, nil
+}
+
+// pusher gathers items and sends them.
+type pusher struct {
+	outbox *Outbox
+	share  *Share
+	filter *transfer.Export
+	items  []Item
+	bytes  int
+}
+
+func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
+	v := p.outbox.Store
+	s, err := store.ReadSession(ctx, v, p.share.SessionID)
+	if err == nil && c.Whole {
+		err = c.ReadDiff(ctx, v)
+	}
+	if err == nil {
+		err = p.add(ctx, "session", opencode.SessionOf(s))
+	}
+	if err == nil && c.Diff != nil {
+		err = p.add(ctx, "session_diff", opencode.FileDiffsOf(c.Diff.Session))
+	}
+	if err != nil {
+		return err
+	}
+	return c.Render(ctx, v, s, func(m opencode.Message) error {
+		if err := p.add(ctx, "message", m.Info); err != nil {
+			return err
+		}
+		for _, part := range m.Parts {
+			if err := p.add(ctx, "part", part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// add adds an item without secrets, and sends what was gathered if it is much.
+func (p *pusher) add(ctx context.Context, kind string, v any) error {
+	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		raw, err = p.filter.CleanValue(raw)
+	}
+	if err != nil {
+		return err
+	}
+	if len(raw) > maxItem {
+		p.outbox.Logger.Warn("a part of a shared session is too large, and not sent",
+			"session", p.share.SessionID, "type", kind, "bytes", len(raw))
+		return nil
+	}
+	if len(p.items) >= maxItems || len(p.items) > 0 && p.bytes+len(raw) > maxBytes {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	p.items, p.bytes = append(p.items, Item{kind, raw}), p.bytes+len(raw)
+	return nil
+}
+
+func (p *pusher) flush(ctx context.Context) error {
+	if len(p.items) == 0 {
+		return nil
+	}
+	err := p.outbox.targetOf(p.share).send(ctx, p.share, p.items)
+	p.items, p.bytes = nil, 0
+	return err
+}

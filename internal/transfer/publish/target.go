@@ -1,0 +1,172 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// Item is one value of a shared session: what the server has of the same type and id is replaced.
+type Item struct {
+	Type string         `json:"type"` // session, message, part, session_diff or model
+	Data jsontext.Value `json:"data"`
+}
+
+// target is a server that speaks OpenCode's protocol of shares:
+//
+//	POST   /api/share            {sessionID}      -> {id, url, secret}
+//	POST   /api/share/{id}/sync  {secret, data: [item]}
+//	DELETE /api/share/{id}       {secret}
+//	GET    /api/share/{id}/data  -> [item], for everybody
+//
+// It is not trusted: its answers are small, on time, of the expected form, and from the address itself.
+type target struct {
+	address   string
+	transport http.RoundTripper
+}
+
+// The bounds of a request.
+const (
+	createTime = 15 * time.Second
+	syncTime   = time.Minute
+	deleteTime = 15 * time.Second
+	maxAnswer  = 64 << 10 // bytes that are read of an answer
+)
+
+// created is the answer to a new share.
+type created struct {
+	ID     string `json:"id"`
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+// isValid reports whether the answer has the form of one. Its address is shown to people.
+func (c *created) isValid() bool {
+	u, err := url.Parse(c.URL)
+	return remoteID().MatchString(c.ID) && c.Secret != "" && len(c.Secret) <= maxSecret && len(c.URL) <= maxSecret &&
+		err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
+		terminal.ReplaceControls(c.URL) == c.URL
+}
+
+var remoteID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`) })
+
+// maxSecret bounds the secret and the address of a share, in bytes.
+const maxSecret = 2 << 10
+
+// create makes a share without content.
+func (t target) create(ctx context.Context, id session.ID) (c created, err error) {
+	body := struct {
+		SessionID session.ID `json:"sessionID"`
+	}{id}
+	answer, err := t.call(ctx, createTime, http.MethodPost, "/api/share", body)
+	if err != nil {
+		return c, err
+	}
+	if json.Unmarshal(answer, &c) == nil && c.isValid() {
+		return c, nil
+	}
+	return created{}, fmt.Errorf("%s does not answer as a server of shares does", t.address)
+}
+
+// send gives the server the newest values of a share.
+func (t target) send(ctx context.Context, s *Share, items []Item) error {
+	body := struct {
+		Secret string `json:"secret"`
+		Data   []Item `json:"data"`
+	}{s.Secret, items}
+	_, err := t.call(ctx, syncTime, http.MethodPost, "/api/share/"+s.Remote+"/sync", body)
+	return err
+}
+
+// delete removes a share, and has the server show that it is gone.
+func (t target) delete(ctx context.Context, s *Share) error {
+	body := struct {
+		Secret string `json:"secret"`
+	}{s.Secret}
+	_, err := t.call(ctx, deleteTime, http.MethodDelete, "/api/share/"+s.Remote, body)
+	if status, ok := errors.AsType[*statusError](err); err != nil && (!ok || !status.isGone()) {
+		return err
+	}
+	answer, err := t.call(ctx, deleteTime, http.MethodGet, "/api/share/"+s.Remote+"/data", nil)
+	if status, ok := errors.AsType[*statusError](err); ok && status.isGone() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var left []jsontext.Value
+	if json.Unmarshal(answer, &left) == nil && len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s confirms the end of the share and still shows it", t.address)
+}
+
+// statusError is an answer that is no success.
+type statusError struct {
+	address string
+	status  int
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
+}
+
+// isGone reports whether there is nothing at the address.
+func (e *statusError) isGone() bool {
+	return e.status == http.StatusNotFound || e.status == http.StatusGone
+}
+
+// call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: the secret goes to the
+// target only.
+func (t target) call(ctx context.Context, limit time.Duration, method, path string, body any) (answer []byte, err error) {
+	late := fmt.Errorf("no answer within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, t.address+path, content)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := (&http.Client{Transport: t.transport, CheckRedirect: stay}).Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	}
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s cannot be reached: %w", t.address, context.Cause(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be reached: %w", t.address, err)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, &statusError{t.address, resp.StatusCode}
+	}
+	return answer, nil
+}

@@ -1,0 +1,133 @@
+// Package sharepage shows shared sessions to people with a browser: one page a session, at an address that nobody
+// guesses, which grows while the session goes on. It has no script and no cookie, loads nothing, and lists nothing.
+package sharepage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer"
+)
+
+// Server shows the shared sessions of a store. It is an http.Handler.
+type Server struct {
+	API *api.Client // of the store's owner
+	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
+	ListSecrets func(context.Context) ([]string, error)
+	Logger      *slog.Logger
+
+	limits limits
+}
+
+// pagePath is the path of a page: 128 random bits.
+var pagePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/s/([0-9a-f]{32})$`) })
+
+// policy allows the page its own style and embedded images, and nothing else.
+var policy = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(transfer.PageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+})
+
+// ServeHTTP shows a page. What is not shared, not any more, or never was is the same 404.
+func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	leave, ok := p.limits.enter(r)
+	if !ok {
+		w.Header().Set("Retry-After", "60")
+		writeText(w, http.StatusTooManyRequests, "Too many requests. Try again in a minute.")
+		return
+	}
+	defer leave()
+	id := pagePath().FindStringSubmatch(r.URL.Path)
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		writeText(w, http.StatusMethodNotAllowed, "A shared session can only be read.")
+		return
+	case id == nil:
+		writeText(w, http.StatusNotFound, notFound)
+		return
+	}
+	err := p.show(w, r, id[1])
+	switch {
+	case err == nil || r.Context().Err() != nil:
+	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
+		writeText(w, http.StatusNotFound, notFound)
+	default:
+		p.Logger.Warn("a shared session cannot be shown", "error", err)
+		writeText(w, http.StatusServiceUnavailable, "The session cannot be shown now. Try again in a moment.")
+	}
+}
+
+const notFound = "There is no shared session here. It may have been withdrawn."
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+// show shows the share with the id. An error means that nothing was written.
+func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
+	ctx := r.Context()
+	share, err := p.API.FindShare(ctx, id)
+	if err != nil {
+		return err
+	}
+	s, err := p.API.Session(ctx, share.SessionID)
+	if err != nil {
+		return err
+	}
+	secrets, err := p.ListSecrets(ctx)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	control := http.NewResponseController(w)
+	v := &viewer{
+		api: p.API, share: id, session: s, flush: control.Flush,
+		page: (&transfer.Export{Known: secrets}).NewPage(patientWriter{w, control}),
+	}
+	if err := v.run(ctx); err != nil && ctx.Err() == nil {
+		p.Logger.Warn("a page ended early", "session", s.ID, "error", err)
+		_ = v.page.WriteEnd() // the reader may be gone
+	}
+	return nil
+}
+
+// patientWriter gives each write to a reader a time.
+type patientWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+const writeTime = 30 * time.Second
+
+func (p patientWriter) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime)) // a server of tests may have none
+	return p.w.Write(b)
+}

@@ -1,0 +1,164 @@
+package sharepage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer"
+)
+
+const (
+	pageSize = 100
+	// gather is the time in which changes are gathered before the page grows.
+	gather = 300 * time.Millisecond
+	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long at all.
+	maxQuiet = 10 * time.Minute
+	maxOpen  = 2 * time.Hour
+)
+
+// viewer writes one page as long as somebody looks at it.
+type viewer struct {
+	api     *api.Client
+	share   string // the id of the share
+	session *session.Session
+	page    *transfer.Page
+	flush   func() error
+
+	cursor string // of the newest page of messages, of which the first written are on the page
+	done   int
+	last   session.MessageID // the newest one on the page
+	over   bool              // what follows is taken back
+}
+
+// errChanged means that the page is not a beginning of what it should show any more.
+var errChanged = errors.New("what the page shows has changed")
+
+// run writes the page, and then what comes, until the session is quiet.
+func (v *viewer) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maxOpen)
+	defer cancel()
+	head, err := v.api.Head(ctx, v.session.ID)
+	if err != nil {
+		return err
+	}
+	events := v.watch(ctx, head)
+	if err := v.page.WriteHead(v.session); err != nil {
+		return err
+	}
+	for {
+		err := v.advance(ctx)
+		if errors.Is(err, errChanged) {
+			return v.page.WriteReload()
+		}
+		if err == nil {
+			err = v.flush()
+		}
+		if err != nil {
+			return err
+		}
+		// Wait for more, as long as there may be some.
+		quiet := maxQuiet - time.Since(time.UnixMilli(v.session.Time.Updated))
+		select {
+		case <-ctx.Done():
+			return v.page.WriteEnd()
+		case <-time.After(max(quiet, 0)):
+			return v.page.WriteEnd()
+		case _, ok := <-events:
+			if !ok {
+				return v.page.WriteEnd()
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(gather):
+		}
+	}
+}
+
+// watch returns a channel that receives after events of the session behind head, and is closed when they cannot be read
+// any more.
+func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
+	events := make(chan struct{}, 1)
+	go func() { // ends with ctx
+		defer close(events)
+		for _, err := range v.api.Tail(ctx, v.session.ID, head) {
+			if err != nil {
+				return
+			}
+			select {
+			case events <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return events
+}
+
+// advance writes the messages that are complete and not on the page yet.
+func (v *viewer) advance(ctx context.Context) error {
+	// Look whether the session is still shared, and the same up to here.
+	if _, err := v.api.FindShare(ctx, v.share); errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return errChanged // the page that is loaded again says so
+	} else if err != nil {
+		return err
+	}
+	s, err := v.api.Session(ctx, v.session.ID)
+	if err != nil {
+		return err
+	}
+	if s.Edits != v.session.Edits || !s.Revert.IsSamePoint(v.session.Revert) {
+		return errChanged
+	}
+	v.session = s
+	active, err := v.api.Active(ctx)
+	if err != nil {
+		return err
+	}
+	_, works := active[s.ID]
+	for !v.over {
+		q := api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor}
+		page, err := v.api.Messages(ctx, s.ID, q)
+		if err != nil {
+			return err
+		}
+		if v.done > len(page.Data) || v.done > 0 && page.Data[v.done-1].Meta().ID != v.last {
+			return errChanged
+		}
+		for _, m := range page.Data[v.done:] {
+			if works && !isComplete(m) {
+				return nil
+			}
+			r := v.session.Revert
+			v.over = r != nil && !r.FilesOnly && r.MessageID == m.Meta().ID
+			if v.over && (r.Exclusive || r.PartID != "") { // all of it is taken back, or a part
+				return nil
+			}
+			if err := v.page.WriteMessage(m); err != nil {
+				return err
+			}
+			if v.done, v.last = v.done+1, m.Meta().ID; v.over {
+				return nil
+			}
+		}
+		if len(page.Data) < pageSize || page.Cursor.Next == "" {
+			return nil
+		}
+		v.cursor, v.done = page.Cursor.Next, 0
+	}
+	return nil
+}
+
+// isComplete reports whether a message stays as it is.
+func isComplete(m session.Message) bool {
+	switch m := m.(type) {
+	case *session.Assistant:
+		return m.Time.Completed > 0
+	case *session.Shell:
+		return m.Time.Completed > 0
+	default:
+		return true
+	}
+}
