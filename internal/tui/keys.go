@@ -117,6 +117,8 @@ func infoCommands() []command {
 		{"permissions", "", "list the saved permissions, and revoke one", pickApproval},
 		{"trust", "", "show which project files wait for trust", showTrust},
 		{"export", "", "write the session as Markdown or JSON", askExport},
+		{"share", "", "publish the session, or withdraw it", previewShare},
+		{"unshare", "", "withdraw the share of the session", unshareSession},
 		{"mcp", "", "show the MCP servers and what they offer", showMCP},
 		{"doctor", "", "check the installation", showDoctor},
 		{"theme", "", "choose the colours, with a preview", pickTheme},

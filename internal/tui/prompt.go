@@ -197,7 +197,6 @@ func (m *model) describeInstead(name string) string {
 		return ""
 	}
 	return map[string]string{
-		"share":  "nothing is published; /export writes the session to a file",
 		"vim":    "vi keys are a setting: cairn config set terminal.vi true",
 		"memory": "# TEXT adds a line to AGENTS.md; /context shows what the model reads",
 		"logout": "a key is removed with: cairn auth logout PROVIDER",

@@ -38,6 +38,7 @@ type plan struct {
 	server   *serverFlags // nil: the cairn of this machine
 	openCode bool         // behave as OpenCode's run: see opencode.go
 	typed    bool         // one of several lines of attach: notes about the run are left out
+	share    bool         // publish the session before it is prompted
 	withheld string       // why a model may be missing: the project's providers have no effect
 }
 
@@ -59,7 +60,7 @@ func (g runCommand) newPlan(ctx context.Context, f *runFlags, args []string) (p 
 		message: session.MessageID(
 			ids.New(session.PrefixMessage),
 		), agent: f.agent, title: f.title, timeout: f.timeout, sandbox: f.sandbox,
-		asks: session.AskPolicy(f.asks), command: f.command, openCode: g.inv.IsOpenCode(),
+		asks: session.AskPolicy(f.asks), command: f.command, openCode: g.inv.IsOpenCode(), share: f.share,
 	}
 	if f.server.url != "" {
 		f.server.directory, p.server = f.dir, &f.server
@@ -72,10 +73,6 @@ func (g runCommand) newPlan(ctx context.Context, f *runFlags, args []string) (p 
 	}
 	if f.auto {
 		p.asks = "allow"
-	}
-	if f.share && g.inv.IsOpenCode() { // scripts for OpenCode pass it; sharing may fail there, too
-		f.share = false
-		g.inv.Note("the session is not shared: cairn publishes nothing")
 	}
 	// Check the flags by themselves, then read what they name; files and standard input last.
 	if err := f.check(); err != nil {
@@ -220,8 +217,6 @@ func (f *runFlags) checkUnsupported() error {
 		return cli.UsageErrorf(
 			"--fork is not supported; fork the session with cairn session fork, and continue the copy with -s",
 		)
-	case f.share:
-		return cli.UsageErrorf("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
 	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
 		return cli.UsageErrorf("--password (-p) and --username (-u) need --attach URL, the server that they are for; to print an " +
 			"answer, omit -p: cairn run prints it")

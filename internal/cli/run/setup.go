@@ -45,6 +45,9 @@ func (s *setup) run(ctx context.Context) (*follow.Progress, error) {
 	if !s.plan.openCode {
 		s.notePlugins(ctx)
 	}
+	if s.plan.share && !s.sent {
+		s.shareSession(ctx)
+	}
 	s.sent = true
 	in, err := s.client.Prompt(ctx, s.plan.id, s.promptRequest())
 	if err != nil && !s.plan.existing && cli.CodeOf(err) == cli.ExitUsage {
@@ -78,6 +81,16 @@ func (s *setup) prepare(ctx context.Context) error {
 	err := s.expandCommand(ctx)
 	s.selectForPrompt()
 	return err
+}
+
+// shareSession publishes the session and notes where. The prompt goes on if that fails, as OpenCode's does.
+func (s *setup) shareSession(ctx context.Context) {
+	share, err := s.client.ShareSession(ctx, s.plan.id, api.ShareRequest{})
+	if err != nil {
+		s.desk.note("the session is not shared: " + err.Error())
+		return
+	}
+	s.desk.note("shared at " + terminal.FirstLine(share.URL, 300))
 }
 
 func (s *setup) promptRequest() api.PromptRequest {
