@@ -145,9 +145,15 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.worktrees = newWorktrees(w.locations, watched, locks, worktreeWork{
 		sessions: w.engine.Active, jobs: w.engine.Jobs.ListRunning, terminals: w.terminals.ListAll,
 	})
+	w.openSurfaces(o, user, watched, ids)
+	return nil
+}
+
+// openSurfaces makes both APIs of the owner.
+func (w *owner) openSurfaces(o client.Options, user *config.Config, watched store.Store, ids *session.IDs) {
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
-		Store: watched, Log: log, IDs: ids,
+		Store: watched, Log: w.log, IDs: ids,
 		Shares:    ownerShares{w},
 		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
@@ -156,17 +162,16 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.v2 = v2.New(v2.Config{
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
 		Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive,
-		Store: watched, Log: log, IDs: ids,
+		Store: watched, Log: w.log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
 		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
-		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
 		},
 	})
-	return nil
 }
 
 func (w *owner) newLocations(

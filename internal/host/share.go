@@ -71,7 +71,7 @@ func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires 
 		return o, err
 	}
 	if p.config.Share == config.ShareDisabled {
-		return o, session.Errorf(session.CodeDenied, "sharing is disabled in the configuration of %s", s.Location.Directory)
+		return o, session.Errorf(session.CodeInvalid, "sharing is disabled in the configuration (share)")
 	}
 	return publish.Order{
 		Target: p.config.ShareTarget(), PageURL: p.config.PageURL(),

@@ -155,7 +155,7 @@ func TestEveryKey(t *testing.T) {
 			`{"attachments": {"image": {"max_height": 2, "max_base64_bytes": 3}}}`,
 			`{"image":{"auto_resize":false,"max_width":1,"max_height":2,"max_base64_bytes":3}}`,
 		},
-		{"enterprise", `{"enterprise": {"url": "u"}}`, `{}`, `{"url":"u"}`},
+		{"enterprise", `{"enterprise": {"url": "https://u"}}`, `{}`, `{"url":"https://u"}`},
 		{
 			"experimental",
 			`{"experimental": {"continue_loop_on_deny": true, "primary_tools": ["a"], "mcp_timeout": 5, "openTelemetry": ` +

@@ -115,7 +115,6 @@ func TestBadActs(t *testing.T) {
 		},
 		{"/session/" + id + "/init", `{"providerID":"mock","modelID":"main"}`, 400, `[\"messageID\"]`},
 		{"/session/" + id + "/init", `{"providerID":"mock","messageID":"msg_1"}`, 400, `[\"modelID\"]`},
-		{"/session/" + id + "/share", ``, 400, "disabled"},
 		{"/session/ses_none/share", ``, 404, "Session not found: ses_none"},
 		{"/session/" + id + "/revert", `{"messageID":"msg_1"}`, 404, "msg_1"},
 		{"/session/ses_none/revert", `{"messageID":"msg_1"}`, 404, "Session not found: ses_none"},

@@ -29,7 +29,6 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 		{"summarize", `{"providerID":"mock","modelID":"mian"}`, "mian"},
 		{"revert", `{"messageID":"msg_1"}`, "msg_1"},
 		{"fork", `{"messageID":"msg_1"}`, "msg_1"},
-		{"share", ``, "sharing is disabled"},
 	} {
 		if a := w.ask(t, http.MethodPost, "/session/"+id+"/"+c.operation, c.body); a.status/100 != 4 {
 			t.Errorf("%s %s: %v", c.operation, c.body, a)

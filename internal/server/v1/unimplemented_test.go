@@ -36,9 +36,9 @@ func TestMCPOperations(t *testing.T) {
 	}
 }
 
-// What is configured and not built is shown as not working: sharing is disabled.
-func TestConfiguredButNotBuilt(t *testing.T) {
-	w := newWorld(t, `, "share": "auto"`, nil)
+// What is not built refuses requests.
+func TestNotBuilt(t *testing.T) {
+	w := newWorld(t, "", nil)
 	if a := w.ask(t, http.MethodPost, "/sync/replay", `{}`); a.status != 400 ||
 		!strings.Contains(a.body, `{"name":"NotImplementedError"`) {
 		t.Error(a)
@@ -53,8 +53,5 @@ func TestConfiguredButNotBuilt(t *testing.T) {
 		if a := w.ask(t, c[0], c[1], c[2]); a.status != http.StatusBadRequest {
 			t.Errorf("%s %s %s: %d %s", c[0], c[1], c[2], a.status, a.body)
 		}
-	}
-	if a := w.ask(t, http.MethodGet, "/config", ""); !strings.Contains(a.body, `"share":"disabled"`) {
-		t.Error(a.body)
 	}
 }

@@ -63,7 +63,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
 		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
 		IDs: ids, Locations: places{}, Projects: noProjects{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
-		Searcher: searcher{t, w.store, t.TempDir()}, Storage: noStorage{},
+		Searcher: searcher{t, w.store, t.TempDir()}, Storage: noStorage{}, Shares: noShares{w.store},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
@@ -320,6 +320,23 @@ func (noStorage) Prune(_ context.Context, r api.PruneRequest) (api.PruneResult, 
 func (noStorage) Vacuum(context.Context, api.VacuumRequest) (api.VacuumResult, error) {
 	return api.VacuumResult{Before: 2048, After: 2048}, nil
 }
+
+// noShares shares each session at the same address, and none afterwards.
+type noShares struct{ store store.Store }
+
+func (n noShares) Share(ctx context.Context, id session.ID, _ api.ShareRequest) (api.Share, error) {
+	_, err := store.ReadSession(ctx, n.store, id)
+	return api.Share{ID: "0", SessionID: id, URL: "http://127.0.0.1:4097/s/0", State: api.ShareActive, Created: 1}, err
+}
+
+func (n noShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
+	_, err := store.ReadSession(ctx, n.store, id)
+	return nil, err
+}
+
+func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }
+
+func (noShares) Find(id string) (api.Share, error) { return api.Share{}, session.NotFound("share", id) }
 
 // noWorktrees is a repository without linked worktrees.
 type noWorktrees struct{}

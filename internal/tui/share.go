@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"context"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// previewShare shows what is replaced before the session is published, and asks. Of a session that is published it shows
+// the address, and offers to withdraw it.
+func previewShare(m *model) tea.Cmd {
+	if !m.hasSession() {
+		return nil
+	}
+	if m.session.Share != nil {
+		m.openDialog(&dialog.Choice{
+			Title: "The session is shared", Text: []string{terminal.FirstLine(m.session.Share.URL, 300)}, Type: m.typeText,
+			Options: []dialog.Reply{
+				{Key: "w", Label: "withdraw it", Do: func() tea.Cmd { return unshareSession(m) }},
+				{Key: "n", Label: "leave it shared"},
+			},
+		})
+		return nil
+	}
+	s := *m.session // events change the model's
+	e := transfer.Export{API: m.api}
+	m.note = "looking for secrets"
+	return m.callAPI("share", func(ctx context.Context) (err error) {
+		if m.options.Secrets != nil {
+			if e.Known, err = m.options.Secrets(ctx); err != nil {
+				return err
+			}
+		}
+		_, err = e.WriteHTML(ctx, io.Discard, &s)
+		return err
+	}, func() tea.Cmd {
+		m.note = ""
+		text := []string{"Who knows the address can read prompts, answers, output and paths, also what comes."}
+		for _, r := range e.ListReplacements() {
+			text = append(text, r.Kind+": "+terminal.FormatPlural(r.Count, "text")+", replaced; the first one: "+
+				terminal.FirstLine(r.Excerpt, 100))
+		}
+		m.openDialog(&dialog.Choice{
+			Title: "Publish the session?", Text: text, Type: m.typeText,
+			Options: []dialog.Reply{
+				{Key: "y", Label: "publish it", Do: func() tea.Cmd { return shareSession(m) }},
+				{Key: "n", Label: "keep it here"},
+			},
+		})
+		return nil
+	})
+}
+
+func shareSession(m *model) tea.Cmd {
+	c, id := m.api, m.session.ID
+	var out api.Share
+	return m.callAPI("share", func(ctx context.Context) (err error) {
+		out, err = c.ShareSession(ctx, id, api.ShareRequest{})
+		return err
+	}, func() tea.Cmd {
+		m.note = "shared at " + terminal.FirstLine(out.URL, 300)
+		if out.Target == "" {
+			m.note += " (cairn share serve)"
+		}
+		return tea.Raw(ansi.SetSystemClipboard(out.URL))
+	})
+}
+
+func unshareSession(m *model) tea.Cmd {
+	if !m.hasSession() {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	var left *api.Share
+	return m.callAPI("unshare", func(ctx context.Context) (err error) {
+		left, err = c.UnshareSession(ctx, id)
+		return err
+	}, func() tea.Cmd {
+		m.note = "the session is not shared any more"
+		if left != nil {
+			m.note = "the share is not gone yet, and tried again: " + terminal.FirstLine(left.Failure, 200)
+		}
+		return nil
+	})
+}
