@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/location/config"
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
@@ -38,7 +39,29 @@ func (w *owner) openShares(getenv func(string) string) {
 		secrets, _, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
 		return secrets, err
 	}
+	o.ListModels = w.listSharedModels
 	w.shares = o
+}
+
+// listSharedModels describes models without the addresses at which they are reached.
+func (w *owner) listSharedModels(
+	ctx context.Context, s *session.Session, refs map[session.ModelRef]bool,
+) []opencode.ModelInfo {
+	out := []opencode.ModelInfo{}
+	p, err := w.locations.load(ctx, s.Location.Directory)
+	if err != nil { // the directory may be gone
+		return out
+	}
+	for ref := range refs {
+		for _, m := range p.models.SupportedModels(ref.ProviderID) {
+			if m.ID == ref.ID {
+				v := opencode.ModelInfoOf(m)
+				v.API.URL = ""
+				out = append(out, v)
+			}
+		}
+	}
+	return out
 }
 
 // startShares keeps the shares up to date until ctx ends. release waits for it.

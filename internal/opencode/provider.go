@@ -95,7 +95,7 @@ func ProviderOf(p catalog.Provider, source string, models []catalog.Model) Provi
 	}
 	for _, m := range models {
 		if m.ProviderID == p.ID {
-			v.Models[m.ID] = modelOf(m)
+			v.Models[m.ID] = ModelInfoOf(m)
 		}
 	}
 	return v
@@ -108,7 +108,8 @@ func listOf(names []string) []string {
 	return names
 }
 
-func modelOf(m catalog.Model) ModelInfo {
+// ModelInfoOf converts a model.
+func ModelInfoOf(m catalog.Model) ModelInfo {
 	v := ModelInfo{
 		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title,
 		Family: m.Family,

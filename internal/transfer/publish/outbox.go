@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -25,7 +26,9 @@ type Outbox struct {
 	Audit func(ctx context.Context, what string) error
 	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
 	ListSecrets func(ctx context.Context) ([]string, error)
-	Logger      *slog.Logger
+	// ListModels describes those of the models that are known where the session is.
+	ListModels func(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
+	Logger     *slog.Logger
 
 	wake   chan struct{}  // wakes Run; holds one
 	pushes sync.WaitGroup // of Run
@@ -162,6 +165,9 @@ const withdrawTime = 10 * time.Second
 // gone: that is tried again. A session that is not shared stays so.
 func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	s, found, err := o.Registry.FindSession(id)
+	if err == nil && !found { // one that is being withdrawn is tried again now
+		s, found, err = o.Registry.find(func(s *Share) bool { return s.SessionID == id })
+	}
 	if err != nil {
 		return s, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/changes"
 )
@@ -73,7 +74,11 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 	if err != nil {
 		return err
 	}
-	return c.Render(ctx, v, s, func(m opencode.Message) error {
+	models := map[session.ModelRef]bool{}
+	err = c.Render(ctx, v, s, func(m opencode.Message) error {
+		if u, ok := m.Info.(*opencode.User); ok {
+			models[session.ModelRef{ProviderID: u.Model.ProviderID, ID: u.Model.ModelID}] = true
+		}
 		if err := p.add(ctx, "message", m.Info); err != nil {
 			return err
 		}
@@ -84,6 +89,10 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 		}
 		return nil
 	})
+	if err != nil || len(models) == 0 {
+		return err
+	}
+	return p.add(ctx, "model", p.outbox.ListModels(ctx, s, models))
 }
 
 // add adds an item without secrets, and sends what was gathered if it is much.

@@ -96,20 +96,20 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
 	}{s.Secret}
-	_, err := t.call(ctx, deleteTime, http.MethodDelete, "/api/share/"+s.Remote, body)
-	if status, ok := errors.AsType[*statusError](err); err != nil && (!ok || !status.isGone()) {
-		return err
-	}
+	// What the server shows counts, whatever it answered: OpenCode's answers with 500 if there is nothing to delete.
+	_, failure := t.call(ctx, deleteTime, http.MethodDelete, "/api/share/"+s.Remote, body)
 	answer, err := t.call(ctx, deleteTime, http.MethodGet, "/api/share/"+s.Remote+"/data", nil)
-	if status, ok := errors.AsType[*statusError](err); ok && status.isGone() {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+	status, isStatus := errors.AsType[*statusError](err)
 	var left []jsontext.Value
-	if json.Unmarshal(answer, &left) == nil && len(left) == 0 {
+	switch {
+	case isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone):
 		return nil
+	case err == nil && json.Unmarshal(answer, &left) == nil && left != nil && len(left) == 0:
+		return nil
+	case failure != nil:
+		return failure
+	case err != nil:
+		return err
 	}
 	return fmt.Errorf("%s confirms the end of the share and still shows it", t.address)
 }
@@ -124,10 +124,6 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
 }
 
-// isGone reports whether there is nothing at the address.
-func (e *statusError) isGone() bool {
-	return e.status == http.StatusNotFound || e.status == http.StatusGone
-}
 
 // call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: the secret goes to the
 // target only.

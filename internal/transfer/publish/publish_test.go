@@ -1,0 +1,436 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sharetarget"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
+	"github.com/cairn-dev/cairn/internal/transfer/publish"
+)
+
+// world is a store with sessions, an outbox, and a server of shares.
+type world struct {
+	t      *testing.T
+	store  *storetest.Memory
+	log    *eventlog.Log
+	file   string
+	outbox *publish.Outbox
+	server *sharetarget.Target
+	audit  []string
+	stop   func()
+}
+
+// play runs a test on a world with a session in fake time.
+func play(t *testing.T, f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := storetest.NewMemory()
+		w := &world{t: t, store: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), publish.FileName)}
+		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}, OnDelete: func() { w.outbox.Wake() }})
+		w.start()
+		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T", Time: session.SessionTime{Created: 1, Updated: 1}}})
+		w.prompt("ses_a", "first")
+		f(w)
+		w.stop()
+	})
+}
+
+// start starts a process on the store.
+func (w *world) start() {
+	o := publish.NewOutbox(publish.NewRegistry(w.file))
+	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, w.server, slog.New(slog.DiscardHandler)
+	o.Record = func(_ context.Context, id session.ID, s *session.Share) error {
+		w.add(id, &session.Shared{Share: s})
+		return nil
+	}
+	o.Audit = func(_ context.Context, what string) error {
+		w.audit = append(w.audit, what)
+		return nil
+	}
+	o.ListSecrets = func(context.Context) ([]string, error) { return []string{"known-secret"}, nil }
+	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+		return []opencode.ModelInfo{}
+	}
+	w.outbox = o
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		o.Run(ctx)
+		close(done)
+	}()
+	w.stop = func() {
+		cancel()
+		<-done
+	}
+}
+
+func (w *world) add(id session.ID, data ...session.EventData) {
+	w.t.Helper()
+	_, err := w.log.Append(context.Background(), id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) {
+		return eventlog.NewDrafts(data...), nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+var prompts int
+
+func (w *world) prompt(id session.ID, text string) {
+	prompts++
+	w.add(id, &session.Prompted{
+		MessageID: session.MessageID(fmt.Sprintf("msg_%04d", prompts)), Delivery: session.Steer, Prompt: session.Prompt{Text: text},
+	})
+}
+
+func (w *world) share(order publish.Order) publish.Share {
+	w.t.Helper()
+	s, err := w.outbox.Share(context.Background(), "ses_a", order)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// settle gives the outbox time.
+func (w *world) settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// session returns the session's share.
+func (w *world) shareOf(id session.ID) *session.Share {
+	s, err := store.ReadSession(context.Background(), w.store, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.Share
+}
+
+// texts returns the texts of the parts that everybody can read.
+func (w *world) texts(remote string) (out []string) {
+	for _, i := range w.server.Served(remote) {
+		if i.Type == "part" {
+			_, text, _ := strings.Cut(string(i.Data), `"text":"`)
+			text, _, _ = strings.Cut(text, `"`)
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *world) list() []publish.Share {
+	all, err := w.outbox.Registry.List()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+var remote = publish.Order{Target: "http://share.example"}
+
+// A shared session is sent once, and then what is new of it, without secrets.
+func TestShareIsSentAndKeptUpToDate(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		if got := w.shareOf("ses_a"); got == nil || got.URL != s.URL || s.URL == "" {
+			t.Fatal(got, s)
+		}
+		w.settle(time.Second)
+		w.prompt("ses_a", "second known-secret")
+		w.settle(time.Second)
+		if diff := cmp.Diff([]string{"first", "second [redacted]"}, w.texts(s.Remote)); diff != "" {
+			t.Error(diff)
+		}
+		// The second prompt was sent alone.
+		sent := w.server.Requests()
+		last := sent[len(sent)-1]
+		for _, i := range last.Items {
+			if strings.Contains(string(i.Data), "first") {
+				t.Errorf("sent again: %s", i.Data)
+			}
+		}
+		// A process that starts sends nothing that is there.
+		n := len(sent)
+		w.stop()
+		w.start()
+		w.settle(time.Minute)
+		if sent := w.server.Requests(); len(sent) != n {
+			t.Errorf("sent again after a restart: %v", sent[n:])
+		}
+	})
+}
+
+// What was committed while no process ran, or while the server was away, is sent later.
+func TestShareCatchesUp(t *testing.T) {
+	for _, fault := range []sharetarget.Fault{sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Held} {
+		play(t, func(w *world) {
+			s := w.share(remote)
+			w.settle(time.Second)
+			w.server.Fail(fault, sharetarget.Sync)
+			w.prompt("ses_a", "second")
+			w.settle(10 * time.Second)
+			w.stop()
+			w.prompt("ses_a", "third")
+			w.start()
+			w.settle(10 * time.Second)
+			if got := w.list()[0]; got.Failure == "" && fault != sharetarget.Held {
+				t.Errorf("%s: %+v", fault, got)
+			}
+			w.server.Recover()
+			w.settle(2 * time.Minute)
+			if got := w.texts(s.Remote); len(got) != 3 || w.list()[0].Failure != "" {
+				t.Errorf("%s: %q %+v", fault, got, w.list()[0])
+			}
+		})
+	}
+}
+
+// A server that does not answer as one gets no share.
+func TestShareIsRefused(t *testing.T) {
+	for _, fault := range []sharetarget.Fault{
+		sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.EmptySecret,
+		sharetarget.Held,
+	} {
+		play(t, func(w *world) {
+			w.server.Fail(fault, sharetarget.Create)
+			began := time.Now()
+			_, err := w.outbox.Share(context.Background(), "ses_a", remote)
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), "http://share.example") {
+				t.Errorf("%s: %v", fault, err)
+			}
+			if time.Since(began) > 20*time.Second || len(w.list()) > 0 || w.shareOf("ses_a") != nil {
+				t.Errorf("%s: after %v %v", fault, time.Since(began), w.list())
+			}
+			w.server.Recover()
+		})
+	}
+}
+
+// A share is gone once the server shows it no more, whatever it says, and however long that takes.
+func TestShareIsWithdrawn(t *testing.T) {
+	for _, fault := range []sharetarget.Fault{
+		"", sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.KeepData,
+		sharetarget.Held,
+	} {
+		play(t, func(w *world) {
+			s := w.share(remote)
+			w.settle(time.Second)
+			if fault != "" {
+				w.server.Fail(fault, sharetarget.Delete)
+			}
+			left, err := w.outbox.Withdraw(context.Background(), "ses_a")
+			if isGone := !w.server.IsShared(s.Remote); err != nil || isGone != (left.Withdrawn == 0) || isGone != (fault == "") {
+				t.Errorf("%s: %+v %v", fault, left, err)
+			}
+			if w.shareOf("ses_a") != nil {
+				t.Errorf("%s: the session says that it is shared", fault)
+			}
+			// It is tried again, also by the next process, and nothing is sent meanwhile.
+			w.prompt("ses_a", "later")
+			w.settle(time.Hour)
+			w.stop()
+			w.start()
+			w.settle(time.Hour)
+			if got := w.texts(s.Remote); len(got) > 1 || len(w.list()) == 0 != (fault == "") {
+				t.Errorf("%s: %q %+v", fault, got, w.list())
+			}
+			w.server.Recover()
+			w.settle(2 * time.Hour)
+			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+				t.Errorf("%s: %+v", fault, w.list())
+			}
+		})
+	}
+}
+
+// The answer to a deletion can be lost; OpenCode's server fails the second one.
+func TestWithdrawalIsRepeated(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Broken, sharetarget.Data)
+		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn == 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+		w.server.Recover()
+		w.settle(time.Minute)
+		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// A deleted session is withdrawn, also if its server is away, and if no process saw the deletion.
+func TestDeletionWithdraws(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		play(t, func(w *world) {
+			s := w.share(remote)
+			w.settle(time.Second)
+			w.server.Fail(sharetarget.Down)
+			if !seen {
+				w.stop()
+			}
+			err := w.log.AppendDeleted(context.Background(), "ses_a", session.Session{ID: "ses_a"}, func(tx store.Tx) error {
+				return tx.DeleteSession("ses_a")
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !seen {
+				w.start()
+			}
+			w.settle(time.Minute)
+			if all := w.list(); len(all) != 1 || all[0].Withdrawn == 0 || all[0].Failure == "" {
+				t.Errorf("seen %v: %+v", seen, all)
+			}
+			w.server.Recover()
+			w.settle(time.Hour)
+			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+				t.Errorf("seen %v: %+v", seen, w.list())
+			}
+			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is gone") {
+				t.Errorf("audit: %q", w.audit)
+			}
+		})
+	}
+}
+
+// A withdrawal that nobody takes is given up after a month, and stays in the list.
+func TestWithdrawalIsGivenUp(t *testing.T) {
+	play(t, func(w *world) {
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.KeepData, sharetarget.Delete)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(31 * 24 * time.Hour)
+		n := len(w.server.Requests())
+		w.settle(10 * 24 * time.Hour)
+		if all := w.list(); len(all) != 1 || !all[0].IsAbandoned(time.Now()) || len(w.server.Requests()) != n || n > 2000 {
+			t.Errorf("%d requests, then %d: %+v", n, len(w.server.Requests())-n, all)
+		}
+		// A person can try again.
+		w.server.Recover()
+		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 || len(w.list()) != 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+	})
+}
+
+func TestShareExpires(t *testing.T) {
+	for _, target := range []string{remote.Target, ""} {
+		play(t, func(w *world) {
+			s := w.share(publish.Order{Target: target, PageURL: "http://pages", Expires: time.Hour})
+			w.settle(59 * time.Minute)
+			if got := w.shareOf("ses_a"); got == nil || got.Expires == 0 || !s.IsActive(time.Now()) {
+				t.Errorf("%q: %+v", target, got)
+			}
+			w.settle(2 * time.Minute)
+			if w.shareOf("ses_a") != nil || len(w.list()) > 0 || w.server.IsShared(s.Remote) || s.IsActive(time.Now()) {
+				t.Errorf("%q: %+v", target, w.list())
+			}
+		})
+	}
+}
+
+// A new session that is shared by itself waits for no server, and is shared once there is one.
+func TestShareLater(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Down)
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(time.Minute)
+		w.stop()
+		w.server.Recover()
+		w.start()
+		w.settle(2 * time.Minute)
+		all := w.list()
+		if len(all) != 1 || len(w.texts(all[0].Remote)) != 1 || w.shareOf("ses_a") == nil {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// A process that ended while it shared a session leaves nothing half.
+func TestShareIsCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name, shares string
+		want         *session.Share
+		left         int
+	}{
+		{"before the answer", `{"id":"x","sessionID":"ses_a","created":1,"target":"http://share.example","synced":-1}`, nil, 0},
+		{"before the session", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1}`, &session.Share{URL: "http://p/s/x"}, 1},
+		{"in the withdrawal", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
+		{"of a deleted session", `{"id":"x","sessionID":"ses_gone","url":"http://p/s/x","created":1}`, nil, 0},
+	} {
+		play(t, func(w *world) {
+			w.stop()
+			text := `{"version":1,"shares":[` + c.shares + `]}`
+			if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+			w.settle(5 * time.Second)
+			if diff := cmp.Diff(c.want, w.shareOf("ses_a")); diff != "" || len(w.list()) != c.left {
+				t.Errorf("%s: %s %+v", c.name, diff, w.list())
+			}
+		})
+	}
+}
+
+// A list of shares that cannot be read is not overwritten: it has the secrets that withdraw them.
+func TestDamagedRegistry(t *testing.T) {
+	for _, text := range []string{`{"version":1,"shares":[`, `{"version":2,"shares":[]}`, `{"version":1,"shares":[],"more":1}`} {
+		play(t, func(w *world) {
+			w.stop()
+			if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+			_, err := w.outbox.Share(context.Background(), "ses_a", remote)
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), publish.FileName) {
+				t.Errorf("%s: %v", text, err)
+			}
+			if got, err := os.ReadFile(w.file); err != nil || string(got) != text {
+				t.Errorf("%s: became %s %v", text, got, err)
+			}
+			if n := len(w.server.Requests()); n > 0 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// Sharing again leaves a session where it is.
+func TestShareTwice(t *testing.T) {
+	play(t, func(w *world) {
+		first := w.share(remote)
+		if again := w.share(publish.Order{PageURL: "http://pages"}); again.URL != first.URL {
+			t.Error(first, again)
+		}
+		info, err := os.Stat(w.file)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(info, err)
+		}
+	})
+}
