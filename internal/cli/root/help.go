@@ -55,6 +55,8 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
                         the credentials that cairn serve requires (default user name: opencode)
   CAIRN_MODELS_PATH, CAIRN_MODELS_URL
                         a file, or the URL to fetch, with the list of models in the format of models.dev
+  CAIRN_DISABLE_SHARE, CAIRN_AUTO_SHARE
+                        1 shares no session, or every new one; as share in the configuration
   CAIRN_DISABLE_MODELS_FETCH
                         1 never fetches the list of models
   CAIRN_DISABLE_DISCOVERY

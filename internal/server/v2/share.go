@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -25,7 +26,7 @@ type shareHandlers struct{ *dependencies }
 func (d *dependencies) listShareOperations() []operation.Operation {
 	h := shareHandlers{d}
 	return []operation.Operation{
-		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share),
+		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
 		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare),
 		operation.New("admin GET /api/share List the shares", "", h.list),
 		operation.New("admin GET /api/share/{shareID} Return an active share", "", h.get),
