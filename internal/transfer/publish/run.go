@@ -47,7 +47,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	o.pushes.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
-	o.startDue(last, false)
+	o.startDue(last, true)
 	o.pushes.Wait()
 }
 

@@ -124,7 +124,6 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
 }
 
-
 // call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: the secret goes to the
 // target only.
 func (t target) call(ctx context.Context, limit time.Duration, method, path string, body any) (answer []byte, err error) {
