@@ -48,7 +48,7 @@ func previewShare(m *model) tea.Cmd {
 				terminal.FirstLine(r.Excerpt, 100))
 		}
 		m.openDialog(&dialog.Choice{
-			Title: "Publish the session?", Text: text, Type: m.typeText,
+			Title: "Publish the session?", Text: text, Type: m.typeText, At: 1,
 			Options: []dialog.Reply{
 				{Key: "y", Label: "publish it", Do: func() tea.Cmd { return shareSession(m) }},
 				{Key: "n", Label: "keep it here"},
