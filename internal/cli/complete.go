@@ -121,6 +121,16 @@ func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all
 	return all, err
 }
 
+// TagCompletions returns the tags of the newest sessions of all directories.
+func TagCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, _, err := listSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
+	for _, s := range list {
+		all = append(all, s.Tags...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
 // AgentCompletions returns the agents of the directory that users can select or mention.
 func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Agents(ctx)

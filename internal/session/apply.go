@@ -33,11 +33,14 @@ func (s *Session) Apply(d EventData) bool {
 			return false
 		}
 		s.Title, s.TitledBy = e.Title, e.By
-		return true // a rename or an archive does not change Time.Updated
+		return true // a rename, an archive or a tag does not change Time.Updated
 	case *Summarized:
 		return s.applySummary(e)
 	case *Archived:
 		s.Time.Archived = e.At
+		return true
+	case *Tagged:
+		s.Tags = e.Tags
 		return true
 	case *StepEnded:
 		s.addCost(e.Cost, e.Tokens)
@@ -113,11 +116,12 @@ func (s *Session) applySetting(d EventData) bool {
 }
 
 // ChangesSession reports whether the event changes what a client shows of a session itself: its title, summary, archive
-// time, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
+// time, tags, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
 // announcement of their own, such as costs (by the turn), todos and reverts, do not count.
 func ChangesSession(d EventData) bool {
 	switch d.(type) {
-	case *Renamed, *Summarized, *Archived, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched, *ModelSwitched, *Moved:
+	case *Renamed, *Summarized, *Archived, *Tagged, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched, *ModelSwitched,
+		*Moved:
 		return true
 	default:
 		return false

@@ -129,6 +129,7 @@ const (
 	KindRenamed           Kind = "session.next.renamed"
 	KindSummarized        Kind = "session.next.summarized"
 	KindArchived          Kind = "session.next.archived"
+	KindTagged            Kind = "session.next.tagged"
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
 	KindTodosSet          Kind = "session.next.todos.set"
@@ -188,6 +189,11 @@ type (
 	Archived struct {
 		Fact
 		At int64 `json:"at"`
+	}
+	// Tagged replaces the session's tags: all of them, sorted, each once.
+	Tagged struct {
+		Fact
+		Tags []string `json:"tags"`
 	}
 	// PermissionSet replaces the session's own rules.
 	PermissionSet struct {

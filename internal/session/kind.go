@@ -45,6 +45,7 @@ var events = [...]func() EventData{
 	newEvent[Renamed],
 	newEvent[Summarized],
 	newEvent[Archived],
+	newEvent[Tagged],
 	newEvent[PermissionSet],
 	newEvent[BudgetSet],
 	newEvent[TodosSet],
@@ -148,6 +149,7 @@ func (*DiffUpdated) Kind() Kind           { return KindDiffUpdated }
 func (*Renamed) Kind() Kind               { return KindRenamed }
 func (*Summarized) Kind() Kind            { return KindSummarized }
 func (*Archived) Kind() Kind              { return KindArchived }
+func (*Tagged) Kind() Kind                { return KindTagged }
 func (*PermissionSet) Kind() Kind         { return KindPermissionSet }
 func (*BudgetSet) Kind() Kind             { return KindBudgetSet }
 func (*TodosSet) Kind() Kind              { return KindTodosSet }

@@ -38,6 +38,8 @@ type Session struct {
 	Subpath  string        `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
 	Revert   *Revert       `json:"revert,omitzero"`
 
+	Tags []string `json:"tags,omitempty"` // of users, sorted, each once
+
 	Slug       string      `json:"slug,omitzero"`
 	Version    string      `json:"version,omitzero"` // of the cairn that created it
 	TitledBy   string      `json:"titledBy,omitzero"`

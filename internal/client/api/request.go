@@ -120,6 +120,10 @@ type SessionPatch struct {
 	// Permissions is Permission in the words of OpenCode 2.0; one of them is given at most.
 	Permissions *[]session.Rule `json:"permissions,omitzero"`
 	Metadata    jsontext.Value  `json:"metadata,omitzero"` // an object of the client; it replaces the earlier one
+	// Tags replaces the tags of the session. Then RemoveTags are removed and AddTags added, whatever it has.
+	Tags       *[]string `json:"tags,omitzero"`
+	RemoveTags []string  `json:"removeTags,omitempty"`
+	AddTags    []string  `json:"addTags,omitempty"`
 }
 
 // Validate refuses rules under both names.
@@ -203,6 +207,7 @@ type SessionQuery struct {
 	Search    string
 	Parent    *session.ID // nil any; pointer to "" only roots (additive)
 	Archived  bool        // additive
+	Tags      []string    // additive: only sessions with all of them
 	Oldest    bool
 	Limit     int // 0 is 50
 	Cursor    string

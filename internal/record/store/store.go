@@ -176,6 +176,9 @@ type SessionQuery struct {
 	ParentID *session.ID `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
 	Archived bool        `json:"archived,omitzero" query:"archived" enum:"true,false"` // include archived sessions
 
+	// Tag has tags, separated by commas: only sessions with all of them.
+	Tag string `json:"tag,omitzero" query:"tag"`
+
 	Ancestor session.ID     `json:"-" query:"-"` // sessions at any depth below this one; "" any; not with Recent
 	Oldest   bool           `json:"-" query:"-"` // oldest first instead of newest first, by (created, id)
 	Recent   bool           `json:"-" query:"-"` // most recently changed first, by (updated, id); not with Oldest or After

@@ -133,7 +133,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	b := in.Body
 	err = h.Commands.ChangeSession(ctx, in.SessionID, admit.SessionChange{
 		Title: b.Title, Summary: b.Summary, Archived: b.Archived, Permission: cmp.Or(b.Permission, b.Permissions),
-		Metadata: b.Metadata,
+		Metadata: b.Metadata, Tags: session.TagChange{Replace: b.Tags, Add: b.AddTags, Remove: b.RemoveTags},
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

@@ -119,6 +119,7 @@ const (
 	within      = `(directory = ? OR (directory >= ? || '/' AND directory < ? || '0'))`
 	notArchived = `time_archived = 0`
 	titled      = `instr(title, ?) > 0`
+	amongTagged = `+rowid IN (SELECT rowid FROM session WHERE tags <> '' AND instr(tags, ',' || ? || ',') > 0)`
 	amongTitled = `+rowid IN (SELECT rowid FROM session WHERE instr(title, ?) > 0)`
 )
 
@@ -185,6 +186,17 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		case f.isSet:
 			l.add(` AND +`+f.condition, f.value)
 		}
+	}
+	l.addTags(q.Tag)
+}
+
+// addTags adds a condition for each tag of a list that is separated by commas.
+func (l *sessionList) addTags(tags string) {
+	if tags == "" {
+		return
+	}
+	for tag := range strings.SplitSeq(tags, ",") {
+		l.add(` AND `+amongTagged, tag)
 	}
 }
 
