@@ -422,3 +422,11 @@ func TestExclusions(t *testing.T) {
 		}
 	}
 }
+
+// An import is not ephemeral: the command that would delete it is elsewhere.
+func TestImportedIsNotEphemeral(t *testing.T) {
+	s := &Session{Ephemeral: true}
+	if !s.Apply(&Imported{Log: &LogImport{}}) || s.Ephemeral {
+		t.Error("the imported session is ephemeral")
+	}
+}

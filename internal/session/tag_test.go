@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestTagChange(t *testing.T) {
 		{"invalid removal", old, TagChange{Remove: []string{"a,b"}}, nil, "removeTags"},
 	} {
 		got, err := c.change.Apply(c.old)
-		if e, _ := err.(*Error); (err != nil) != (c.field != "") || e != nil && e.Field != c.field {
+		if e, _ := errors.AsType[*Error](err); (err != nil) != (c.field != "") || e != nil && e.Field != c.field {
 			t.Errorf("%s: %v, want an error at %q", c.name, err, c.field)
 		}
 		if d := cmp.Diff(c.want, got); d != "" {

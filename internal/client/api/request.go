@@ -27,6 +27,9 @@ type CreateSession struct {
 	Asks bool `json:"asks,omitzero"`
 	// RequireModel refuses the session if the configured model, which it would use, is invalid.
 	RequireModel bool `json:"requireModel,omitzero"`
+	// Ephemeral makes a session for the time of the command that creates it, which deletes it when it ends. One that such
+	// a command left behind is deleted by the server.
+	Ephemeral bool `json:"ephemeral,omitzero"`
 }
 
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent

@@ -17,12 +17,15 @@ func SessionTitle(s *session.Session) string {
 	return t
 }
 
-// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking,
-// and the tags.
+// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking
+// or if it is ephemeral, and the tags.
 func SessionMark(s *session.Session) string {
 	t := SessionTitle(s)
 	if s.Open {
 		t += " (does not ask)"
+	}
+	if s.Ephemeral {
+		t += " (ephemeral)"
 	}
 	if tags := FormatTags(s.Tags); tags != "" {
 		t += " [" + tags + "]"

@@ -71,7 +71,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	s, err := h.Commands.CreateSession(ctx, admit.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
 		Permission: append(b.Permission, b.Permissions...), Metadata: b.Metadata, Budget: b.Budget, Sandbox: b.Sandbox,
-		Timezone: b.Timezone, Contract: session.ContractV2, RequireModel: b.RequireModel,
+		Timezone: b.Timezone, Ephemeral: b.Ephemeral, Contract: session.ContractV2, RequireModel: b.RequireModel,
 		Open: !b.Asks && caller.FromContext(ctx).Role >= caller.Approve,
 	})
 	if err != nil {

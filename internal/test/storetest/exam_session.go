@@ -52,7 +52,8 @@ func testSession(t *testing.T, s store.Store) {
 		func(x *session.Session) { x.Location.Directory, x.Subpath, x.ProjectID = "/elsewhere", "", "prj2" },
 		func(x *session.Session) { x.Time.Archived = 40 },
 		func(x *session.Session) { x.Tags = []string{"仕事", "other"} },
-		func(x *session.Session) { x.ParentID, x.Model, x.Extra = "", nil, nil },
+		func(x *session.Session) { x.Ephemeral = true },
+		func(x *session.Session) { x.ParentID, x.Model, x.Extra, x.Ephemeral = "", nil, nil, false },
 	} {
 		change(want)
 		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
@@ -61,6 +62,7 @@ func testSession(t *testing.T, s store.Store) {
 			return store.ReadSessions(r, store.SessionQuery{
 				Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
 				Subpath: want.Subpath, Search: want.Title, Archived: true, Tag: strings.Join(want.Tags, ","),
+				Ephemeral: want.Ephemeral,
 			})
 		})
 		checkEqual(t, "listed by what it is now", listed, []*session.Session{want})
@@ -162,7 +164,8 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	}
 }
 
-// A list with tags has the sessions with all of them, as they are now, in each order of lists.
+// A list with tags has the sessions with all of them, as they are now, in each order of lists; a list of ephemeral
+// sessions has no other ones.
 func testSessionTags(t *testing.T, s store.Store) {
 	put := func(id session.ID, archived int64, tags ...string) {
 		update(t, s, func(tx store.Tx) error {
@@ -180,6 +183,14 @@ func testSessionTags(t *testing.T, s store.Store) {
 	put("e", 0, "work")
 	put("e", 0) // no longer tagged
 	put("f", 0, "workshop")
+	for id, parent := range map[session.ID]session.ID{"g": "", "h": "g"} {
+		update(t, s, func(tx store.Tx) error {
+			return tx.PutSession(&session.Session{
+				ID: id, ParentID: parent, Time: session.SessionTime{Created: 5, Updated: 5}, Ephemeral: true,
+			})
+		})
+	}
+	root := session.ID("")
 	for _, tt := range []struct {
 		name string
 		q    store.SessionQuery
@@ -193,6 +204,8 @@ func testSessionTags(t *testing.T, s store.Store) {
 		{"part of a tag", store.SessionQuery{Tag: "wor"}, []session.ID{}},
 		{"tags are exact", store.SessionQuery{Tag: "Work"}, []session.ID{}},
 		{"tag takes % literally", store.SessionQuery{Tag: "%"}, []session.ID{}},
+		{"ephemeral", store.SessionQuery{Ephemeral: true}, []session.ID{"g", "h"}},
+		{"ephemeral roots", store.SessionQuery{Ephemeral: true, ParentID: &root}, []session.ID{"g"}},
 		{"tag of a project", store.SessionQuery{Tag: "work", ProjectID: "p", Search: "fix a"}, []session.ID{"a"}},
 	} {
 		for _, order := range []store.SessionQuery{{Oldest: true}, {}, {Recent: true}} {

@@ -107,6 +107,7 @@ func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
 		!q.Archived && s.Time.Archived != 0,
 		!hasTags(s, q.Tag),
+		q.Ephemeral && !s.Ephemeral,
 		q.Recent && (s.Time.Updated < q.Since || q.Before != 0 && s.Time.Updated >= q.Before):
 		return false
 	case q.After != nil:
