@@ -55,6 +55,7 @@ func startOwnerServer(
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	w.moveApprovals(ctx, o.Options)
+	w.deleteEphemeral(ctx)
 	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A
 	// command resumes none: it would cut it off again when it ends.
 	if at != nil {

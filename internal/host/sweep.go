@@ -28,6 +28,7 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 		tick := time.NewTicker(sweepEvery)
 		defer tick.Stop()
 		for ; ; start = time.Now() {
+			w.deleteEphemeral(ctx)
 			w.removeOrphans(ctx, start)
 			if serving || w.isSweepDue(time.Now()) {
 				w.sweepSnapshots(ctx, time.Now())

@@ -55,7 +55,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cli.FixedCompletions(values...)) // the flag exists
 	}
-	_ = cmd.RegisterFlagCompletionFunc("tool", cli.FixedCompletions())                      // no file is one
+	_ = cmd.RegisterFlagCompletionFunc("tool", g.inv.Complete(cli.ToolCompletions))         // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("project", g.inv.Complete(cli.ProjectCompletions))   // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("session", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)

@@ -34,6 +34,7 @@ type runFlags struct {
 	sandbox               session.SandboxMode
 	worktree              string
 
+	ephemeral                      bool
 	server                         serverFlags
 	variant, effort                string
 	auto, fork, share, interactive bool
@@ -78,6 +79,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
 	if !g.inv.IsOpenCode() {
 		addEffortFlag(cmd, &f.effort, "use the reasoning effort `LEVEL` of the model, as after # in --model")
+		f.addEphemeral(cmd)
 	}
 	fs.StringVar(
 		&f.command,
@@ -130,6 +132,13 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
 	cmd.MarkFlagsMutuallyExclusive("command", "format-schema")
 	return cmd
+}
+
+// addEphemeral adds the flag of a session that is deleted at the end, which is therefore a new one.
+func (f *runFlags) addEphemeral(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "delete the session with its subagents when the command ends")
+	cmd.MarkFlagsMutuallyExclusive("session", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("continue", "ephemeral")
 }
 
 // addServer adds the flags of a server elsewhere.

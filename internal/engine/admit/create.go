@@ -115,6 +115,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 				return nil, err
 			}
 			info.Timezone = cmp.Or(info.Timezone, parent.Timezone)
+			info.Ephemeral = info.Ephemeral || parent.Ephemeral
 			if parent.Sandbox.IsConfined() {
 				info.Sandbox = info.Sandbox.ChooseStricter(parent.Sandbox)
 			}

@@ -23,7 +23,6 @@ import (
 type Query struct {
 	Text     string
 	Sessions []session.ID // only these; nil any
-	Except   []session.ID // not these
 	Kind     Kind         // "" any
 	Role     string       // RoleUser or RoleAssistant; "" any
 	Tool     string       // only calls of this tool; "" any
@@ -179,7 +178,7 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 		}
 		wanted = append(wanted, t)
 		n, err := queryInts(c, "SELECT count(*) FROM (SELECT 1 FROM entry WHERE entry MATCH ?1 LIMIT ?2)",
-			formatMatch([]term{t}, nil, nil), most)
+			formatMatch([]term{t}, nil), most)
 		if err != nil {
 			return "", "", err
 		}
@@ -193,7 +192,7 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 	case 0:
 		return selectUnranked, "", nil
 	default:
-		return selectByRare, formatMatch(left, nil, nil), nil
+		return selectByRare, formatMatch(left, nil), nil
 	}
 }
 
@@ -224,7 +223,7 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (foun
 	x.reader.SetInterrupt(limited.Done())
 	defer x.reader.SetInterrupt(nil)
 	sql, rare, err := x.chooseStatement(x.reader, terms)
-	args := []any{formatMatch(terms, q.marks(), markSessions(q.Except)), q.Since, maxCandidates, sessions}
+	args := []any{formatMatch(terms, q.marks()), q.Since, maxCandidates, sessions}
 	if rare != "" {
 		args = append(args, rare)
 	}
