@@ -124,7 +124,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
-	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
+	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, w.locations.snapshots, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
 	w.openSearch(user.Storage.Search.MaxBytes())
 	w.engine = engine.New(engine.Config{

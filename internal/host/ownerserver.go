@@ -67,6 +67,7 @@ func startOwnerServer(
 		return nil, errors.Join(err, r.stop(ctx))
 	}
 	background := w.startSweeps(ctx, at != nil)
+	w.startContentRemoval(background)
 	w.startMirror(background)
 	w.startSearch(background)
 	if at == nil { // a server refreshes the list again and again

@@ -27,7 +27,7 @@ var dataKinds = []storageKind{
 	{"backups of sessions", "backup", "made before an upgrade; never removed", 0},
 	{"tool output", "tool-output", "7 days, less beyond its limit", 0},
 	{"copies", "snapshot/worktrees/*/copies", "what a forced revert replaced; never removed", 0},
-	{"captures", "snapshot/worktrees", "1 day; of an unused worktree 30 days", 0},
+	{"captures", "snapshot/worktrees", "the newest of a worktree 30 days, others 1 day", 0},
 	{"file contents", "snapshot", "for cairn undo; those of quiet sessions go first", maxSnapshots},
 	{"mirror of sessions", "mirror", "what storage.mirror writes; stays when it is turned off", 0},
 	{"audit log", "audit", "never removed", 0},

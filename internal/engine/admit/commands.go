@@ -39,10 +39,13 @@ type Scheduler interface {
 	Forget(ctx context.Context, id session.ID) error
 }
 
-// OutputRemover are the managed files that hold the output of tools.
+// OutputRemover are the files that sessions have outside of the store.
 type OutputRemover interface {
 	// Remove removes the session's managed files and those of the paths that are managed files.
 	Remove(id session.ID, paths []string) error
+	// RemoveContents removes the contents of files that only the session, which was deleted, needed for reverts and diffs.
+	// It does not wait for that.
+	RemoveContents(id session.ID)
 }
 
 // Checkouts changes the working trees of version control.

@@ -45,6 +45,7 @@ func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.
 	}
 	defer release()
 	// Store what is outside of the log first: without the events nothing refers to it.
+	defer a.Files.Hold()()
 	created, err := a.storeFiles(from, in)
 	if err == nil {
 		err = a.Journal.Log.ImportLogs(ctx, func(w *eventlog.LogWriter) error { return a.insert(ctx, w, from, in, scope) })
