@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +63,8 @@ type owner struct {
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
 	retention retention.Policy
-	quota     int64 // bytes; 0 without one
+	quota     int64    // bytes; 0 without one
+	leftOut   []string // settings of the storage that are invalid, and why
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -90,7 +92,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
-	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
+	w.setStorage(user)
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -151,12 +153,23 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		Explainer: w.locations,
 		Searcher:  w.search, Storage: ownerStorage{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
-		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
 		},
 	})
 	return nil
+}
+
+// setStorage takes the settings of the storage, and remembers which of them are invalid.
+func (w *owner) setStorage(user *config.Config) {
+	w.mirrorDir = user.Storage.Mirror.In(w.dirs)
+	w.retention, w.quota = user.Storage.Retention.Policy(), int64(user.Storage.Quota)
+	for _, warning := range user.Warnings {
+		if strings.HasPrefix(warning.Key, "storage.") {
+			w.leftOut = append(w.leftOut, warning.String())
+		}
+	}
 }
 
 func (w *owner) newLocations(

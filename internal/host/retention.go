@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
@@ -28,8 +29,11 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 		policy = w.retention
 	}
 	if policy.IsZero() {
-		return out, session.Errorf(session.CodeInvalid, "nothing says which sessions to delete: name an age, a number or bytes, "+
-			"or set storage.retention in your configuration")
+		why := "nothing says which sessions to delete: name an age, a number or bytes, or set storage.retention in your configuration"
+		if len(w.leftOut) > 0 {
+			why += " (" + strings.Join(w.leftOut, "; ") + ")"
+		}
+		return out, session.Errorf(session.CodeInvalid, "%s", why)
 	}
 	sessions, trees, err := w.listTrees(ctx, r.Project, policy.Bytes > 0)
 	if err != nil {
