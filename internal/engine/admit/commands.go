@@ -120,6 +120,14 @@ func NewCommands(c Config) *Commands {
 	}
 }
 
+// checkRequest returns the error of checkNewWork, or for a part of work under way that of checkOpen: that goes on until it ends.
+func (c *Commands) checkRequest(isUnderWay bool) error {
+	if isUnderWay {
+		return c.checkOpen()
+	}
+	return c.checkNewWork()
+}
+
 // checkNewWork returns an error if no new work is accepted, or if there is no room for its results.
 func (c *Commands) checkNewWork() error {
 	if err := c.checkOpen(); err != nil || c.checkRoom == nil {

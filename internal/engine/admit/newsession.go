@@ -28,6 +28,7 @@ type CreateRequest struct {
 	Timezone   session.TimeZone // "": that of the parent, or the configured one
 	Metadata   jsontext.Value   // an object that clients store with the session
 
+	UnderWay     bool // part of work under way, which goes on without room for new work
 	RequireModel bool // refuse the session if neither the request, its agent nor the configuration names a model
 }
 

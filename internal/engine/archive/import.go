@@ -302,7 +302,8 @@ func (a *Archive) endImport(
 		}
 	}
 	// The place of the session is that of the import, whatever the log says.
-	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, Log: &session.LogImport{
+	now := a.Journal.Now().UnixMilli()
+	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, At: now, Log: &session.LogImport{
 		SHA256: in.trailer.SHA256, Location: scope.Location, ProjectID: scope.ProjectID, RecordID: scope.RecordID,
 		Subpath: scope.Subpath, Sandbox: scope.ChooseNewSandbox(s.Sandbox, s.Agent),
 		Detached: s.ParentID != "" && parent < 0,
