@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,8 @@ type owner struct {
 	shares    *publish.Outbox
 	share     config.ShareMode // of the user
 	retention retention.Policy
-	quota     int64 // bytes; 0 without one
+	quota     int64    // bytes; 0 without one
+	leftOut   []string // settings of the storage that are invalid, and why
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -93,8 +95,12 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
+<<<<<<< HEAD
 	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
 	w.share = user.Share
+=======
+	w.setStorage(user)
+>>>>>>> J9
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -131,7 +137,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
-	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
+	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, w.locations.snapshots, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
 	w.openSearch(user.Storage.Search.MaxBytes())
 	w.openShares(o.Env)
@@ -167,11 +173,26 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Explainer: w.locations,
 		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
+<<<<<<< HEAD
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), w.dirs, o},
+=======
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, dirs, o},
+>>>>>>> J9
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
 		},
 	})
+}
+
+// setStorage takes the settings of the storage, and remembers which of them are invalid.
+func (w *owner) setStorage(user *config.Config) {
+	w.mirrorDir = user.Storage.Mirror.In(w.dirs)
+	w.retention, w.quota = user.Storage.Retention.Policy(), int64(user.Storage.Quota)
+	for _, warning := range user.Warnings {
+		if strings.HasPrefix(warning.Key, "storage.") {
+			w.leftOut = append(w.leftOut, warning.String())
+		}
+	}
 }
 
 func (w *owner) newLocations(

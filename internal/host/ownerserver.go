@@ -68,6 +68,7 @@ func startOwnerServer(
 		return nil, errors.Join(err, r.stop(ctx))
 	}
 	background := w.startSweeps(ctx, at != nil)
+	w.startContentRemoval(background)
 	w.startMirror(background)
 	w.startSearch(background)
 	w.startShares(background)

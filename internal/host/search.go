@@ -113,7 +113,10 @@ func (s *sessionSearch) Search(ctx context.Context, q searchindex.Query) (page *
 		s.follower.Restart()
 	}
 	if errors.Is(err, follower.ErrLost) || errors.Is(err, searchindex.ErrNotBuilt) {
-		return &searchindex.Page{}, false, nil
+		page, isComplete, err = &searchindex.Page{}, false, nil
+	}
+	if why := s.follower.Failure(); why != nil && page != nil && !isComplete {
+		page.Problem = why.Error()
 	}
 	return page, isComplete, err
 }
@@ -138,7 +141,7 @@ func (s *sessionSearch) await(ctx context.Context) (bool, error) {
 			return false, context.Cause(ctx)
 		case <-time.After(searchPoll):
 		}
-		if s.follower.IsFailing() {
+		if s.follower.Failure() != nil {
 			return false, nil
 		}
 	}

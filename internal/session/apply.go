@@ -119,8 +119,8 @@ func (s *Session) applySetting(d EventData) bool {
 }
 
 // ChangesSession reports whether the event changes what a client shows of a session itself: its title, summary, archive
-// time, share, tags, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
-// announcement of their own, such as costs (by the turn), todos and reverts, do not count.
+// time, share, tags, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes
+// with an announcement of their own, such as costs (by the turn), todos and reverts, do not count.
 func ChangesSession(d EventData) bool {
 	switch d.(type) {
 	case *Renamed, *Summarized, *Archived, *Shared, *Tagged, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched,
@@ -189,7 +189,7 @@ func (s *Session) completeImport(e *Imported) {
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
 		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
 		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
-		s.Share = nil // this store does not publish it
+		s.Share = nil       // this store does not publish it
 		s.Ephemeral = false // the command that would delete it is elsewhere
 		if l.Detached {
 			s.ParentID = ""

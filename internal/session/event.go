@@ -402,6 +402,7 @@ type (
 		Fact
 		Archived int64 `json:"archived,omitzero"` // time of archiving at the source
 		Updated  int64 `json:"updated,omitzero"`
+		At       int64 `json:"at,omitzero"` // when it was imported here; the timestamp is that of the source
 
 		Hash     string `json:"hash,omitzero"` // of all imported messages; "" leaves that of the session
 		Messages int    `json:"messages,omitzero"`

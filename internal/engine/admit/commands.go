@@ -39,10 +39,13 @@ type Scheduler interface {
 	Forget(ctx context.Context, id session.ID) error
 }
 
-// OutputRemover are the managed files that hold the output of tools.
+// OutputRemover are the files that sessions have outside of the store.
 type OutputRemover interface {
 	// Remove removes the session's managed files and those of the paths that are managed files.
 	Remove(id session.ID, paths []string) error
+	// RemoveContents removes the contents of files that only the session, which was deleted, needed for reverts and diffs.
+	// It does not wait for that.
+	RemoveContents(id session.ID)
 }
 
 // Checkouts changes the working trees of version control.
@@ -115,6 +118,14 @@ func NewCommands(c Config) *Commands {
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
 		checkRoom: c.CheckRoom, created: c.Created,
 	}
+}
+
+// checkRequest returns the error of checkNewWork, or for a part of work under way that of checkOpen: that goes on until it ends.
+func (c *Commands) checkRequest(isUnderWay bool) error {
+	if isUnderWay {
+		return c.checkOpen()
+	}
+	return c.checkNewWork()
 }
 
 // checkNewWork returns an error if no new work is accepted, or if there is no room for its results.

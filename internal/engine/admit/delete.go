@@ -54,6 +54,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 		c.notifyEnded(ctx, last, extension.CauseRemoved)
 	}
 	// Remove its files, and what this process knows of it.
+	if c.outputs != nil {
+		c.outputs.RemoveContents(id)
+	}
 	if !shared { // else the host removes them when they are old
 		c.removeOutputs(id, outputs)
 	}

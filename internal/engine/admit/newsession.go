@@ -29,6 +29,7 @@ type CreateRequest struct {
 	Metadata   jsontext.Value   // an object that clients store with the session
 	Ephemeral  bool             // delete the session when the command that creates it ends
 
+	UnderWay     bool // part of work under way, which goes on without room for new work
 	RequireModel bool // refuse the session if neither the request, its agent nor the configuration names a model
 }
 

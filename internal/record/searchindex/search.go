@@ -50,10 +50,12 @@ type Hit struct {
 	Snippet   Snippet
 }
 
-// Page is a part of the hits of a search, the best first. More reports that others follow.
+// Page is a part of the hits of a search, the best first.
 type Page struct {
-	Hits []Hit
-	More bool
+	Hits    []Hit
+	More    bool   // others follow
+	Trimmed bool   // the index has lost the texts that were indexed first, because it was too large
+	Problem string // why the index is not brought up to date; set by the owner of the index
 }
 
 // ErrNotBuilt means that there is no index yet.
@@ -86,7 +88,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Page, error) {
 	if q.Sessions != nil && len(q.Sessions) == 0 {
 		return page, nil
 	}
-	found, err := x.findCandidates(ctx, terms, q)
+	found, err := x.findCandidates(ctx, terms, q, page)
 	if x.discard(ctx, err) {
 		return nil, follower.ErrLost
 	}
@@ -196,14 +198,17 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 	}
 }
 
-// findCandidates returns the documents that fit.
-func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (found []candidate, err error) {
+// findCandidates returns the documents that fit, and sets page.Trimmed.
+func (x *Index) findCandidates(ctx context.Context, terms []term, q Query, page *Page) (found []candidate, err error) {
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	x.files.RLock()
 	defer x.files.RUnlock()
 	if x.writer == nil {
 		return nil, ErrNotBuilt
+	}
+	if x.isReplaced() {
+		return nil, errReplaced
 	}
 	x.readerMu.Lock()
 	defer x.readerMu.Unlock()
@@ -226,6 +231,9 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (foun
 	args := []any{formatMatch(terms, q.marks()), q.Since, maxCandidates, sessions}
 	if rare != "" {
 		args = append(args, rare)
+	}
+	if err == nil {
+		page.Trimmed, err = isTrimmed(x.reader)
 	}
 	if err != nil {
 		return nil, describeSearchError(ctx, limited, err)
@@ -256,7 +264,7 @@ func describeSearchError(ctx, limited context.Context, err error) error {
 
 // openReader opens the connection of Search.
 func (x *Index) openReader() (*zs.Conn, error) {
-	c, err := openConn(File(x.Dir))
+	c, err := openConn(File(x.Dir), zs.OpenReadWrite)
 	if err != nil {
 		return nil, err
 	}
