@@ -67,6 +67,13 @@ export class Ground {
     return this.waiting("question", "ask me")
   }
 
+  // shared is a session that is shared, at the target of the server's configuration.
+  async shared() {
+    const sessionID = await this.session()
+    await this.ask("POST", `/session/${sessionID}/share`)
+    return sessionID
+  }
+
   async pty() {
     return (await this.ask("POST", "/pty", { command: "/bin/cat", args: [] })).id
   }

@@ -7,6 +7,7 @@ import { createOpencodeClient as createV2 } from "@opencode-ai/sdk/v2"
 import { Ground, turns } from "./ground.mjs"
 import { asked, invoke, methods, named, operation, parted } from "./methods.mjs"
 import { Document } from "./schema.mjs"
+import { Target } from "./target.mjs"
 import { World, call, say } from "./world.mjs"
 
 const listed = (make) => named(make({ baseUrl: "http://127.0.0.1:1" }))
@@ -20,14 +21,18 @@ test("the calls are those of the SDK's methods", () => {
 
 for (const [client, make] of Object.entries({ root: createOpencodeClient, v2: createV2 })) {
   describe(`each method of the ${client} client`, { concurrency: false }, () => {
-    let w, g, real, documents
+    let w, g, real, documents, target
     before(async () => {
-      w = await World.start(turns(say, call))
+      target = await Target.start()
+      w = await World.start(turns(say, call), { enterprise: { url: target.url } })
       g = new Ground(w.url, w.work, { providerID: "cairn", modelID: "script" })
       real = named(make({ baseUrl: w.url, directory: w.work }))
       documents = [new Document(await w.get("/api/doc")), new Document(await w.get("/doc"))]
     })
-    after(() => w?.stop())
+    after(async () => {
+      await w?.stop()
+      target?.stop()
+    })
 
     for (const [name, method] of listed(make)) {
       const op = operation(asked(method))

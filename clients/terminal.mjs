@@ -14,6 +14,7 @@ export class Terminal {
     t.tmux("set-option", "-g", "remain-on-exit", "on")
     t.tmux("set-option", "-g", "status", "off")
     t.tmux("set-option", "-s", "escape-time", "10")
+    t.tmux("set-option", "-s", "set-clipboard", "on")
     await t.sees(/Ask anything/)
     return t
   }
@@ -35,6 +36,11 @@ export class Terminal {
 
   async loses(what, seconds = 20) {
     return until(() => `${what} gone from the screen:\n${this.screen().replace(/\n(\s*\n)+/g, "\n")}`, () => !what.test(this.screen()), seconds)
+  }
+
+  // copied is what the TUI put on the clipboard last.
+  copied() {
+    return this.tmux("show-buffer")
   }
 
   press(...keys) {

@@ -33,7 +33,7 @@ export class World {
     fs.writeFileSync(path.join(w.work, "a.txt"), "alpha\nbeta\ngamma\n")
     fs.writeFileSync(path.join(w.root, "script.json"), JSON.stringify({ turns }))
     // What no rule decides is allowed in sessions of this contract: so the rules ask.
-    w.config = { model: "cairn/script", share: "disabled", permission: { edit: "ask", bash: "ask" }, ...config }
+    w.config = { model: "cairn/script", permission: { edit: "ask", bash: "ask" }, ...config }
     for (const args of [["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "first"]]) {
       const r = spawnSync("git", args, { cwd: w.work, env: w.env(), encoding: "utf8" })
       if (r.status !== 0) throw new Error(`git ${args[0]}: ${r.stderr}`)
