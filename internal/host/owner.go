@@ -95,12 +95,8 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
-<<<<<<< HEAD
-	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
 	w.share = user.Share
-=======
 	w.setStorage(user)
->>>>>>> J9
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -173,11 +169,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Explainer: w.locations,
 		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
-<<<<<<< HEAD
-		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), w.dirs, o},
-=======
-		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, dirs, o},
->>>>>>> J9
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
 		},
