@@ -107,15 +107,19 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) err
 }
 
 // Share publishes a session, and returns when it has an address; of a server, its content follows. A session that is
-// published stays where it is.
+// published stays where it is; an order with an end gives it that.
 func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, error) {
 	s := order.newShare(id)
 	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
 		return s, err
 	}
 	// Record the share before its server hears of it. One without an address is left of an attempt that was cut off.
+	expires := s.Expires
 	s, added, err := o.Registry.add(s)
-	if err != nil || !added && s.URL != "" {
+	if err == nil && !added && s.URL != "" {
+		return o.extend(ctx, s, expires)
+	}
+	if err != nil {
 		return s, err
 	}
 	if !o.claim(s.ID, maxShares) {
@@ -129,6 +133,18 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 		return s, err
 	}
 	return s, o.record(ctx, &s)
+}
+
+// extend sets the end of a share that is published, unless expires is 0.
+func (o *Outbox) extend(ctx context.Context, s Share, expires int64) (Share, error) {
+	if expires == 0 || expires == s.Expires {
+		return s, nil
+	}
+	s, err := o.Registry.change(s.ID, func(s *Share) { s.Expires = expires })
+	if err == nil {
+		err = o.record(ctx, &s)
+	}
+	return s, err
 }
 
 // record records in the session where it is published.
@@ -190,6 +206,9 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	return o.withdraw(ctx, s)
 }
 
+// isEnding reports whether ctx was cancelled, because the process ends: the attempt is no failure of the server.
+func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
 // markWithdrawn records that the share is to be withdrawn, in the registry first.
 func (o *Outbox) markWithdrawn(ctx context.Context, id string) (Share, error) {
 	s, err := o.Registry.change(id, func(s *Share) {
@@ -222,6 +241,9 @@ func (o *Outbox) recordEnd(ctx context.Context, s *Share) error {
 func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
 	if s.Remote != "" {
 		if err := o.targetOf(&s).delete(ctx, &s); err != nil {
+			if isEnding(ctx) {
+				return s, err
+			}
 			defer o.Wake()
 			return o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, time.Now()) })
 		}

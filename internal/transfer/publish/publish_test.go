@@ -428,6 +428,11 @@ func TestShareTwice(t *testing.T) {
 		if again := w.share(publish.Order{PageURL: "http://pages"}); again.URL != first.URL {
 			t.Error(first, again)
 		}
+		// It can get an end, which the session says as well.
+		if again := w.share(publish.Order{Expires: time.Hour}); again.URL != first.URL || again.Expires == 0 ||
+			w.shareOf("ses_a").Expires != again.Expires {
+			t.Error(again, w.shareOf("ses_a"))
+		}
 		info, err := os.Stat(w.file)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Error(info, err)

@@ -108,6 +108,9 @@ func (o *Outbox) nextStep(ctx context.Context, s *Share, now time.Time) (step fu
 			if err == nil {
 				return o.record(ctx, &after)
 			}
+			if isEnding(ctx) {
+				return err
+			}
 			_, rerr := o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, now) })
 			return errors.Join(err, rerr)
 		}, nil
@@ -131,7 +134,7 @@ func (o *Outbox) update(ctx context.Context, s *Share, head int64, now time.Time
 		case s.Withdrawn > 0: // meanwhile; its failures are others
 		case err == nil:
 			s.noteSuccess()
-		case ctx.Err() == nil:
+		case !isEnding(ctx):
 			s.noteFailure(err, now)
 		}
 	})

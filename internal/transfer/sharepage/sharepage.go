@@ -99,8 +99,8 @@ func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := p.ListSecrets(ctx)
-	if err != nil {
+	e := &transfer.Export{}
+	if e.Known, err = p.ListSecrets(ctx); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -109,8 +109,8 @@ func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	}
 	control := http.NewResponseController(w)
 	v := &viewer{
-		api: p.API, share: id, session: s, flush: control.Flush,
-		page: (&transfer.Export{Known: secrets}).NewPage(patientWriter{w, control}),
+		api: p.API, share: id, session: s, flush: control.Flush, listSecrets: p.ListSecrets, known: time.Now(),
+		export: e, page: e.NewPage(patientWriter{w, control}),
 	}
 	if err := v.run(ctx); err != nil && ctx.Err() == nil {
 		p.Logger.Warn("a page ended early", "session", s.ID, "error", err)

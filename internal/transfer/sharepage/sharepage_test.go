@@ -236,14 +236,25 @@ func TestPageIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// A page that is open when its share is withdrawn is loaded again, and then it is gone.
+// A page that is open when its share is withdrawn, or its session deleted, is loaded again, and then it is gone.
 func TestPageOfWithdrawnShare(t *testing.T) {
-	w := newWorld(t)
-	w.prompt("first")
-	r := w.open()
-	r.until("first")
-	if _, err := w.api.UnshareSession(t.Context(), w.id); err != nil {
-		t.Fatal(err)
+	for _, isDeleted := range []bool{false, true} {
+		w := newWorld(t)
+		w.prompt("first")
+		r := w.open()
+		r.until("first")
+		var err error
+		if isDeleted {
+			err = w.api.Delete(t.Context(), w.id)
+		} else {
+			_, err = w.api.UnshareSession(t.Context(), w.id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.until(`http-equiv="refresh"`)
+		if resp, _ := w.ask(http.MethodGet, w.address); resp.StatusCode != http.StatusNotFound {
+			t.Error(isDeleted, resp.Status)
+		}
 	}
-	r.until(`http-equiv="refresh"`)
 }

@@ -1,6 +1,7 @@
 package sharepage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -17,6 +18,8 @@ const (
 	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long at all.
 	maxQuiet = 10 * time.Minute
 	maxOpen  = 2 * time.Hour
+	// secretAge is the time after which the known secrets are listed again.
+	secretAge = 10 * time.Second
 )
 
 // viewer writes one page as long as somebody looks at it.
@@ -24,8 +27,12 @@ type viewer struct {
 	api     *api.Client
 	share   string // the id of the share
 	session *session.Session
+	export  *transfer.Export
 	page    *transfer.Page
 	flush   func() error
+
+	listSecrets func(context.Context) ([]string, error)
+	known       time.Time // when the secrets were listed
 
 	cursor string // of the newest page of messages, of which the first written are on the page
 	done   int
@@ -48,7 +55,7 @@ func (v *viewer) run(ctx context.Context) error {
 	if err := v.page.WriteHead(v.session); err != nil {
 		return err
 	}
-	for {
+	for isLast := false; ; {
 		err := v.advance(ctx)
 		if errors.Is(err, errChanged) {
 			return v.page.WriteReload()
@@ -56,10 +63,10 @@ func (v *viewer) run(ctx context.Context) error {
 		if err == nil {
 			err = v.flush()
 		}
-		if err != nil {
-			return err
+		if err != nil || isLast {
+			return cmp.Or(err, v.page.WriteEnd())
 		}
-		// Wait for more, as long as there may be some.
+		// Wait for more, as long as there may be some. When the events end, the session may be gone.
 		quiet := maxQuiet - time.Since(time.UnixMilli(v.session.Time.Updated))
 		select {
 		case <-ctx.Done():
@@ -67,9 +74,7 @@ func (v *viewer) run(ctx context.Context) error {
 		case <-time.After(max(quiet, 0)):
 			return v.page.WriteEnd()
 		case _, ok := <-events:
-			if !ok {
-				return v.page.WriteEnd()
-			}
+			isLast = !ok
 		}
 		select {
 		case <-ctx.Done():
@@ -99,13 +104,19 @@ func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 
 // advance writes the messages that are complete and not on the page yet.
 func (v *viewer) advance(ctx context.Context) error {
-	// Look whether the session is still shared, and the same up to here.
-	if _, err := v.api.FindShare(ctx, v.share); errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-		return errChanged // the page that is loaded again says so
-	} else if err != nil {
-		return err
+	// Look whether the session is still there and shared, and the same up to here.
+	_, err := v.api.FindShare(ctx, v.share)
+	var s *session.Session
+	if err == nil {
+		s, err = v.api.Session(ctx, v.session.ID)
 	}
-	s, err := v.api.Session(ctx, v.session.ID)
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return errChanged // the page that is loaded again says so
+	}
+	if err == nil && time.Since(v.known) > secretAge {
+		v.known = time.Now()
+		v.export.Known, err = v.listSecrets(ctx)
+	}
 	if err != nil {
 		return err
 	}
