@@ -19,6 +19,12 @@ type Shares interface {
 	Find(id string) (api.Share, error)
 }
 
+// The bounds of the time of a share, in milliseconds.
+const (
+	minShareTime = 60_000
+	maxShareTime = 100 * 365 * 24 * 3600_000
+)
+
 // shareHandlers publishes sessions.
 type shareHandlers struct{ *dependencies }
 
@@ -34,8 +40,9 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 }
 
 func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (api.Data[api.Share], error) {
-	if in.Body.Expires < 0 {
-		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "must not be negative").At("body.expires")
+	if e := in.Body.Expires; e != 0 && (e < minShareTime || e > maxShareTime) {
+		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "expires is 0, or milliseconds from a minute to 100 years").
+			At("body.expires")
 	}
 	out, err := h.Shares.Share(ctx, in.SessionID, in.Body)
 	return newData(out), err

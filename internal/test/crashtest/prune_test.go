@@ -43,7 +43,9 @@ func TestKillPrune(t *testing.T) {
 		calls.Go(func() {
 			_, _ = c.client.Search(ctx, api.SearchQuery{Text: "title*"}) // it may be killed
 		})
-		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
+		moment, stop := context.WithTimeout(ctx, time.Duration(rng.IntN(60))*time.Millisecond)
+		<-moment.Done()
+		stop()
 		c.kill()
 		cancel()
 		calls.Wait()
