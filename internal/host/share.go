@@ -117,15 +117,15 @@ func (w ownerShares) Share(ctx context.Context, id session.ID, r api.ShareReques
 }
 
 // Unshare implements v2.Shares.
-func (w ownerShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
+func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdrawal, err error) {
 	if _, err := store.ReadSession(ctx, w.store, id); err != nil && !errors.Is(err, store.ErrDamaged) {
-		return nil, err
+		return out, err
 	}
 	left, err := w.shares.Withdraw(ctx, id)
 	if err != nil || left.Withdrawn == 0 {
-		return nil, err
+		return api.Withdrawal{Gone: err == nil}, err
 	}
-	return new(describeShare(&left)), nil
+	return api.Withdrawal{Failure: left.Failure}, nil
 }
 
 // List implements v2.Shares.

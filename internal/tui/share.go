@@ -78,13 +78,13 @@ func unshareSession(m *model) tea.Cmd {
 		return nil
 	}
 	c, id := m.api, m.session.ID
-	var left *api.Share
+	var left api.Withdrawal
 	return m.callAPI("unshare", func(ctx context.Context) (err error) {
 		left, err = c.UnshareSession(ctx, id)
 		return err
 	}, func() tea.Cmd {
 		m.note = "the session is not shared any more"
-		if left != nil {
+		if !left.Gone {
 			m.note = "the share is not gone yet, and tried again: " + terminal.FirstLine(left.Failure, 200)
 		}
 		return nil

@@ -160,7 +160,7 @@ func (g shareCommands) revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if left != nil {
+			if !left.Gone {
 				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", s.ID, left.Failure),
 					"it is tried again while cairn runs; cairn share list shows when it is gone")
 			}

@@ -44,9 +44,15 @@ func (c *Client) ShareSession(ctx context.Context, id session.ID, r ShareRequest
 	return out.Data, err
 }
 
-// UnshareSession withdraws the share of a session. The answer is nil once the share is gone, else its state.
-func (c *Client) UnshareSession(ctx context.Context, id session.ID) (*Share, error) {
-	var out Data[*Share]
+// Withdrawal is the state of a share that was withdrawn.
+type Withdrawal struct {
+	Gone    bool   `json:"gone"`             // nobody can read the session any more; else it is tried again
+	Failure string `json:"failure,omitzero"` // why the server has not shown that it is gone
+}
+
+// UnshareSession withdraws the share of a session. One that is not shared stays so.
+func (c *Client) UnshareSession(ctx context.Context, id session.ID) (Withdrawal, error) {
+	var out Data[Withdrawal]
 	err := c.sendCall(ctx, call{method: http.MethodDelete, path: apiPath("session", string(id), "share"), out: &out})
 	return out.Data, err
 }

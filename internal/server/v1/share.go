@@ -11,7 +11,7 @@ import (
 // Shares publishes sessions.
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
-	Unshare(ctx context.Context, id session.ID) (*api.Share, error)
+	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
 }
 
 // shareHandlers publishes sessions.

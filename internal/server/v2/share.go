@@ -12,8 +12,7 @@ import (
 // Shares publishes sessions.
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
-	// Unshare returns nil once the share is gone.
-	Unshare(ctx context.Context, id session.ID) (*api.Share, error)
+	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
 	List() ([]api.Share, error)
 	// Find returns the active share with the id.
 	Find(id string) (api.Share, error)
@@ -48,7 +47,7 @@ func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (
 	return newData(out), err
 }
 
-func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[*api.Share], error) {
+func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[api.Withdrawal], error) {
 	out, err := h.Shares.Unshare(ctx, in.SessionID)
 	return newData(out), err
 }

@@ -329,9 +329,9 @@ func (n noShares) Share(ctx context.Context, id session.ID, _ api.ShareRequest) 
 	return api.Share{ID: "0", SessionID: id, URL: "http://127.0.0.1:4097/s/0", State: api.ShareActive, Created: 1}, err
 }
 
-func (n noShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
+func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error) {
 	_, err := store.ReadSession(ctx, n.store, id)
-	return nil, err
+	return api.Withdrawal{Gone: true}, err
 }
 
 func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }
