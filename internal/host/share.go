@@ -39,8 +39,17 @@ func (w *owner) openShares(getenv func(string) string) {
 		secrets, _, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
 		return secrets, err
 	}
-	o.ListModels = w.listSharedModels
+	o.ListModels, o.MayShare = w.listSharedModels, w.mayShare
 	w.shares = o
+}
+
+// mayShare reports whether nothing disables sharing where the session is. If that cannot be read, the user's files decide.
+func (w *owner) mayShare(ctx context.Context, s *session.Session) bool {
+	p, err := w.locations.load(ctx, s.Location.Directory)
+	if err != nil {
+		return w.share != config.ShareDisabled
+	}
+	return p.config.Share != config.ShareDisabled
 }
 
 // listSharedModels describes models without the addresses at which they are reached.
@@ -74,7 +83,7 @@ func (w *owner) startShares(ctx context.Context) {
 
 // shareNew publishes a new session if the configuration says so. A session that cannot be published is one all the same.
 func (w *owner) shareNew(s *session.Session) {
-	if w.share != config.ShareAuto || s.ParentID != "" {
+	if w.share != config.ShareAuto || s.ParentID != "" || s.Ephemeral {
 		return
 	}
 	ctx := context.Background()
@@ -139,15 +148,18 @@ func (w ownerShares) List() ([]api.Share, error) {
 }
 
 // Find implements v2.Shares.
-func (w ownerShares) Find(id string) (api.Share, error) {
+func (w ownerShares) Find(ctx context.Context, id string) (api.Share, error) {
 	s, found, err := w.shares.Registry.Find(id)
-	if err == nil && (!found || !s.IsActive(time.Now())) {
-		err = session.NotFound("share", id)
-	}
 	if err != nil {
 		return api.Share{}, err
 	}
-	return describeShare(&s), nil
+	if found && s.IsActive(time.Now()) {
+		there, err := store.ReadSession(ctx, w.store, s.SessionID)
+		if err == nil && w.mayShare(ctx, there) {
+			return describeShare(&s), nil
+		}
+	}
+	return api.Share{}, session.NotFound("share", id)
 }
 
 // describeShare returns a share without its secret.

@@ -37,7 +37,7 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			"cairn share serve shows them.",
 		Example: "  cairn share last\n  cairn share last --expires 7d --yes\n  cairn share last --dry-run",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			span, err := parseSpan(expires)
+			span, err := parseSpan(expires, time.Now())
 			if err != nil {
 				return err
 			}
@@ -63,25 +63,31 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			return cli.PrintResult(g.inv, out, g.printShare)
 		}),
 	}
-	cmd.Flags().StringVar(&expires, "expires", "", "withdraw it after this `TIME`, such as 7d or 12h; default: as configured, or never")
+	cmd.Flags().StringVar(&expires, "expires", "", "withdraw it after this `TIME`, such as 7d or 12h, or on a date; default: as configured, or never")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "publish without a question")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be replaced, and publish nothing")
 	cmd.AddCommand(g.listCommand(), g.revokeCommand(), g.serveCommand())
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// parseSpan reads the time after which a share ends; "" is 0.
-func parseSpan(text string) (time.Duration, error) {
+// parseSpan reads the time after which a share ends: an age such as 7d, or a date to come; "" is 0.
+func parseSpan(text string, now time.Time) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	now := time.Now()
-	since, err := cli.ParseTime("expires", text, now)
-	if err != nil || now.Sub(since) < time.Minute {
-		return 0, cli.UsageErrorf("--expires takes a time of a minute or more, such as 7d or 12h, got %q", text)
+	at, err := cli.ParseTime("expires", text, now)
+	span := now.Sub(at)
+	if _, notDate := time.Parse(time.DateOnly, text); notDate == nil {
+		span = at.Sub(now)
 	}
-	return now.Sub(since), nil
+	if err != nil || span < time.Minute || span > maxSpan {
+		return 0, cli.UsageErrorf("--expires takes a time from a minute to 100 years, such as 7d or 12h, or a date to come, got %q", text)
+	}
+	return span, nil
 }
+
+// maxSpan is the longest time of a share.
+const maxSpan = 100 * 365 * 24 * time.Hour
 
 // preview shows what is replaced before anything leaves.
 func (g shareCommands) preview(ctx context.Context, c *api.Client, s *session.Session) error {

@@ -15,7 +15,7 @@ type Shares interface {
 	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
 	List() ([]api.Share, error)
 	// Find returns the active share with the id.
-	Find(id string) (api.Share, error)
+	Find(ctx context.Context, id string) (api.Share, error)
 }
 
 // The bounds of the time of a share, in milliseconds.
@@ -57,10 +57,10 @@ func (h shareHandlers) list(context.Context, struct{}) (api.Data[[]api.Share], e
 	return newData(out), err
 }
 
-func (h shareHandlers) get(_ context.Context, in struct {
+func (h shareHandlers) get(ctx context.Context, in struct {
 	ShareID string `path:"shareID"`
 },
 ) (api.Data[api.Share], error) {
-	out, err := h.Shares.Find(in.ShareID)
+	out, err := h.Shares.Find(ctx, in.ShareID)
 	return newData(out), err
 }

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -28,7 +29,9 @@ type Outbox struct {
 	ListSecrets func(ctx context.Context) ([]string, error)
 	// ListModels describes those of the models that are known where the session is.
 	ListModels func(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
-	Logger     *slog.Logger
+	// MayShare reports whether the configuration still lets the session be published. If not, nothing new is sent.
+	MayShare func(ctx context.Context, s *session.Session) bool
+	Logger   *slog.Logger
 
 	wake   chan struct{}  // wakes Run; holds one
 	pushes sync.WaitGroup // of Run
@@ -113,6 +116,9 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
 		return s, err
 	}
+	if err := o.endEarlier(ctx, id, order.Target); err != nil {
+		return s, err
+	}
 	// Record the share before its server hears of it. One without an address is left of an attempt that was cut off.
 	expires := s.Expires
 	s, added, err := o.Registry.add(s)
@@ -133,6 +139,20 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 		return s, err
 	}
 	return s, o.record(ctx, &s)
+}
+
+// endEarlier makes sure that no earlier share of the session is left at the server, which could have only one.
+func (o *Outbox) endEarlier(ctx context.Context, id session.ID, at string) error {
+	s, found, err := o.Registry.find(func(s *Share) bool {
+		return s.SessionID == id && s.Withdrawn > 0 && s.Target == at && s.Remote != ""
+	})
+	if err != nil || !found {
+		return err
+	}
+	if s, err = o.withdraw(ctx, s); err == nil && s.Withdrawn > 0 {
+		err = session.Errorf(session.CodeConflict, "an earlier share of the session is not gone yet, and tried again: %s", s.Failure)
+	}
+	return err
 }
 
 // extend sets the end of a share that is published, unless expires is 0.
@@ -198,7 +218,8 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	if err := o.Audit(ctx, "withdraw the share of "+string(id)+" "+describeTarget(&s)); err != nil {
 		o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	late := fmt.Errorf("no answer within %s", withdrawTime)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), withdrawTime, late)
 	defer cancel()
 	if s, err = o.markWithdrawn(ctx, s.ID); err != nil {
 		return s, err
@@ -241,11 +262,15 @@ func (o *Outbox) recordEnd(ctx context.Context, s *Share) error {
 func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
 	if s.Remote != "" {
 		if err := o.targetOf(&s).delete(ctx, &s); err != nil {
+			now := time.Now()
+			isAbsent := errors.Is(err, errUnproven)
 			if isEnding(ctx) {
 				return s, err
 			}
-			defer o.Wake()
-			return o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, time.Now()) })
+			if !isAbsent || s.Absent == 0 || now.Sub(time.UnixMilli(s.Absent)) < absentTime {
+				defer o.Wake()
+				return o.Registry.change(s.ID, func(s *Share) { s.noteWithdrawal(err, isAbsent, now) })
+			}
 		}
 		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
 			o.Logger.Warn("the audit log could not be written", "error", err)

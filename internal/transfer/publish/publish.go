@@ -25,6 +25,9 @@ type Share struct {
 	// Withdrawn is since when the share is to be gone. Until the server has shown that, it stays recorded.
 	Withdrawn int64 `json:"withdrawn,omitzero"`
 
+	// Absent is since when the server answers that there is no such share, 0 if it does not.
+	Absent int64 `json:"absent,omitzero"`
+
 	// Target is the address of the server, "" if cairn shows the session. Remote and Secret are the server's.
 	Target string `json:"target,omitzero"`
 	Remote string `json:"remote,omitzero"` // "" until the server has answered
@@ -60,6 +63,8 @@ const (
 	maxBackoff   = time.Hour
 	// maxAge is how long a withdrawal that fails is tried. Then the share stays in the list.
 	maxAge = 30 * 24 * time.Hour
+	// absentTime is how long a server has to answer that there is no such share until that is believed.
+	absentTime = time.Hour
 )
 
 // noteFailure records a failed attempt.
@@ -71,6 +76,17 @@ func (s *Share) noteFailure(err error, now time.Time) {
 	}
 	s.Failed++
 	s.Next = now.Add(wait).UnixMilli()
+}
+
+// noteWithdrawal records a failed attempt at a withdrawal. isAbsent says that the server answers that there is no share.
+func (s *Share) noteWithdrawal(err error, isAbsent bool, now time.Time) {
+	s.noteFailure(err, now)
+	switch {
+	case !isAbsent:
+		s.Absent = 0
+	case s.Absent == 0:
+		s.Absent = now.UnixMilli()
+	}
 }
 
 // maxFailure bounds the text of a failure, in bytes.

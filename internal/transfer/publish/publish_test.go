@@ -34,6 +34,8 @@ type world struct {
 	server *sharetarget.Target
 	audit  []string
 	stop   func()
+
+	disabled bool // sharing is, in the configuration
 }
 
 // play runs a test on a world with a session in fake time.
@@ -67,6 +69,7 @@ func (w *world) start() {
 	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
 		return []opencode.ModelInfo{}
 	}
+	o.MayShare = func(context.Context, *session.Session) bool { return !w.disabled }
 	w.outbox = o
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -273,6 +276,96 @@ func TestWithdrawalIsRepeated(t *testing.T) {
 		w.server.Recover()
 		w.settle(time.Minute)
 		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// A proxy whose server is away says that nothing is there: that is no proof until it has said so for an hour.
+func TestWithdrawalIsProven(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Missing)
+		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
+		if err != nil || left.Withdrawn == 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+		w.settle(30 * time.Minute)
+		w.server.Recover()
+		w.settle(time.Hour)
+		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+		// A server that has gone for good.
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Missing)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Error(err)
+		}
+		w.settle(3 * time.Hour)
+		if len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// The end of a process is no failure of the server, which gets a last attempt.
+func TestEndIsNoFailure(t *testing.T) {
+	play(t, func(w *world) {
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down, sharetarget.Delete)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		w.server.Fail(sharetarget.Held, sharetarget.Delete)
+		w.settle(2 * time.Second) // the second attempt is under way
+		w.stop()
+		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Failed != 2 { // the last one
+			t.Errorf("%+v", s)
+		}
+		w.start()
+		w.server.Recover()
+		w.settle(time.Minute)
+		if len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
+func TestDisabledSendsNothing(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.disabled = true
+		w.prompt("ses_a", "second")
+		w.settle(time.Minute)
+		if got := w.texts(s.Remote); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+	})
+}
+
+// A session whose earlier share is still at the server is not shared again before that is gone.
+func TestShareAfterWithdrawal(t *testing.T) {
+	play(t, func(w *world) {
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down, sharetarget.Delete)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil || !strings.Contains(err.Error(), "earlier share") {
+			t.Error(err)
+		}
+		w.server.Recover()
+		if s := w.share(remote); !w.server.IsShared(s.Remote) || len(w.list()) != 1 {
 			t.Errorf("%+v", w.list())
 		}
 	})

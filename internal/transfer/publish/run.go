@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -45,7 +46,8 @@ func (o *Outbox) Run(ctx context.Context) {
 		}
 	}
 	o.pushes.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+	late := fmt.Errorf("no answer within %s", lastTime)
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTime, late)
 	defer cancel()
 	o.startDue(last, true)
 	o.pushes.Wait()
@@ -120,7 +122,7 @@ func (o *Outbox) nextStep(ctx context.Context, s *Share, now time.Time) (step fu
 		return func(context.Context) error { return o.Registry.remove(s.ID) }, nil
 	case there.Share == nil || there.Share.URL != s.URL: // the process ended in between
 		return func(ctx context.Context) error { return o.record(ctx, s) }, nil
-	case s.isRemote() && s.Synced < head:
+	case s.isRemote() && s.Synced < head && o.MayShare(ctx, there):
 		return func(ctx context.Context) error { return o.update(ctx, s, head, now) }, nil
 	}
 	return nil, nil

@@ -120,7 +120,7 @@ func (v *viewer) advance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Edits != v.session.Edits || !s.Revert.IsSamePoint(v.session.Revert) {
+	if s.Edits != v.session.Edits || s.Title != v.session.Title || !s.Revert.IsSamePoint(v.session.Revert) {
 		return errChanged
 	}
 	v.session = s
