@@ -4,6 +4,7 @@ package canary
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"io"
 	"strings"
 
@@ -69,7 +70,7 @@ func ReadTexts(values []byte) (string, error) {
 	for {
 		t, err := dec.ReadToken()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return texts.String(), nil
 		case err != nil:
 			return "", err
