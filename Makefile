@@ -23,7 +23,7 @@ LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOper
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 LONG := $(LONG)|SentenceInDialogs|RandomKeys
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
-TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree)?|Leave|CrashMatrix|Scripts
+TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite

@@ -205,6 +205,44 @@ func (e *Export) CleanValue(v jsontext.Value) (jsontext.Value, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
+// cleanMessage returns the message without the secrets of its texts, unless the export has secrets. What describes a
+// message cuts texts, and a part of a secret has no shape: so they are removed first.
+func (c *secretFilter) cleanMessage(m session.Message) (session.Message, error) {
+	if c.export.Secrets {
+		return m, nil
+	}
+	raw, err := session.EncodeMessage(m)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := c.writeClean(jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true)), raw); err != nil {
+		return nil, err
+	}
+	clean, err := session.DecodeMessage(out.Bytes())
+	if err == nil {
+		clean.Meta().Seq = m.Meta().Seq
+	}
+	return clean, err
+}
+
+// cleanSession does the same for a session.
+func (c *secretFilter) cleanSession(s *session.Session) (*session.Session, error) {
+	if c.export.Secrets {
+		return s, nil
+	}
+	raw, err := json.Marshal(s, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := c.writeClean(jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true)), raw); err != nil {
+		return nil, err
+	}
+	clean := new(session.Session)
+	return clean, json.Unmarshal(out.Bytes(), clean, jsontext.AllowInvalidUTF8(true))
+}
+
 func (c *secretFilter) filterText(member, s string) string {
 	b := []byte(s)
 	if redact.IsCredentialName(redact.FoldName(member)) {

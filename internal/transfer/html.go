@@ -59,12 +59,20 @@ func (e *Export) NewPage(w io.Writer) *Page { return &Page{w: w, filter: &secret
 
 // WriteHead writes what is before the messages.
 func (p *Page) WriteHead(s *session.Session) error {
+	s, err := p.filter.cleanSession(s)
+	if err != nil {
+		return err
+	}
 	p.addHead(s)
 	return p.flush()
 }
 
 // WriteMessage writes a message; nothing of messages that people do not see.
 func (p *Page) WriteMessage(m session.Message) error {
+	m, err := p.filter.cleanMessage(m)
+	if err != nil {
+		return err
+	}
 	p.addMessage(m)
 	return p.flush()
 }

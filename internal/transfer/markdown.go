@@ -27,11 +27,18 @@ func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Sess
 			return 0, err
 		}
 	}
+	if s, err = c.cleanSession(s); err != nil {
+		return 0, err
+	}
 	if _, err := fmt.Fprintf(w, "# %s\n", clean(describe.SessionTitle(s))); err != nil {
 		return 0, err
 	}
 	err = e.readPages(ctx, s, func(m session.Message) error {
-		_, err := io.WriteString(w, clean(formatMarkdown(m)))
+		m, err := c.cleanMessage(m)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, clean(formatMarkdown(m)))
 		return err
 	})
 	return c.left, err

@@ -2,132 +2,121 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"fmt"
+	"html"
+	"io"
 	"net/http"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/canary"
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
 
-// canaries are texts with a secret each; {} marks it.
-var canaries = []string{
-	"aws configure: {AKIAQ3EGRTB7WZ5YXK2M}",
-	"[default]\naws_secret_access_key = {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}\n",
-	"-----BEGIN RSA PRIVATE KEY-----\n" +
-		"{MIIEowIBAAKCAQEAcanary0123456789abcdefABCDEFxyzTUVWXYZ0123456789}\n-----END RSA PRIVATE KEY-----",
-	"1: -----BEGIN OPENSSH PRIVATE KEY-----\n" +
-		"2: {b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2}\n(cut)",
-	"token {eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c} ok",
-	"slack {xoxb-123456789012-1234567890123-canaryCanaryCanary}",
-	"//registry.npmjs.org/:_authToken={npm_abcdefghijklmnopqrstuvwxyz0123456789}",
-	"twine -p {pypi-AgEIcHlwaS5vcmcCJGNhbmFyeS1jYW5hcnkAAiol}",
-	"stripe.key = '{sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc}'",
-	"git push https://{ghp_abcdefghijklmnopqrstuvwxyz0123456789}@github.com/a/b",
-	"{github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz0123456789ABCDEFGHIJ}",
-	"{glpat-abcdefghij0123456789}",
-	"maps?key={AIzaSyA-canary0123456789abcdefghijklmno}",
-	"{sk-proj-abcdefghij0123456789ABCDEF}",
-	"{sk-ant-api03-abcdefghij0123456789}",
-	"DATABASE_URL=postgres://app:{c4n4ry!pass@word}@db.internal:5432/app",
-	"> GET / HTTP/1.1\n> Cookie: {sid=canary0123456789; theme=dark}\n> Accept: */*",
-	"curl -H 'Authorization: Basic {Y2FuYXJ5OmNhbmFyeTEyMw==}' http://x",
-	"< set-cookie: {session=canary9876543210; Path=/; HttpOnly}\r\n< etag: 1",
-	"DB_PASSWORD={correcthorsebattery}\nexport API_TOKEN=\"{canary token 99}\"\n",
-	`{"db": {"password": "{hunter2canary}", "client_secret":"{c4n4ry}"}}`,
-	"mysql:\n  password: {hunter2canary!}\n  user: app\n",
-	"POST /login?user=a&password={hunter2canary}&next=%2F",
-	"our secret {f00dcafe-own-server-secret}",
-}
-
-// markedSecrets returns the text without the marks, and the texts between them.
-func markedSecrets(text string) (plain string, secrets []string) {
-	if strings.HasPrefix(text, `{"`) { // JSON: its braces are no marks
-		return strings.NewReplacer(`"{`, `"`, `}"`, `"`).Replace(text), []string{"hunter2canary", "c4n4ry"}
-	}
-	for rest := text; ; {
-		_, after, ok := strings.Cut(rest, "{")
-		if !ok {
-			return strings.NewReplacer("{", "", "}", "").Replace(text), secrets
-		}
-		secret, after, _ := strings.Cut(after, "}")
-		secrets, rest = append(secrets, secret), after
-	}
-}
-
-// exportText exports a session with the text in a prompt, an attachment, an answer and a tool call.
-func exportText(t *testing.T, e transfer.Export, text string) (string, int) {
+// plantText returns a session with the text in all places, and an export of it: in its title, its directory, a todo, a
+// prompt, an attachment, an answer, reasoning, an error, a summary, a command of the user's, and in the input, the title,
+// the output, the diff and the attachments of calls.
+func plantText(t *testing.T, text string) (*session.Session, transfer.Export) {
 	t.Helper()
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := base64.StdEncoding.EncodeToString([]byte(text))
+	data := "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(text))
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"data":[{"id":"msg_1","type":"user","time":{"created":1},"text":%[1]s,
-			"files":[{"uri":"data:text/plain;base64,%[2]s","mime":"text/plain","name":"a.env"}]},
+			"files":[{"uri":"%[2]s","mime":"text/plain","name":"a.env"}]},
 			{"id":"msg_2","type":"assistant","time":{"created":1,"completed":2},"agent":"build",
-			"model":{"id":"m","providerID":"p"},
-			"content":[{"type":"text","id":"t","partID":"prt_1","text":%[1]s},
+			"model":{"id":"m","providerID":"p"},"error":{"type":"x","message":%[1]s},
+			"content":[{"type":"reasoning","id":"r","partID":"prt_0","text":%[1]s},{"type":"text","id":"t","partID":"prt_1","text":%[1]s},
 			{"type":"tool","id":"c","partID":"prt_2","name":"bash","time":{"created":1},"state":{"status":"completed",
-			"input":{"command":%[1]s},"title":%[1]s,"content":[{"type":"text","text":%[1]s}]}}]}],"cursor":{}}`, quoted, data)
+			"input":{"command":%[1]s,"nested":{"list":[%[1]s]}},"title":%[1]s,"structured":{"diff":%[1]s,"output":%[1]s},
+			"content":[{"type":"text","text":%[1]s}],"attachments":[{"uri":"%[2]s","mime":"text/plain"}]}},
+			{"type":"tool","id":"d","partID":"prt_3","name":"read","time":{"created":1},"state":{"status":"error",
+			"input":{"filePath":%[1]s},"error":{"type":"x","message":%[1]s}}}]},
+			{"id":"msg_3","type":"shell","time":{"created":1,"completed":2},"callID":"s","command":%[1]s,"output":%[1]s},
+			{"id":"msg_4","type":"compaction","time":{"created":1},"reason":"manual","summary":%[1]s}
+			],"cursor":{}}`, quoted, data)
 	})
-	e.API = &api.Client{HTTP: &http.Client{Transport: api.Local(server)}}
-	var out bytes.Buffer
-	left, err := e.Write(t.Context(), &out, &session.Session{ID: "ses_a", Title: text})
-	if err != nil {
-		t.Fatal(err)
+	s := &session.Session{
+		ID: "ses_a", Title: text, Todos: []session.Todo{{Content: text, Status: "pending"}},
+		Metadata: jsontext.Value(`{"note":` + string(quoted) + `}`),
 	}
-	return out.String(), left
+	return s, transfer.Export{
+		API: &api.Client{HTTP: &http.Client{Transport: api.Local(server)}}, Known: []string{canary.Known},
+	}
 }
 
 func TestExportHidesSecrets(t *testing.T) {
-	for _, marked := range canaries {
-		text, secrets := markedSecrets(marked)
-		t.Run(text, func(t *testing.T) {
-			known := []string{"f00dcafe-own-server-secret"}
-			got, left := exportText(t, transfer.Export{Known: known}, text)
-			if left < 5 {
-				t.Errorf("%d texts had a secret, want at least 5", left)
+	export := func(t *testing.T, text string, secrets bool) (texts string, left int) {
+		s, e := plantText(t, text)
+		e.Secrets = secrets
+		var out bytes.Buffer
+		left, err := e.Write(t.Context(), &out, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err = canary.ReadTexts(out.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return texts, left
+	}
+	for _, c := range canary.List() {
+		t.Run(c.Kind, func(t *testing.T) {
+			got, left := export(t, c.Text, false)
+			if left < 12 {
+				t.Errorf("%d texts had a secret, want at least 12", left)
 			}
-			got += decodeAttachments(t, got)
-			for _, secret := range secrets {
-				if strings.Contains(got, secret) {
-					t.Errorf("%q is in the export:\n%s", secret, got)
-				}
+			if leak := c.FindLeak(got); leak != "" {
+				t.Errorf("%q is in the export:\n%s", leak, got)
 			}
-			raw, _ := exportText(t, transfer.Export{Known: known, Secrets: true}, text)
-			for _, secret := range secrets {
-				if !strings.Contains(raw, secret) {
-					t.Errorf("%q is not in the export with secrets", secret)
+			raw, _ := export(t, c.Text, true)
+			for _, secret := range c.Secrets {
+				if strings.Count(raw, secret) < 12 {
+					t.Errorf("%q is %d times in the export with secrets", secret, strings.Count(raw, secret))
 				}
 			}
 		})
 	}
-	if n := len(canaries); n < 20 || slices.Contains(canaries, "") {
-		t.Errorf("%d canaries", n)
-	}
 }
 
-// decodeAttachments returns the texts of the data URLs in an export.
-func decodeAttachments(t *testing.T, export string) (texts string) {
-	t.Helper()
-	for {
-		_, after, ok := strings.Cut(export, "data:text/plain;base64,")
-		if !ok {
-			return texts
+var pageTag = regexp.MustCompile(`<[^>]*>`)
+
+// What people read has no secrets, neither as it is written nor as it is shown: some texts of it are cut.
+func TestPageHidesSecrets(t *testing.T) {
+	type writer func(*transfer.Export, context.Context, io.Writer, *session.Session) (int, error)
+	for name, write := range map[string]writer{
+		"HTML": (*transfer.Export).WriteHTML, "Markdown": (*transfer.Export).WriteMarkdown,
+	} {
+		export := func(t *testing.T, text string, secrets bool) string {
+			s, e := plantText(t, text)
+			e.Secrets = secrets
+			var b strings.Builder
+			if _, err := write(&e, t.Context(), &b, s); err != nil {
+				t.Fatal(err)
+			}
+			out := b.String()
+			return out + html.UnescapeString(out) + html.UnescapeString(pageTag.ReplaceAllString(out, ""))
 		}
-		data, rest, _ := strings.Cut(after, `"`)
-		b, err := base64.StdEncoding.DecodeString(data)
-		if err != nil {
-			t.Fatal(err)
+		for _, c := range canary.List() {
+			t.Run(name+" "+c.Kind, func(t *testing.T) {
+				got := export(t, c.Text, false)
+				if leak := c.FindLeak(got); leak != "" {
+					t.Errorf("%q is on the page:\n%s", leak, got)
+				}
+				if raw := export(t, c.Text, true); c.FindLeak(raw) == "" {
+					t.Errorf("the page with secrets has none:\n%s", raw)
+				}
+			})
 		}
-		texts, export = texts+string(b), rest
 	}
 }

@@ -68,7 +68,7 @@ func parseAssignment(text []byte, op int) (a assignment) {
 	a.spaced = end < op
 	if end > 0 && strings.IndexByte("\"'`", text[end-1]) >= 0 {
 		a.member = true
-		if end--; end > 0 && text[end-1] == '\\' {
+		for end--; end > 0 && text[end-1] == '\\'; { // of JSON in JSON
 			end--
 		}
 	}
@@ -80,7 +80,9 @@ func parseAssignment(text []byte, op int) (a assignment) {
 		a.before++
 	}
 	name := string(text[a.before:end])
-	if a.name = FoldName(name); !isAssignedSecret(name, a.name) {
+	a.name = FoldName(name)
+	isPart := a.name == "pwd" && a.operator == '=' || a.member && isKeyMember(a.name)
+	if !isPart && !isAssignedSecret(name, a.name) {
 		return a
 	}
 	a.upper = name == strings.ToUpper(name)
@@ -92,7 +94,7 @@ func parseAssignment(text []byte, op int) (a assignment) {
 // passwordField, is about the secret.
 var credentialEnds = []string{
 	"password", "passwd", "passphrase", "secret", "token", "key", "authorization", "cookie", "credential",
-	"credentials", "connectionstring", "pwd",
+	"credentials", "connectionstring", "pwd", "secretkeybase",
 }
 
 // shortNames are names whose value is a secret in some forms only: a user and a password in base64, a variable.
@@ -105,7 +107,7 @@ func isAssignedSecret(name, folded string) bool {
 	if !slices.ContainsFunc(credentialEnds, func(end string) bool { return strings.HasSuffix(folded, end) }) {
 		return false
 	}
-	return IsCredentialName(folded) || strings.HasSuffix(folded, "pwd") && len(folded) > len("pwd")
+	return IsCredentialName(folded) || strings.HasSuffix(folded, "pwd") && len(folded) > len("pwd") && folded != "oldpwd"
 }
 
 // findValue finds the value: a quoted one without its quotes, a header to the end of its line, or a word.
@@ -120,17 +122,24 @@ func (a *assignment) findValue() {
 	}
 	a.spaced = a.spaced || i > start
 	a.from = i
-	escaped := i+1 < len(text) && text[i] == '\\' && text[i+1] == '"'
+	escapes := 0
+	for i+escapes < len(text) && text[i+escapes] == '\\' {
+		escapes++
+	}
+	escaped := escapes > 0 && i+escapes < len(text) && text[i+escapes] == '"'
 	if escaped {
-		i++
+		i += escapes
 	}
 	switch {
 	case i < len(text) && strings.IndexByte("\"'`", text[i]) >= 0:
 		a.quoted, a.from = true, i+1
 		a.to = a.from + quotedLength(text[a.from:], text[i], escaped)
+		for escapes > 1 && a.to > a.from && text[a.to-1] == '\\' { // of the quote
+			a.to--
+		}
 	case a.isHeader():
-		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\\r\n")
-	case a.isVariable():
+		a.to = a.from + headerLength(text[a.from:])
+	case a.isVariable() && a.name != "pwd":
 		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\ \t\r\n")
 	default:
 		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\ \t\r\n&|<>;,)}]#")
@@ -159,6 +168,23 @@ func lengthBefore(text []byte, ends string) int {
 	return len(text)
 }
 
+// headerLength returns the length of the value of a header with credentials. Those of Digest have quotes.
+func headerLength(text []byte) int {
+	n := lengthBefore(text, "\"'`\\\r\n")
+	if !strings.EqualFold(string(text[:min(len(text), len("digest "))]), "digest ") {
+		return n
+	}
+	for n < len(text) && strings.IndexByte("\r\n'`", text[n]) < 0 {
+		isEscape := text[n] == '\\' && !bytes.HasPrefix(text[n:], []byte(`\"`))
+		isEnd := text[n] == '"' && text[n-1] != '=' && text[n-1] != '\\' && !bytes.ContainsAny(text[:n], "\"")
+		if isEscape || isEnd {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // isHeader reports whether it is a line of HTTP with credentials.
 func (a *assignment) isHeader() bool {
 	return a.operator == ':' && (strings.HasSuffix(a.name, "authorization") || strings.HasSuffix(a.name, "cookie"))
@@ -169,7 +195,7 @@ func (a *assignment) isVariable() bool { return a.operator == '=' && !a.spaced &
 
 var headerPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
-		`(?i)^(?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+[^\s$<{%*(]\S{5,}` +
+		`(?i)^(?:(?:bearer|basic|token|digest|negotiate|apikey|ssws|aws4-hmac-sha256)\s+[^\s$<{%*(]\S{5,}` +
 			`|[\w.-]+=[^\s$<{%*(].*)`,
 	)
 })
@@ -182,6 +208,12 @@ func (a *assignment) isSecret() bool {
 		return false
 	case a.name == "auth":
 		return isBasicAuth(value)
+	case a.name == "pwd":
+		return a.isParameter() && isLiteral(value) && !isPath(string(value))
+	case isKeyMember(a.name):
+		return a.quoted && len(value) >= 20 && runLength(value, "_-") == len(value) && a.isInKey()
+	case a.name == "pass" && !a.isVariable() && !a.quoted:
+		return a.operator == '=' && a.startsLine() && a.isLine() && len(value) >= 16 && isMixed(value)
 	case a.name == "pass" && !a.isVariable():
 		return a.quoted && len(value) >= 6 && hasDigit(value) && bytes.IndexByte(value, ' ') < 0
 	case a.member && a.quoted && a.operator == ':':
@@ -200,6 +232,32 @@ func isBasicAuth(value []byte) bool {
 	plain, err := base64.StdEncoding.DecodeString(string(value))
 	user, password, _ := bytes.Cut(plain, []byte(":"))
 	return err == nil && len(user) > 0 && len(password) > 0 && utf8.Valid(plain)
+}
+
+// isMixed reports whether the value is a word with digits, and letters of both cases.
+func isMixed(value []byte) bool {
+	return runLength(value, "_-") == len(value) && hasDigit(value) && bytes.ContainsAny(value, letters[:26]) &&
+		bytes.ContainsAny(value, letters[26:])
+}
+
+// isKeyMember reports whether a name is that of a secret number of a JSON Web Key.
+func isKeyMember(name string) bool {
+	return slices.Contains([]string{"d", "p", "q", "dp", "dq", "qi", "k"}, name)
+}
+
+// maxKeyMembers is the length of the text around a member that is considered.
+const maxKeyMembers = 2 << 10
+
+// isInKey reports whether the member is one of a JSON Web Key.
+func (a *assignment) isInKey() bool {
+	around := a.text[max(0, a.before-maxKeyMembers):min(len(a.text), a.to+maxKeyMembers)]
+	return bytes.Contains(around, []byte(`"kty"`)) || bytes.Contains(around, []byte(`\"kty\"`))
+}
+
+// isEncodedText reports whether a value is a text in base64, with the padding that tells it from a word.
+func isEncodedText(value string) bool {
+	plain, err := base64.StdEncoding.DecodeString(value)
+	return strings.HasSuffix(value, "=") && err == nil && len(plain) >= 4 && utf8.Valid(plain)
 }
 
 // isLiteralSecret judges a quoted value. Words without digits are labels, unless a variable of the environment is set.
@@ -237,6 +295,8 @@ func (a *assignment) isWordSecret(value string) bool {
 	case identifier && len(value) < 32 && strings.Contains(FoldName(value), lastWord(a.name)),
 		typeName().MatchString(value):
 		return false
+	case isEncodedText(value) && a.isLine():
+		return true
 	case !identifier:
 		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
 	case hasDigit:

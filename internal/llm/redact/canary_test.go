@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/test/canary"
 )
 
 // plantedSecrets are texts with one secret each, between « and ».
@@ -204,6 +205,25 @@ func TestHarmlessLines(t *testing.T) {
 		for _, text := range []string{line, "+" + line, string(encoded)} {
 			if got := string(redact.MaskText([]byte(text))); got != text {
 				t.Errorf("%s\n got %s", text, got)
+			}
+		}
+	}
+}
+
+// What is planted in what leaves the machine is found, alone, in JSON, and behind other lines.
+func TestCanaries(t *testing.T) {
+	for _, c := range canary.List() {
+		encoded, err := json.Marshal(map[string]string{"command": c.Text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{c.Text, "$ ls\n" + c.Text + "\nok", string(encoded)} {
+			got := redact.MaskText(redact.MaskValues([]byte(text), []string{canary.Known}))
+			if leak := c.FindLeak(string(got)); leak != "" || !strings.Contains(string(got), redact.Mark) {
+				t.Errorf("%s: %q in\n%s", c.Kind, leak, got)
+			}
+			if again := redact.MaskText(got); string(again) != string(got) {
+				t.Errorf("%s: %s\nagain: %s", c.Kind, got, again)
 			}
 		}
 	}

@@ -24,6 +24,7 @@ var secretPhrases = []secretPhrase{
 	{prefix: "ENV ", named: true},
 	{prefix: "config ", named: true},
 	{prefix: "config --global ", named: true},
+	{prefix: "define(", named: true, quoted: true}, // of PHP
 	{prefix: "http-basic.", skip: 2},
 	{prefix: "pypi-token.", skip: 1},
 	{prefix: "vault login "},

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 )
 
@@ -12,21 +13,35 @@ const maxKeyBlock = 32 << 10
 func maskPrivateKeys(text []byte) []byte {
 	var cuts []cut
 	for at := 0; ; {
-		i := bytes.Index(text[at:], []byte("-----BEGIN "))
+		// Find the line that begins a key: five dashes on both sides, or four and a blank.
+		i := bytes.Index(text[at:], []byte("BEGIN "))
 		if i < 0 {
 			return maskCuts(text, cuts)
 		}
 		start := at + i
-		label := text[start+len("-----BEGIN ") : min(len(text), start+64)]
-		n := bytes.Index(label, []byte("-----"))
-		at = start + len("-----BEGIN ")
-		if n < 0 || !bytes.Contains(label[:n], []byte("PRIVATE KEY")) {
+		at = start + len("BEGIN ")
+		label := text[at:min(len(text), start+64)]
+		n := bytes.Index(label, []byte("----"))
+		isMarked := bytes.HasSuffix(text[:start], []byte("-----")) || bytes.HasSuffix(text[:start], []byte("---- "))
+		if n < 0 || !isMarked || !bytes.Contains(label[:n], []byte("PRIVATE KEY")) {
 			continue
 		}
-		body := at + n + len("-----")
-		end := body + endOfKeyLines(text[body:])
+		body := at + n
+		for body < len(text) && text[body] == '-' {
+			body++
+		}
+		// The key ends with its last line, or before the line that ends it.
+		headers := lengthOfKeyHeaders(text[body:])
+		end := body
+		if m := endOfKeyLines(text[body+headers:]); m > 0 {
+			end += headers + m
+		}
 		window := text[body:min(len(text), body+maxKeyBlock)]
-		if j := bytes.Index(window, []byte("-----END ")); j >= 0 && endOfKeyLines(window[:j]) > 0 {
+		j := bytes.Index(window, []byte("---- END "))
+		if k := bytes.Index(window, []byte("-----END ")); k >= 0 {
+			j = k
+		}
+		if j >= headers && endOfKeyLines(window[headers:j]) > 0 {
 			end = max(end, body+j)
 		}
 		if end > body {
@@ -34,6 +49,51 @@ func maskPrivateKeys(text []byte) []byte {
 			at = end
 		}
 	}
+}
+
+// lengthOfKeyHeaders returns the length of the lines "Name: value" with which a private key begins.
+func lengthOfKeyHeaders(text []byte) (length int) {
+	for range 8 {
+		// A line begins behind breaks, blanks, and what a tool puts before it.
+		i := length
+		for i < len(text) && (strings.IndexByte(" \t\r\n\\+:"+digits, text[i]) >= 0 || followsEscape(text, i+1)) {
+			i++
+		}
+		name := runLength(text[i:], "-")
+		if !bytes.HasPrefix(text[i+name:], []byte(": ")) {
+			return length
+		}
+		rest := text[i+name:]
+		n := lengthBefore(rest, "\n")
+		if e := bytes.Index(rest[:n], []byte(`\n`)); e >= 0 {
+			n = e
+		}
+		if n > 200 {
+			return length
+		}
+		length = i + name + n
+	}
+	return length
+}
+
+// findEncodedKey finds a private key in PEM in base64.
+func findEncodedKey(text []byte, start, _ int) (cut, bool) {
+	n := runLength(text[start:], "+/=")
+	head := text[start : start+min(n, 64)]
+	plain, _ := base64.StdEncoding.DecodeString(string(head[:len(head)/4*4])) // what can be decoded
+	if !bytes.Contains(plain, []byte("PRIVATE KEY")) {
+		return cut{}, false
+	}
+	return cut{start, start + max(n, endOfKeyLines(text[start:]))}, true
+}
+
+// findPuTTYKey finds the private lines of a key of PuTTY.
+func findPuTTYKey(text []byte, _, next int) (cut, bool) {
+	for next < len(text) && strings.IndexByte(digits+" ", text[next]) >= 0 {
+		next++
+	}
+	n := endOfKeyLines(text[next:])
+	return cut{next, next + n}, n > 0
 }
 
 // keyHeaders are the words of the headers of an encrypted key.

@@ -15,5 +15,10 @@ func MaskText(text []byte) []byte {
 	if bytes.Contains(text, []byte("PRIVATE KEY")) {
 		text = maskPrivateKeys(text)
 	}
+	for _, s := range infixShapes {
+		if bytes.Contains(text, []byte(s.infix)) {
+			text = s.mask(text)
+		}
+	}
 	return maskWords(text)
 }

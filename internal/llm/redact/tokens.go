@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 )
 
@@ -102,6 +103,23 @@ var tokenShapes = []tokenShape{
 	{"AKCp", 60, ""},
 	{"sqp_", 40, ""},
 	{"squ_", 40, ""},
+	{"fm2_", 30, "_+/="},
+	{"fo1_", 30, "_-"}, // Fly.io
+	{"nfp_", 36, ""},
+	{"glc_eyJ", 20, "+/="},
+	{"ops_eyJ", 20, "_-"}, // 1Password
+	{"CFPAT-", 40, "_-"},
+	{"CCIPAT_", 40, "_"},
+	{"bkua_", 40, ""},
+	{"pul-", 40, ""},
+	{"pat-na1-", 36, "-"},
+	{"pat-eu1-", 36, "-"}, // HubSpot
+	{"sl.", 60, "_.-"},    // Dropbox
+	{"EAA", 100, ""},      // Facebook
+	{"4/0A", 30, "_-"},    // Google's code for a token
+	{"access_token$production$", 40, "$"},
+	{"xprv", 100, ""},       // BIP 32
+	{"RWRTY0Iy", 60, "+/="}, // minisign
 	{"AGE-SECRET-KEY-1", 30, ""},
 	{"AGE-SECRET-KEY-PQ-1", 30, ""},
 }
@@ -145,12 +163,59 @@ func endOfAWSSecret(text []byte, end int) int {
 	return end
 }
 
-// findNumberedToken finds tokens that begin with a digit: of Telegram's bots, or a key of Mailgun.
+// findNumberedToken finds tokens that begin with a digit: of Telegram's bots, or a hexadecimal key.
 func findNumberedToken(text []byte, start, next int) (cut, bool) {
-	if c, ok := findMailgunKey(text, start, next); ok {
+	if c, ok := findHexToken(text, start, next); ok {
 		return c, true
 	}
 	return findBotToken(text, start, start)
+}
+
+// findHexToken finds keys that are hexadecimal numbers: of Mailgun or Mailchimp.
+func findHexToken(text []byte, start, next int) (cut, bool) {
+	if c, ok := findMailgunKey(text, start, next); ok {
+		return c, true
+	}
+	return findMailchimpKey(text, start)
+}
+
+// findMailchimpKey finds a key of Mailchimp: a hexadecimal number of 32 digits, and where it is valid, such as -us12.
+func findMailchimpKey(text []byte, start int) (cut, bool) {
+	end := start + runLength(text[start:], "-")
+	key, place, ok := bytes.Cut(text[start:end], []byte("-us"))
+	isKey := len(key) == 32 && len(bytes.Trim(key, hex)) == 0
+	return cut{start, end}, ok && isKey && len(place) > 0 && len(place) < 3 && len(bytes.Trim(place, digits)) == 0
+}
+
+// findTwilioKey finds SK and a hexadecimal number of 32 digits.
+func findTwilioKey(text []byte, start, next int) (cut, bool) {
+	body := text[next : next+runLength(text[next:], "_-")]
+	return cut{start, next + len(body)}, len(body) == 32 && len(bytes.Trim(body, hex)) == 0 && hasDigit(body)
+}
+
+// findAirtableToken finds pat and 14 characters, a dot, and a hexadecimal number of 64 digits.
+func findAirtableToken(text []byte, start, next int) (cut, bool) {
+	id, secret, ok := bytes.Cut(text[next:next+runLength(text[next:], ".")], []byte("."))
+	return cut{start, next + len(id) + 1 + len(secret)}, ok && len(id) == 14 && len(secret) == 64 &&
+		len(bytes.Trim(secret, hex)) == 0
+}
+
+// findDiscordToken finds a token of Discord: the number of a bot in base64, 6 characters of time, and at least 27 others,
+// with dots between them.
+func findDiscordToken(text []byte, start, _ int) (cut, bool) {
+	end := start + runLength(text[start:], "._-")
+	parts := bytes.Split(text[start:end], []byte("."))
+	if len(parts) != 3 || len(parts[0]) < 23 || len(parts[0]) > 28 || len(parts[1]) != 6 || len(parts[2]) < 27 {
+		return cut{}, false
+	}
+	id, err := base64.RawStdEncoding.DecodeString(string(parts[0]))
+	return cut{start, end}, err == nil && len(bytes.Trim(id, digits)) == 0
+}
+
+// findLaravelKey finds base64: and 32 bytes.
+func findLaravelKey(text []byte, _, next int) (cut, bool) {
+	n := runLength(text[next:], "+/=")
+	return cut{next, next + n}, n == 44 && text[next+42] != '=' && text[next+43] == '='
 }
 
 // findBotToken finds a token of Telegram: a number of 8 to 10 digits, a colon and 35 characters.

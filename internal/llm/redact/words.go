@@ -51,8 +51,23 @@ var newWordTable = sync.OnceValue(func() *wordTable {
 		t.add(string(c), hex, findNumberedToken)
 	}
 	for _, c := range "abcdef" {
-		t.add(string(c), hex, findMailgunKey)
+		t.add(string(c), hex, findHexToken)
 	}
+	for _, c := range "MNO" { // digits in base64
+		t.add(string(c), "DTjz", findDiscordToken)
+	}
+	for _, prefix := range passwordHashes {
+		t.add(prefix, "", findPasswordHash)
+	}
+	t.add("<", letters, findElementSecret)
+	t.add("value=", "", findAttributeSecret)
+	t.add("TRUE", "", findCookieLine)
+	t.add("FALSE", "", findCookieLine)
+	t.add("SK", "", findTwilioKey)
+	t.add("pat", "", findAirtableToken)
+	t.add("base64:", "", findLaravelKey)
+	t.add("LS0tLS1CRUdJTi", "", findEncodedKey)
+	t.add("Private-Lines:", "", findPuTTYKey)
 	t.add("bot", "", findBotToken)
 	t.add("machine", "", findNetrcPassword)
 	t.add("default", "", findNetrcPassword)
