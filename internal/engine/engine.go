@@ -64,6 +64,7 @@ type Config struct {
 	Now       func() time.Time // nil is the wall clock
 	Audit     *audit.Trail     // nil records nothing
 
+	MakeRoom  func() bool  // frees space of a full disk for a deletion; nil frees nothing
 	CheckRoom func() error // returns an error if no new work may begin for want of room; nil allows it
 }
 
@@ -106,7 +107,7 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom, Created: e.notifyCreated,
+		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom, MakeRoom: c.MakeRoom, Created: e.notifyCreated,
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
