@@ -140,7 +140,7 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
-		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom,
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom, MakeRoom: w.makeRoom,
 		OnCreate: w.shareNew,
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })

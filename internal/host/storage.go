@@ -40,6 +40,7 @@ var otherDataKinds = []storageKind{
 	{"captures", "snapshot/worktrees", "the newest of a worktree 30 days, others 1 day", 0},
 	{"file contents", "snapshot", "for cairn undo; those of quiet sessions go first", maxSnapshots},
 	{"mirror of sessions", "mirror", "what storage.mirror writes; stays when it is turned off", 0},
+	{"reserve", "reserve", "for deletions on a full disk", 0},
 	{"audit log", "audit", "never removed", 0},
 	{"other data", "", "", 0},
 }

@@ -90,6 +90,8 @@ type Config struct {
 	CheckOpen func() error
 	// CheckRoom returns an error if no new work may begin for want of room; nil allows it.
 	CheckRoom func() error
+	// MakeRoom frees space of a full disk for a deletion, and reports whether it freed something; nil frees nothing.
+	MakeRoom func() bool
 	// Created is called with each new session.
 	Created func(s *scope.Scope, info *session.Session)
 }
@@ -107,6 +109,7 @@ type Commands struct {
 	version   string
 	checkOpen func() error
 	checkRoom func() error
+	makeRoom  func() bool // may be nil
 	created   func(s *scope.Scope, info *session.Session)
 	withdrawn withdrawnIDs
 }
@@ -116,7 +119,7 @@ func NewCommands(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, checkouts: c.Checkouts, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
-		checkRoom: c.CheckRoom, created: c.Created,
+		checkRoom: c.CheckRoom, makeRoom: c.MakeRoom, created: c.Created,
 	}
 }
 

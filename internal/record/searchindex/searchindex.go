@@ -96,6 +96,13 @@ func (x *Index) Close() error {
 	return x.close()
 }
 
+// Drop closes and removes the index, to free space. It is rebuilt when the disk has room.
+func (x *Index) Drop() error {
+	x.files.Lock()
+	defer x.files.Unlock()
+	return errors.Join(x.close(), Remove(x.Dir))
+}
+
 func (x *Index) close() (err error) {
 	for _, c := range []**zs.Conn{&x.reader, &x.writer} {
 		if *c != nil {
@@ -171,6 +178,9 @@ var pragmas = []string{
 
 // create makes an empty database in the place of what is there.
 func (x *Index) create() (err error) {
+	if err := x.checkRoom(); err != nil {
+		return err
+	}
 	x.files.Lock()
 	defer x.files.Unlock()
 	defer func() {
@@ -218,13 +228,20 @@ func (x *Index) use(ctx context.Context, f func(c *zs.Conn) error) error {
 	if x.writer == nil {
 		return fs.ErrNotExist
 	}
-	// What sessions need of the disk is theirs.
-	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
-		return fmt.Errorf("the search index is not written: the disk has only %d MiB left", free>>20)
+	if err := x.checkRoom(); err != nil {
+		return err
 	}
 	x.writer.SetInterrupt(ctx.Done())
 	defer x.writer.SetInterrupt(nil)
 	return f(x.writer)
+}
+
+// checkRoom returns an error if the index may not be written: what sessions need of the disk is theirs.
+func (x *Index) checkRoom() error {
+	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
+		return fmt.Errorf("the search index is not written: the disk has only %d MiB left", free>>20)
+	}
+	return nil
 }
 
 // execute runs a statement and ignores its rows.

@@ -336,7 +336,9 @@ func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, e
 
 func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }
 
-func (noShares) Find(_ context.Context, id string) (api.Share, error) { return api.Share{}, session.NotFound("share", id) }
+func (noShares) Find(_ context.Context, id string) (api.Share, error) {
+	return api.Share{}, session.NotFound("share", id)
+}
 
 // noWorktrees is a repository without linked worktrees.
 type noWorktrees struct{}
