@@ -24,7 +24,7 @@ const maxHTMLOutput = 64 << 10
 const PageStyle = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}
 body{font:16px/1.55 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 pre,code{font:13px/1.45 ui-monospace,monospace}pre{overflow-x:auto;padding:.6rem;background:var(--soft);border-radius:6px}
-section{margin:1.4rem 0}.prompt{border-left:4px solid #3b82f6;padding-left:1rem;white-space:pre-wrap}
+section{margin:1.4rem 0;overflow-x:auto}.prompt{border-left:4px solid #3b82f6;padding-left:1rem;white-space:pre-wrap}
 .meta,summary{color:#888;font-size:.85rem}summary{cursor:pointer}details{margin:.4rem 0}
 .bad{color:#dc2626}.add{color:#16a34a}.del{color:#dc2626}table{border-collapse:collapse}td,th{border:1px solid var(--line);padding:.2rem .5rem}
 img{max-width:100%}`
