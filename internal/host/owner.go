@@ -64,6 +64,7 @@ type owner struct {
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
 	shares    *publish.Outbox
+	local     http.Handler     // the operations for callers in this process; nil before it listens
 	share     config.ShareMode // of the user
 	retention retention.Policy
 	quota     int64    // bytes; 0 without one

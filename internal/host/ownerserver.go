@@ -34,8 +34,7 @@ type ownerServer struct {
 	*owner
 	server *server.Server
 	served chan error // the outcome of Serve, the loss of the lease; capacity 2
-	local  http.Handler
-	socket string // path; "" if the disk is unwritable
+	socket string     // path; "" if the disk is unwritable
 
 	background sync.WaitGroup // what stop waits for, after work has ended
 }

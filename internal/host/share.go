@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
 
 // ownerShares publishes the sessions of an owner.
@@ -135,6 +138,44 @@ func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdr
 		return api.Withdrawal{Gone: err == nil}, err
 	}
 	return api.Withdrawal{Failure: left.Failure}, nil
+}
+
+// localAPI returns a client of this owner.
+func (w *owner) localAPI() *api.Client {
+	return &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(w.local)}}
+}
+
+// Preview implements v2.Shares.
+func (w ownerShares) Preview(
+	ctx context.Context, id session.ID, r api.SharePreviewRequest,
+) (out api.SharePreview, err error) {
+	s, err := store.ReadSession(ctx, w.store, id)
+	if err != nil {
+		return out, err
+	}
+	e := &transfer.Export{API: w.localAPI()}
+	if e.Known, err = w.shares.ListSecrets(ctx); err != nil {
+		return out, err
+	}
+	_, err = e.WriteHTML(ctx, io.Discard, s)
+	out = api.SharePreview{Replacements: e.ListReplacements(), Unknown: []string{}}
+	known := transfer.DigestSecrets(e.Known)
+	for _, digest := range r.Digests {
+		if _, isKnown := known[digest]; !isKnown {
+			out.Unknown = append(out.Unknown, digest)
+		}
+	}
+	return out, err
+}
+
+// Page implements v2.Shares.
+func (w ownerShares) Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {
+	share, err := w.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v := &sharepage.Viewer{API: w.localAPI(), ListSecrets: w.shares.ListSecrets}
+	return v.Write, v.Open(ctx, share)
 }
 
 // List implements v2.Shares.

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"io"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -30,20 +29,22 @@ func previewShare(m *model) tea.Cmd {
 		return nil
 	}
 	s := *m.session // events change the model's
-	e := transfer.Export{API: m.api}
+	c := m.api
+	var found []api.Replacement
 	m.note = "looking for secrets"
 	return m.callAPI("share", func(ctx context.Context) (err error) {
+		var known []string
 		if m.options.Secrets != nil {
-			if e.Known, err = m.options.Secrets(ctx); err != nil {
+			if known, err = m.options.Secrets(ctx); err != nil {
 				return err
 			}
 		}
-		_, err = e.WriteHTML(ctx, io.Discard, &s)
+		found, err = transfer.PreviewShare(ctx, c, &s, known)
 		return err
 	}, func() tea.Cmd {
 		m.note = ""
 		text := []string{"Who knows the address can read prompts, answers, output and paths, also what comes."}
-		for _, r := range e.ListReplacements() {
+		for _, r := range found {
 			text = append(text, r.Kind+": "+terminal.FormatPlural(r.Count, "text")+", replaced; the first one: "+
 				terminal.FirstLine(r.Excerpt, 100))
 		}

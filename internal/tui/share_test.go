@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,10 +13,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestShare: /share shows what is replaced before it publishes, and withdraws what is published.
 func TestShare(t *testing.T) {
-	m, changes := factsModel(t, map[string]string{
-		"/api/session/ses_1/message": `{"data":[{"id":"msg_1","type":"user","time":{"created":1},"text":"use AKIAQ3EGRTB7WZ5YXK2M"}],"cursor":{}}`,
+	m, changes := factsModel(t, nil)
+	previous := m.api.HTTP.Transport
+	m.api.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/share/preview") {
+			return previous.RoundTrip(r)
+		}
+		body := `{"data":{"replacements":[{"kind":"looks like a secret","count":1,"excerpt":"use [redacted]"}],"unknown":[]}}`
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})
 	ask := func(command string) string {
 		typeText(m, "/"+command+" ")

@@ -35,7 +35,7 @@ func (g shareCommands) serveCommand() *cobra.Command {
 				return fmt.Errorf("listen for readers: %w; another port: --port", err)
 			}
 			g.printPages(l.Addr())
-			return servePages(ctx, l, &sharepage.Server{API: c, ListSecrets: g.inv.CollectSecrets, Logger: slog.Default()})
+			return servePages(ctx, l, &sharepage.Server{API: c, Logger: slog.Default()})
 		}),
 	}
 	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")

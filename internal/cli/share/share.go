@@ -4,7 +4,6 @@ package share
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,10 +44,10 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !yes || dryRun {
-				if err := g.preview(ctx, c, s); err != nil || dryRun {
-					return err
-				}
+			if err := g.preview(ctx, c, s); err != nil || dryRun {
+				return err
+			}
+			if !yes {
 				err := g.inv.Confirm(ctx, cli.Confirmation{
 					What: "publish " + terminal.FirstLine(describe.SessionTitle(s), 80), Hint: "--yes publishes without a question",
 				})
@@ -95,13 +94,12 @@ func (g shareCommands) preview(ctx context.Context, c *api.Client, s *session.Se
 	if err != nil {
 		return err
 	}
-	e := &transfer.Export{API: c, Known: known}
-	if _, err := e.WriteHTML(ctx, io.Discard, s); err != nil {
+	found, err := transfer.PreviewShare(ctx, c, s, known)
+	if err != nil {
 		return err
 	}
 	out := g.inv.Err
 	out.Printf("%s  %s\n", s.ID, terminal.FirstLine(describe.SessionTitle(s), 80))
-	found := e.ListReplacements()
 	if len(found) == 0 {
 		out.Printf("No text looks like a secret. All else is published: prompts, answers, output of commands, paths.\n")
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -55,6 +56,46 @@ func (c *Client) UnshareSession(ctx context.Context, id session.ID) (Withdrawal,
 	var out Data[Withdrawal]
 	err := c.sendCall(ctx, call{method: http.MethodDelete, path: apiPath("session", string(id), "share"), out: &out})
 	return out.Data, err
+}
+
+// Replacement is what leaves a session only in another form, of one kind.
+type Replacement struct {
+	Kind  string `json:"kind"` // "looks like a secret", or of a sanitised export the name of a member of a session or a message
+	Count int    `json:"count"`
+	// Excerpt is the beginning of the first one, without what looks like a secret.
+	Excerpt string `json:"excerpt,omitzero"`
+}
+
+// SharePreviewRequest has the secrets that a caller knows, as SHA-256 digests in hexadecimal.
+type SharePreviewRequest struct {
+	Digests []string `json:"digests,omitempty"`
+}
+
+// SharePreview is what of a session is replaced before it is published.
+type SharePreview struct {
+	Replacements []Replacement `json:"replacements"`
+	// Unknown are those of the digests whose secrets the publishing process does not know: it publishes them, unless they
+	// look like secrets.
+	Unknown []string `json:"unknown"`
+}
+
+// PreviewShare returns what of a session is replaced before it is published.
+func (c *Client) PreviewShare(ctx context.Context, id session.ID, r SharePreviewRequest) (SharePreview, error) {
+	var out Data[SharePreview]
+	err := c.sendCall(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "share", "preview"), in: r, out: &out,
+	})
+	return out.Data, err
+}
+
+// ReadSharePage calls read with the page of a share, which grows while the session goes on.
+func (c *Client) ReadSharePage(ctx context.Context, id string, read func(io.Reader) error) error {
+	resp, err := c.send(ctx, call{method: http.MethodGet, path: apiPath("share", id, "page")})
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return read(resp.Body)
 }
 
 // Shares lists the shares, in the order of their creation.

@@ -2,7 +2,9 @@ package v2
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"reflect"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -13,6 +15,10 @@ import (
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
 	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
+	// Preview returns what is replaced before the session is published.
+	Preview(ctx context.Context, id session.ID, r api.SharePreviewRequest) (api.SharePreview, error)
+	// Page returns what writes the page of the active share with the id, until the session is quiet.
+	Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error)
 	List() ([]api.Share, error)
 	// Find returns the active share with the id.
 	Find(ctx context.Context, id string) (api.Share, error)
@@ -33,7 +39,10 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 	return []operation.Operation{
 		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
 		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare),
+		operation.New("admin POST "+sessionPath+"/share/preview List what is replaced before a session is published",
+			"", h.preview),
 		operation.New("admin GET /api/share List the shares", "", h.list),
+		operation.New("admin GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
 		operation.New("admin GET /api/share/{shareID} Return an active share", "", h.get),
 	}
 }
@@ -63,4 +72,42 @@ func (h shareHandlers) get(ctx context.Context, in struct {
 ) (api.Data[api.Share], error) {
 	out, err := h.Shares.Find(ctx, in.ShareID)
 	return newData(out), err
+}
+
+func (h shareHandlers) preview(
+	ctx context.Context, in bodyOf[api.SharePreviewRequest],
+) (api.Data[api.SharePreview], error) {
+	out, err := h.Shares.Preview(ctx, in.SessionID, in.Body)
+	return newData(out), err
+}
+
+// sharedPage is a page that is written as long as somebody looks at it.
+type sharedPage struct {
+	handlers shareHandlers
+	write    func(context.Context, io.Writer, func() error) error
+}
+
+// Respond implements operation.Response.
+func (p sharedPage) Respond(w http.ResponseWriter, r *http.Request) error {
+	ctx, end := p.handlers.long.Start(r.Context(), "")
+	defer end()
+	_, media := p.DescribeResponse()
+	w.Header().Set("Content-Type", media)
+	if err := p.write(ctx, w, http.NewResponseController(w).Flush); err != nil && ctx.Err() == nil {
+		p.handlers.Logger.Warn("a page of a shared session ended early", "error", err)
+	}
+	return nil
+}
+
+// DescribeResponse implements operation.Response.
+func (sharedPage) DescribeResponse() (t reflect.Type, media string) {
+	return reflect.TypeFor[string](), "text/html; charset=utf-8"
+}
+
+func (h shareHandlers) showPage(ctx context.Context, in struct {
+	ShareID string `path:"shareID"`
+},
+) (sharedPage, error) {
+	write, err := h.Shares.Page(ctx, in.ShareID)
+	return sharedPage{h, write}, err
 }

@@ -2,6 +2,7 @@ package v2_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -332,6 +333,15 @@ func (n noShares) Share(ctx context.Context, id session.ID, _ api.ShareRequest) 
 func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error) {
 	_, err := store.ReadSession(ctx, n.store, id)
 	return api.Withdrawal{Gone: true}, err
+}
+
+func (n noShares) Preview(ctx context.Context, id session.ID, r api.SharePreviewRequest) (api.SharePreview, error) {
+	_, err := store.ReadSession(ctx, n.store, id)
+	return api.SharePreview{Replacements: []api.Replacement{}, Unknown: append([]string{}, r.Digests...)}, err
+}
+
+func (noShares) Page(_ context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {
+	return nil, session.NotFound("share", id)
 }
 
 func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }

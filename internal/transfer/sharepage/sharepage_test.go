@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "error", "PATH": os.Getenv("PATH")}[name]
+		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "error", "OPENAI_API_KEY": "known-secret", "PATH": os.Getenv("PATH")}[name]
 	}
 	c, err := host.Host{}.Open(t.Context(), client.Options{Dir: work, Env: env, Version: "test", Embedded: script.Embed(file)})
 	if err != nil {
@@ -59,7 +59,6 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, api: c.API}
 	server := httptest.NewServer(&sharepage.Server{
 		API: w.api, Logger: slog.New(slog.DiscardHandler),
-		ListSecrets: func(context.Context) ([]string, error) { return []string{"known-secret"}, nil },
 	})
 	t.Cleanup(func() {
 		server.CloseClientConnections()

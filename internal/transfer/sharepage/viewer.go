@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -22,17 +23,17 @@ const (
 	secretAge = 10 * time.Second
 )
 
-// viewer writes one page as long as somebody looks at it.
-type viewer struct {
-	api     *api.Client
+// Viewer writes one page as long as somebody looks at it, with what the owner of the store knows of secrets.
+type Viewer struct {
+	API         *api.Client
+	ListSecrets func(context.Context) ([]string, error)
+
 	share   string // the id of the share
 	session *session.Session
 	export  *transfer.Export
 	page    *transfer.Page
 	flush   func() error
-
-	listSecrets func(context.Context) ([]string, error)
-	known       time.Time // when the secrets were listed
+	known   time.Time // when the secrets were listed
 
 	cursor string // of the newest page of messages, of which the first written are on the page
 	done   int
@@ -40,14 +41,29 @@ type viewer struct {
 	over   bool              // what follows is taken back
 }
 
+// Open prepares the page of an active share.
+func (v *Viewer) Open(ctx context.Context, share api.Share) (err error) {
+	v.share, v.known, v.export = share.ID, time.Now(), &transfer.Export{}
+	if v.session, err = v.API.Session(ctx, share.SessionID); err == nil {
+		v.export.Known, err = v.ListSecrets(ctx)
+	}
+	return err
+}
+
+// Write writes the page, and then what comes, until the session is quiet. flush sends what was written.
+func (v *Viewer) Write(ctx context.Context, w io.Writer, flush func() error) error {
+	v.page, v.flush = v.export.NewPage(w), flush
+	return v.run(ctx)
+}
+
 // errChanged means that the page is not a beginning of what it should show any more.
 var errChanged = errors.New("what the page shows has changed")
 
 // run writes the page, and then what comes, until the session is quiet.
-func (v *viewer) run(ctx context.Context) error {
+func (v *Viewer) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxOpen)
 	defer cancel()
-	head, err := v.api.Head(ctx, v.session.ID)
+	head, err := v.API.Head(ctx, v.session.ID)
 	if err != nil {
 		return err
 	}
@@ -85,11 +101,11 @@ func (v *viewer) run(ctx context.Context) error {
 
 // watch returns a channel that receives after events of the session behind head, and is closed when they cannot be read
 // any more.
-func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
+func (v *Viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	events := make(chan struct{}, 1)
 	go func() { // ends with ctx
 		defer close(events)
-		for _, err := range v.api.Tail(ctx, v.session.ID, head) {
+		for _, err := range v.API.Tail(ctx, v.session.ID, head) {
 			if err != nil {
 				return
 			}
@@ -103,19 +119,19 @@ func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 }
 
 // advance writes the messages that are complete and not on the page yet.
-func (v *viewer) advance(ctx context.Context) error {
+func (v *Viewer) advance(ctx context.Context) error {
 	// Look whether the session is still there and shared, and the same up to here.
-	_, err := v.api.FindShare(ctx, v.share)
+	_, err := v.API.FindShare(ctx, v.share)
 	var s *session.Session
 	if err == nil {
-		s, err = v.api.Session(ctx, v.session.ID)
+		s, err = v.API.Session(ctx, v.session.ID)
 	}
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return errChanged // the page that is loaded again says so
 	}
 	if err == nil && time.Since(v.known) > secretAge {
 		v.known = time.Now()
-		v.export.Known, err = v.listSecrets(ctx)
+		v.export.Known, err = v.ListSecrets(ctx)
 	}
 	if err != nil {
 		return err
@@ -124,14 +140,14 @@ func (v *viewer) advance(ctx context.Context) error {
 		return errChanged
 	}
 	v.session = s
-	active, err := v.api.Active(ctx)
+	active, err := v.API.Active(ctx)
 	if err != nil {
 		return err
 	}
 	_, works := active[s.ID]
 	for !v.over {
 		q := api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor}
-		page, err := v.api.Messages(ctx, s.ID, q)
+		page, err := v.API.Messages(ctx, s.ID, q)
 		if err != nil {
 			return err
 		}
