@@ -37,26 +37,54 @@ type Outbox struct {
 	pushes sync.WaitGroup // of Run
 
 	mu   sync.Mutex // guards busy
-	busy map[string]bool
+	busy map[string]*claim
 }
 
-// claim takes a share to work on, unless somebody does. With a limit of n, it takes at most n at once.
-func (o *Outbox) claim(id string, n int) bool {
+// claim is the right to work on a share, which one goroutine has at a time.
+type claim struct {
+	cancel context.CancelFunc // of the work
+	done   chan struct{}      // closed at the end
+}
+
+// claim takes a share to work on, with a context of the work, unless somebody does. It takes at most n at once.
+func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context, release func(), ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.busy[id] || len(o.busy) >= n {
-		return false
+	if o.busy[id] != nil || len(o.busy) >= n {
+		return ctx, nil, false
 	}
-	o.busy[id] = true
-	return true
+	ctx, cancel := context.WithCancel(ctx)
+	c := &claim{cancel, make(chan struct{})}
+	o.busy[id] = c
+	return ctx, func() {
+		cancel()
+		o.mu.Lock()
+		delete(o.busy, id)
+		o.mu.Unlock()
+		close(c.done)
+		o.Wake() // to look at the share again
+	}, true
 }
 
-// release ends a claim, and has Run look at the share again.
-func (o *Outbox) release(id string) {
-	o.mu.Lock()
-	delete(o.busy, id)
-	o.mu.Unlock()
-	o.Wake()
+// interrupt cancels the work on a share and takes it.
+func (o *Outbox) interrupt(ctx context.Context, id string) (context.Context, func(), error) {
+	for {
+		if ctx, release, ok := o.claim(ctx, id, maxShares); ok {
+			return ctx, release, nil
+		}
+		o.mu.Lock()
+		c := o.busy[id]
+		o.mu.Unlock()
+		if c == nil {
+			continue
+		}
+		c.cancel()
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return ctx, nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Log signals commits; *eventlog.Log implements it.
@@ -66,7 +94,7 @@ type Log interface {
 
 // NewOutbox returns an outbox whose fields are to be set.
 func NewOutbox(r *Registry) *Outbox {
-	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]bool{}}
+	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]*claim{}}
 }
 
 // Wake has Run look for what is to be done, as after the deletion of a session.
@@ -128,12 +156,13 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 	if err != nil {
 		return s, err
 	}
-	if !o.claim(s.ID, maxShares) {
+	ctx, release, ok := o.claim(ctx, s.ID, maxShares)
+	if !ok {
 		return s, session.Errorf(session.CodeConflict, "the session is being shared by another request; try again")
 	}
-	defer o.release(s.ID)
+	defer release()
 	if s, err = o.open(ctx, s); err != nil {
-		if s.Remote == "" { // nobody can read it
+		if s.Remote == "" && !s.Auto { // nobody can read it, and nothing tries it again
 			err = errors.Join(err, o.Registry.remove(s.ID))
 		}
 		return s, err
@@ -179,7 +208,7 @@ func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	}
 	c, err := o.targetOf(&s).create(ctx, s.SessionID)
 	if err != nil {
-		return s, session.Errorf(session.CodeConflict, "the session is not shared: %v", err)
+		return s, session.Errorf(session.CodeConflict, "sharing failed: %v", err)
 	}
 	return o.Registry.change(s.ID, func(s *Share) { s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret })
 }
@@ -215,24 +244,44 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 		}
 		return s, err
 	}
-	if err := o.Audit(ctx, "withdraw the share of "+string(id)+" "+describeTarget(&s)); err != nil {
-		o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
-	}
 	late := fmt.Errorf("no answer within %s", withdrawTime)
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), withdrawTime, late)
 	defer cancel()
-	if s, err = o.markWithdrawn(ctx, s.ID); err != nil {
+	ctx, release, err := o.interrupt(ctx, s.ID)
+	if err != nil {
 		return s, err
 	}
-	return o.withdraw(ctx, s)
+	defer release()
+	marked, err := o.markWithdrawn(ctx, s)
+	if err != nil { // on a full disk, the server can still delete it
+		return o.withdrawUnrecorded(ctx, s, err)
+	}
+	return o.withdraw(ctx, marked)
 }
 
 // isEnding reports whether ctx was cancelled, because the process ends: the attempt is no failure of the server.
 func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
+// withdrawUnrecorded has the server delete a share whose withdrawal could not be recorded, for the reason why.
+func (o *Outbox) withdrawUnrecorded(ctx context.Context, s Share, why error) (Share, error) {
+	if s.Remote == "" {
+		return s, session.Errorf(session.CodeUnavailable, "the share is not withdrawn: %v", why)
+	}
+	if err := o.targetOf(&s).delete(ctx, &s); err != nil {
+		return s, session.Errorf(session.CodeUnavailable, "the share is not withdrawn: %v; %v", err, why)
+	}
+	return s, session.Errorf(session.CodeUnavailable, "the server has deleted the share, but that is not recorded: %v; withdraw "+
+		"it again when there is room", why)
+}
+
 // markWithdrawn records that the share is to be withdrawn, in the registry first.
-func (o *Outbox) markWithdrawn(ctx context.Context, id string) (Share, error) {
-	s, err := o.Registry.change(id, func(s *Share) {
+func (o *Outbox) markWithdrawn(ctx context.Context, s Share) (Share, error) {
+	if s.Withdrawn == 0 {
+		if err := o.Audit(ctx, "withdraw the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
+			o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
+		}
+	}
+	s, err := o.Registry.change(s.ID, func(s *Share) {
 		if s.Withdrawn == 0 {
 			s.Withdrawn = time.Now().UnixMilli()
 			s.noteSuccess()
@@ -275,6 +324,13 @@ func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
 		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
 			o.Logger.Warn("the audit log could not be written", "error", err)
 		}
+	}
+	// A request that was cut off may still arrive.
+	if now := time.Now(); now.Sub(time.UnixMilli(s.Cut)) < cutTime && s.Remote != "" {
+		defer o.Wake()
+		return o.Registry.change(s.ID, func(s *Share) {
+			s.Failure, s.Next = "it is gone, and looked at once more: a request was cut off", s.Cut+cutTime.Milliseconds()
+		})
 	}
 	s.Withdrawn = 0
 	return s, o.Registry.remove(s.ID)

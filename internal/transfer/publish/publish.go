@@ -35,6 +35,9 @@ type Share struct {
 	// Synced is the seq of the session up to which the server has it, -1 if it has nothing.
 	Synced int64 `json:"synced,omitzero"`
 
+	// Cut is when a request with content was last cut off, which the server may still work on.
+	Cut int64 `json:"cut,omitzero"`
+
 	// Failure is why the last attempt failed, Failed the number of attempts in a row that did, and Next the earliest time
 	// of the next one.
 	Failure string `json:"failure,omitzero"`
@@ -65,6 +68,8 @@ const (
 	maxAge = 30 * 24 * time.Hour
 	// absentTime is how long a server has to answer that there is no such share until that is believed.
 	absentTime = time.Hour
+	// cutTime is how long a request that was cut off may still have an effect.
+	cutTime = 2 * time.Minute
 )
 
 // noteFailure records a failed attempt.

@@ -335,6 +335,24 @@ func TestEndIsNoFailure(t *testing.T) {
 	})
 }
 
+// A withdrawal ends what is being sent, and looks again after it: the server may store it late.
+func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Held, sharetarget.Sync)
+		s := w.share(remote)
+		w.settle(time.Second) // the sync is under way
+		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
+		if err != nil || left.Withdrawn == 0 || !strings.Contains(left.Failure, "cut off") {
+			t.Errorf("%+v %v", left, err)
+		}
+		w.server.Recover()
+		w.settle(5 * time.Minute)
+		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
 // Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
 func TestDisabledSendsNothing(t *testing.T) {
 	play(t, func(w *world) {

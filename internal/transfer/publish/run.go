@@ -75,11 +75,15 @@ func (o *Outbox) startDue(ctx context.Context, all bool) (next time.Time) {
 		if err != nil {
 			o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
 		}
-		if step == nil || !o.claim(s.ID, maxPushes) {
+		if step == nil {
+			continue
+		}
+		ctx, release, ok := o.claim(ctx, s.ID, maxPushes)
+		if !ok {
 			continue
 		}
 		o.pushes.Go(func() {
-			defer o.release(s.ID)
+			defer release()
 			if err := step(ctx); err != nil && ctx.Err() == nil {
 				o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
 			}
@@ -98,7 +102,7 @@ func (o *Outbox) nextStep(ctx context.Context, s *Share, now time.Time) (step fu
 	switch {
 	case s.Withdrawn > 0 || isDeleted || s.Expires > 0 && s.Expires <= now.UnixMilli():
 		return func(ctx context.Context) error {
-			after, err := o.markWithdrawn(ctx, s.ID)
+			after, err := o.markWithdrawn(ctx, *s)
 			if err == nil {
 				_, err = o.withdraw(ctx, after)
 			}
@@ -132,6 +136,9 @@ func (o *Outbox) nextStep(ctx context.Context, s *Share, now time.Time) (step fu
 func (o *Outbox) update(ctx context.Context, s *Share, head int64, now time.Time) error {
 	synced, err := o.push(ctx, s, head)
 	_, rerr := o.Registry.change(s.ID, func(s *Share) {
+		if ctx.Err() != nil {
+			s.Cut = time.Now().UnixMilli()
+		}
 		switch s.Synced = synced; {
 		case s.Withdrawn > 0: // meanwhile; its failures are others
 		case err == nil:
