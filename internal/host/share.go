@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
@@ -34,25 +39,44 @@ func (w *owner) openShares(getenv func(string) string) {
 	o.Audit = func(ctx context.Context, what string) error {
 		return audit.New(w.dirs.Data).AddEntry(ctx, audit.KindShare, what)
 	}
-	o.ListSecrets = func(ctx context.Context) ([]string, error) {
-		cfg, err := config.Load(ctx, config.Options{Dirs: w.dirs, Env: getenv})
-		if err != nil { // a broken one has none in force
-			cfg = nil
-		}
-		secrets, _, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
-		return secrets, err
+	o.ListSecrets = func(ctx context.Context, s *session.Session) ([]string, error) {
+		return w.listSecretsOf(ctx, s, getenv)
 	}
 	o.ListModels, o.MayShare = w.listSharedModels, w.mayShare
 	w.shares = o
 }
 
-// mayShare reports whether nothing disables sharing where the session is. If that cannot be read, the user's files decide.
-func (w *owner) mayShare(ctx context.Context, s *session.Session) bool {
-	p, err := w.locations.load(ctx, s.Location.Directory)
+// listSecretsOf returns the secrets that are known where a session is. What cannot be read is an error: it would not be
+// replaced.
+func (w *owner) listSecretsOf(ctx context.Context, s *session.Session, getenv func(string) string) ([]string, error) {
+	cfg, err := w.findConfig(ctx, s)
 	if err != nil {
-		return w.share != config.ShareDisabled
+		return nil, fmt.Errorf("a configuration that may have secrets cannot be read: %w", err)
 	}
-	return p.config.Share != config.ShareDisabled
+	secrets, unreadable, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
+	if err == nil && len(unreadable) > 0 {
+		err = fmt.Errorf("a stored key cannot be read, and would not be replaced: %w", errors.Join(unreadable...))
+	}
+	return secrets, err
+}
+
+// findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if the
+// directory is gone.
+func (w *owner) findConfig(ctx context.Context, s *session.Session) (*config.Config, error) {
+	if _, err := os.Stat(s.Location.Directory); errors.Is(err, fs.ErrNotExist) {
+		return config.Load(ctx, config.Options{Dirs: w.dirs, Env: w.locations.getenv})
+	}
+	p, err := w.locations.findLoaded(ctx, s.Location.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.config, nil
+}
+
+// mayShare reports whether nothing disables sharing where the session is. A configuration that cannot be read may.
+func (w *owner) mayShare(ctx context.Context, s *session.Session) bool {
+	cfg, err := w.findConfig(ctx, s)
+	return err == nil && cfg.Share != config.ShareDisabled
 }
 
 // listSharedModels describes models without the addresses at which they are reached.
@@ -60,7 +84,7 @@ func (w *owner) listSharedModels(
 	ctx context.Context, s *session.Session, refs map[session.ModelRef]bool,
 ) []opencode.ModelInfo {
 	out := []opencode.ModelInfo{}
-	p, err := w.locations.load(ctx, s.Location.Directory)
+	p, err := w.locations.findLoaded(ctx, s.Location.Directory)
 	if err != nil { // the directory may be gone
 		return out
 	}
@@ -101,16 +125,16 @@ func (w *owner) shareNew(s *session.Session) {
 
 // findOrder returns how a session is published, an error if its location or the user forbids it.
 func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires time.Duration) (o publish.Order, err error) {
-	p, err := w.locations.load(ctx, s.Location.Directory)
+	cfg, err := w.findConfig(ctx, s)
 	if err != nil {
 		return o, err
 	}
-	if p.config.Share == config.ShareDisabled {
+	if cfg.Share == config.ShareDisabled {
 		return o, session.Errorf(session.CodeInvalid, "sharing is disabled in the configuration (share)")
 	}
 	return publish.Order{
-		Target: p.config.ShareTarget(), PageURL: p.config.PageURL(),
-		Expires: cmp.Or(expires, time.Duration(p.config.Sharing.Expires)),
+		Target: cfg.ShareTarget(), PageURL: cfg.PageURL(), Expires: cmp.Or(expires, time.Duration(cfg.Sharing.Expires)),
+		Extend: expires > 0,
 	}, nil
 }
 
@@ -130,7 +154,8 @@ func (w ownerShares) Share(ctx context.Context, id session.ID, r api.ShareReques
 
 // Unshare implements v2.Shares.
 func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdrawal, err error) {
-	if _, err := store.ReadSession(ctx, w.store, id); err != nil && !errors.Is(err, store.ErrDamaged) {
+	_, err = store.ReadSession(ctx, w.store, id)
+	if isShared := w.isShared(id); err != nil && !errors.Is(err, store.ErrDamaged) && !isShared { // a deleted one may still be
 		return out, err
 	}
 	left, err := w.shares.Withdraw(ctx, id)
@@ -140,32 +165,29 @@ func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdr
 	return api.Withdrawal{Failure: left.Failure}, nil
 }
 
+// isShared reports whether there is a share of the session, which may be deleted.
+func (w *owner) isShared(id session.ID) bool {
+	all, err := w.shares.Registry.List()
+	return err == nil && slices.ContainsFunc(all, func(s publish.Share) bool { return s.SessionID == id })
+}
+
 // localAPI returns a client of this owner.
 func (w *owner) localAPI() *api.Client {
 	return &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(w.local)}}
 }
 
 // Preview implements v2.Shares.
-func (w ownerShares) Preview(
-	ctx context.Context, id session.ID, r api.SharePreviewRequest,
-) (out api.SharePreview, err error) {
+func (w ownerShares) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
 	s, err := store.ReadSession(ctx, w.store, id)
 	if err != nil {
 		return out, err
 	}
 	e := &transfer.Export{API: w.localAPI()}
-	if e.Known, err = w.shares.ListSecrets(ctx); err != nil {
-		return out, err
+	var page strings.Builder
+	if e.Known, err = w.shares.ListSecrets(ctx, s); err == nil {
+		_, err = e.WriteHTML(ctx, &page, s)
 	}
-	_, err = e.WriteHTML(ctx, io.Discard, s)
-	out = api.SharePreview{Replacements: e.ListReplacements(), Unknown: []string{}}
-	known := transfer.DigestSecrets(e.Known)
-	for _, digest := range r.Digests {
-		if _, isKnown := known[digest]; !isKnown {
-			out.Unknown = append(out.Unknown, digest)
-		}
-	}
-	return out, err
+	return api.SharePreview{Replacements: e.ListReplacements(), Page: page.String()}, err
 }
 
 // Page implements v2.Shares.

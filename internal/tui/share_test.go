@@ -25,7 +25,7 @@ func TestShare(t *testing.T) {
 		if !strings.HasSuffix(r.URL.Path, "/share/preview") {
 			return previous.RoundTrip(r)
 		}
-		body := `{"data":{"replacements":[{"kind":"looks like a secret","count":1,"excerpt":"use [redacted]"}],"unknown":[]}}`
+		body := `{"data":{"replacements":[{"kind":"looks like a secret","count":1,"excerpt":"use [redacted]"}],"page":""}}`
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})
 	ask := func(command string) string {
@@ -34,7 +34,7 @@ func TestShare(t *testing.T) {
 		frame, _ := m.renderFrame()
 		return ansi.Strip(frame)
 	}
-	if got := ask("share"); !strings.Contains(got, "Publish the session?") || !strings.Contains(got, "use [redacted]") {
+	if got := ask("share"); !strings.Contains(got, `Publish "Replace foo by bar"?`) || !strings.Contains(got, "use [redacted]") {
 		t.Error(got)
 	}
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}) // keeps it

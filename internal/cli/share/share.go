@@ -94,7 +94,7 @@ func (g shareCommands) preview(ctx context.Context, c *api.Client, s *session.Se
 	if err != nil {
 		return err
 	}
-	found, err := transfer.PreviewShare(ctx, c, s, known)
+	found, err := transfer.PreviewShare(ctx, c, s.ID, known)
 	if err != nil {
 		return err
 	}

@@ -66,25 +66,15 @@ type Replacement struct {
 	Excerpt string `json:"excerpt,omitzero"`
 }
 
-// SharePreviewRequest has the secrets that a caller knows, as SHA-256 digests in hexadecimal.
-type SharePreviewRequest struct {
-	Digests []string `json:"digests,omitempty"`
-}
-
 // SharePreview is what of a session is replaced before it is published.
 type SharePreview struct {
 	Replacements []Replacement `json:"replacements"`
-	// Unknown are those of the digests whose secrets the publishing process does not know: it publishes them, unless they
-	// look like secrets.
-	Unknown []string `json:"unknown"`
+	Page         string        `json:"page"` // the session as a page, as it would be published
 }
 
 // PreviewShare returns what of a session is replaced before it is published.
-func (c *Client) PreviewShare(ctx context.Context, id session.ID, r SharePreviewRequest) (SharePreview, error) {
-	var out Data[SharePreview]
-	err := c.sendCall(ctx, call{
-		method: http.MethodPost, path: apiPath("session", string(id), "share", "preview"), in: r, out: &out,
-	})
+func (c *Client) PreviewShare(ctx context.Context, id session.ID) (SharePreview, error) {
+	out, err := get[Data[SharePreview]](ctx, c, apiPath("session", string(id), "share", "preview"), nil)
 	return out.Data, err
 }
 

@@ -16,7 +16,7 @@ type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
 	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
 	// Preview returns what is replaced before the session is published.
-	Preview(ctx context.Context, id session.ID, r api.SharePreviewRequest) (api.SharePreview, error)
+	Preview(ctx context.Context, id session.ID) (api.SharePreview, error)
 	// Page returns what writes the page of the active share with the id, until the session is quiet.
 	Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error)
 	List() ([]api.Share, error)
@@ -39,7 +39,7 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 	return []operation.Operation{
 		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
 		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare),
-		operation.New("admin POST "+sessionPath+"/share/preview List what is replaced before a session is published",
+		operation.New("admin GET "+sessionPath+"/share/preview List what is replaced before a session is published",
 			"", h.preview),
 		operation.New("admin GET /api/share List the shares", "", h.list),
 		operation.New("admin GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
@@ -74,10 +74,8 @@ func (h shareHandlers) get(ctx context.Context, in struct {
 	return newData(out), err
 }
 
-func (h shareHandlers) preview(
-	ctx context.Context, in bodyOf[api.SharePreviewRequest],
-) (api.Data[api.SharePreview], error) {
-	out, err := h.Shares.Preview(ctx, in.SessionID, in.Body)
+func (h shareHandlers) preview(ctx context.Context, in sessionIn) (api.Data[api.SharePreview], error) {
+	out, err := h.Shares.Preview(ctx, in.SessionID)
 	return newData(out), err
 }
 

@@ -335,9 +335,9 @@ func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, e
 	return api.Withdrawal{Gone: true}, err
 }
 
-func (n noShares) Preview(ctx context.Context, id session.ID, r api.SharePreviewRequest) (api.SharePreview, error) {
+func (n noShares) Preview(ctx context.Context, id session.ID) (api.SharePreview, error) {
 	_, err := store.ReadSession(ctx, n.store, id)
-	return api.SharePreview{Replacements: []api.Replacement{}, Unknown: append([]string{}, r.Digests...)}, err
+	return api.SharePreview{Replacements: []api.Replacement{}}, err
 }
 
 func (noShares) Page(_ context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {

@@ -25,8 +25,9 @@ type Outbox struct {
 	Record func(ctx context.Context, id session.ID, s *session.Share) error
 	// Audit records what is published and withdrawn. Nothing is published that cannot be recorded.
 	Audit func(ctx context.Context, what string) error
-	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
-	ListSecrets func(ctx context.Context) ([]string, error)
+	// ListSecrets returns the secrets that are known where the session is; what looks like one is recognised without. After
+	// an error nothing is sent.
+	ListSecrets func(ctx context.Context, s *session.Session) ([]string, error)
 	// ListModels describes those of the models that are known where the session is.
 	ListModels func(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
 	// MayShare reports whether the configuration still lets the session be published. If not, nothing new is sent.
@@ -110,6 +111,8 @@ type Order struct {
 	Target  string        // address of the server; "" if cairn shows the session
 	PageURL string        // address of cairn's pages, if cairn does
 	Expires time.Duration // 0 is never
+	// Extend gives a session that is published already the end of this order.
+	Extend bool
 }
 
 // newShare returns the share of a session that is published now.
@@ -138,29 +141,38 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) err
 }
 
 // Share publishes a session, and returns when it has an address; of a server, its content follows. A session that is
-// published stays where it is; an order with an end gives it that.
+// published stays where it is.
 func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, error) {
+	there, found, err := o.Registry.FindSession(id)
+	if err != nil {
+		return there, err
+	}
+	if found && there.URL != "" {
+		return o.extend(ctx, there, order)
+	}
+	if err := o.endEarlier(ctx, id, order.Target); err != nil {
+		return there, err
+	}
 	s := order.newShare(id)
 	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
 		return s, err
 	}
-	if err := o.endEarlier(ctx, id, order.Target); err != nil {
+	// Record the share before its server hears of it. One without an address is an automatic one, or left of an attempt that was
+	// cut off.
+	if s, _, err = o.Registry.add(s); err != nil {
 		return s, err
 	}
-	// Record the share before its server hears of it. One without an address is left of an attempt that was cut off.
-	expires := s.Expires
-	s, added, err := o.Registry.add(s)
-	if err == nil && !added && s.URL != "" {
-		return o.extend(ctx, s, expires)
+	ctx, release, err := o.interrupt(ctx, s.ID)
+	if err != nil {
+		return s, err
+	}
+	defer release()
+	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.Withdrawn > 0) {
+		err = session.Errorf(session.CodeConflict, "the share was withdrawn by another request")
 	}
 	if err != nil {
 		return s, err
 	}
-	ctx, release, ok := o.claim(ctx, s.ID, maxShares)
-	if !ok {
-		return s, session.Errorf(session.CodeConflict, "the session is being shared by another request; try again")
-	}
-	defer release()
 	if s, err = o.open(ctx, s); err != nil {
 		if s.Remote == "" && !s.Auto { // nobody can read it, and nothing tries it again
 			err = errors.Join(err, o.Registry.remove(s.ID))
@@ -168,6 +180,22 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 		return s, err
 	}
 	return s, o.record(ctx, &s)
+}
+
+// extend gives a published share the end of the order, if it has one.
+func (o *Outbox) extend(ctx context.Context, s Share, order Order) (Share, error) {
+	if !order.Extend {
+		return s, nil
+	}
+	next := order.newShare(s.SessionID)
+	if err := o.Audit(ctx, "new end of the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
+		return s, err
+	}
+	s, err := o.Registry.change(s.ID, func(s *Share) { s.Expires = next.Expires })
+	if err == nil {
+		err = o.record(ctx, &s)
+	}
+	return s, err
 }
 
 // endEarlier makes sure that no earlier share of the session is left at the server, which could have only one.
@@ -178,22 +206,11 @@ func (o *Outbox) endEarlier(ctx context.Context, id session.ID, at string) error
 	if err != nil || !found {
 		return err
 	}
-	if s, err = o.withdraw(ctx, s); err == nil && s.Withdrawn > 0 {
+	s, err = o.withdrawNow(ctx, s)
+	if err == nil && s.Withdrawn > 0 {
 		err = session.Errorf(session.CodeConflict, "an earlier share of the session is not gone yet, and tried again: %s", s.Failure)
 	}
 	return err
-}
-
-// extend sets the end of a share that is published, unless expires is 0.
-func (o *Outbox) extend(ctx context.Context, s Share, expires int64) (Share, error) {
-	if expires == 0 || expires == s.Expires {
-		return s, nil
-	}
-	s, err := o.Registry.change(s.ID, func(s *Share) { s.Expires = expires })
-	if err == nil {
-		err = o.record(ctx, &s)
-	}
-	return s, err
 }
 
 // record records in the session where it is published.
@@ -210,7 +227,15 @@ func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	if err != nil {
 		return s, session.Errorf(session.CodeConflict, "sharing failed: %v", err)
 	}
-	return o.Registry.change(s.ID, func(s *Share) { s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret })
+	opened, err := o.Registry.change(s.ID, func(s *Share) {
+		s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret
+		s.noteSuccess()
+	})
+	if err != nil { // nothing could withdraw it later
+		s.Remote, s.Secret = c.ID, c.Secret
+		return Share{ID: s.ID, Auto: s.Auto}, errors.Join(err, o.targetOf(&s).delete(context.WithoutCancel(ctx), &s))
+	}
+	return opened, nil
 }
 
 func (o *Outbox) targetOf(s *Share) target { return target{s.Target, o.Transport} }
@@ -236,14 +261,14 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	if err != nil {
 		return s, err
 	}
-	if !found { // the session may say that it is, if the registry was lost
-		s = Share{SessionID: id}
-		there, err := store.ReadSession(ctx, o.Store, id)
-		if err == nil && there.Share != nil {
-			err = o.Record(ctx, id, nil)
-		}
-		return s, err
+	if !found {
+		return Share{SessionID: id}, o.forget(ctx, id)
 	}
+	return o.withdrawNow(ctx, s)
+}
+
+// withdrawNow withdraws a share while a person waits, whatever is being sent of it.
+func (o *Outbox) withdrawNow(ctx context.Context, s Share) (Share, error) {
 	late := fmt.Errorf("no answer within %s", withdrawTime)
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), withdrawTime, late)
 	defer cancel()
@@ -252,15 +277,72 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 		return s, err
 	}
 	defer release()
-	marked, err := o.markWithdrawn(ctx, s)
+	now, found, err := o.Registry.Find(s.ID)
+	if err != nil || !found { // meanwhile it is gone
+		s.Withdrawn = 0
+		return s, err
+	}
+	return o.withdraw(ctx, now)
+}
+
+// forget corrects a session that says that it is shared although there is no such share, as after the loss of the registry.
+func (o *Outbox) forget(ctx context.Context, id session.ID) error {
+	there, err := store.ReadSession(ctx, o.Store, id)
+	if err != nil || there.Share == nil {
+		return err
+	}
+	if err := o.Record(ctx, id, nil); err != nil {
+		return err
+	}
+	return session.Errorf(session.CodeConflict, "the session is not marked as shared any more, but nothing can withdraw what is at %s: the "+
+		"list of shares, which had its secret, was lost", there.Share.URL)
+}
+
+// isEnding reports whether ctx was cancelled, because the process ends or a person withdraws the share: the attempt is no
+// failure of the server.
+func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+// withdraw records that the share is to be withdrawn, has the server remove it, corrects the session, and forgets the share
+// once it is gone. A failure of the server is recorded in the share, not returned. The claim of the share is held.
+func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
+	if s.Withdrawn == 0 {
+		if err := o.Audit(ctx, "withdraw the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
+			o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
+		}
+	}
+	marked, err := o.Registry.change(s.ID, func(s *Share) {
+		if s.Withdrawn == 0 {
+			s.Withdrawn = time.Now().UnixMilli()
+			s.noteSuccess()
+		}
+	})
 	if err != nil { // on a full disk, the server can still delete it
 		return o.withdrawUnrecorded(ctx, s, err)
 	}
-	return o.withdraw(ctx, marked)
+	s = marked
+	var failure error
+	if s.Remote != "" {
+		failure = o.targetOf(&s).delete(ctx, &s)
+	}
+	o.recordEnd(context.WithoutCancel(ctx), &s)
+	now := time.Now()
+	switch isAbsent := errors.Is(failure, errUnproven); {
+	case failure != nil && isEnding(ctx):
+		return s, failure
+	case failure != nil && (!isAbsent || s.Absent == 0 || now.Sub(time.UnixMilli(s.Absent)) < absentTime):
+		return o.Registry.change(s.ID, func(s *Share) { s.noteWithdrawal(failure, isAbsent, now) })
+	case s.Remote != "" && now.Sub(time.UnixMilli(s.Cut)) < cutTime: // a request that was cut off may still arrive
+		return o.Registry.change(s.ID, func(s *Share) {
+			s.Failure, s.Next = "it is gone, and looked at once more: a request was cut off", s.Cut+cutTime.Milliseconds()
+		})
+	case s.Remote != "":
+		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
+			o.Logger.Warn("the audit log could not be written", "error", err)
+		}
+	}
+	s.Withdrawn = 0
+	return s, o.Registry.remove(s.ID)
 }
-
-// isEnding reports whether ctx was cancelled, because the process ends: the attempt is no failure of the server.
-func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // withdrawUnrecorded has the server delete a share whose withdrawal could not be recorded, for the reason why.
 func (o *Outbox) withdrawUnrecorded(ctx context.Context, s Share, why error) (Share, error) {
@@ -274,64 +356,14 @@ func (o *Outbox) withdrawUnrecorded(ctx context.Context, s Share, why error) (Sh
 		"it again when there is room", why)
 }
 
-// markWithdrawn records that the share is to be withdrawn, in the registry first.
-func (o *Outbox) markWithdrawn(ctx context.Context, s Share) (Share, error) {
-	if s.Withdrawn == 0 {
-		if err := o.Audit(ctx, "withdraw the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
-			o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
-		}
-	}
-	s, err := o.Registry.change(s.ID, func(s *Share) {
-		if s.Withdrawn == 0 {
-			s.Withdrawn = time.Now().UnixMilli()
-			s.noteSuccess()
-		}
-	})
-	if err != nil {
-		return s, err
-	}
-	return s, o.recordEnd(ctx, &s)
-}
-
-// recordEnd records in the session, if it is there, that it is not published any more.
-func (o *Outbox) recordEnd(ctx context.Context, s *Share) error {
+// recordEnd records in the session, if it is there, that it is not published any more. It may be damaged, or the disk full:
+// that keeps no share alive.
+func (o *Outbox) recordEnd(ctx context.Context, s *Share) {
 	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
-	switch {
-	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
-		return nil
-	case err != nil:
-		return err
-	case there.Share == nil || there.Share.URL != s.URL:
-		return nil
+	if err == nil && there.Share != nil && there.Share.URL == s.URL {
+		err = o.Record(ctx, s.SessionID, nil)
 	}
-	return o.Record(ctx, s.SessionID, nil)
-}
-
-// withdraw has the server remove a withdrawn share, and forgets it then. A failure is recorded in the share.
-func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
-	if s.Remote != "" {
-		if err := o.targetOf(&s).delete(ctx, &s); err != nil {
-			now := time.Now()
-			isAbsent := errors.Is(err, errUnproven)
-			if isEnding(ctx) {
-				return s, err
-			}
-			if !isAbsent || s.Absent == 0 || now.Sub(time.UnixMilli(s.Absent)) < absentTime {
-				defer o.Wake()
-				return o.Registry.change(s.ID, func(s *Share) { s.noteWithdrawal(err, isAbsent, now) })
-			}
-		}
-		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
-			o.Logger.Warn("the audit log could not be written", "error", err)
-		}
+	if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		o.Logger.Warn("a session does not say yet that it is not shared any more", "session", s.SessionID, "error", err)
 	}
-	// A request that was cut off may still arrive.
-	if now := time.Now(); now.Sub(time.UnixMilli(s.Cut)) < cutTime && s.Remote != "" {
-		defer o.Wake()
-		return o.Registry.change(s.ID, func(s *Share) {
-			s.Failure, s.Next = "it is gone, and looked at once more: a request was cut off", s.Cut+cutTime.Milliseconds()
-		})
-	}
-	s.Withdrawn = 0
-	return s, o.Registry.remove(s.ID)
 }

@@ -65,7 +65,7 @@ func (w *world) start() {
 		w.audit = append(w.audit, what)
 		return nil
 	}
-	o.ListSecrets = func(context.Context) ([]string, error) { return []string{"known-secret"}, nil }
+	o.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{"known-secret"}, nil }
 	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
 		return []opencode.ModelInfo{}
 	}
@@ -540,7 +540,7 @@ func TestShareTwice(t *testing.T) {
 			t.Error(first, again)
 		}
 		// It can get an end, which the session says as well.
-		if again := w.share(publish.Order{Expires: time.Hour}); again.URL != first.URL || again.Expires == 0 ||
+		if again := w.share(publish.Order{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
 			w.shareOf("ses_a").Expires != again.Expires {
 			t.Error(again, w.shareOf("ses_a"))
 		}

@@ -26,7 +26,7 @@ const (
 // Viewer writes one page as long as somebody looks at it, with what the owner of the store knows of secrets.
 type Viewer struct {
 	API         *api.Client
-	ListSecrets func(context.Context) ([]string, error)
+	ListSecrets func(context.Context, *session.Session) ([]string, error)
 
 	share   string // the id of the share
 	session *session.Session
@@ -39,13 +39,15 @@ type Viewer struct {
 	done   int
 	last   session.MessageID // the newest one on the page
 	over   bool              // what follows is taken back
+
+	stopped session.MessageID // one that is not complete, and whose session was idle after it was read
 }
 
 // Open prepares the page of an active share.
 func (v *Viewer) Open(ctx context.Context, share api.Share) (err error) {
 	v.share, v.known, v.export = share.ID, time.Now(), &transfer.Export{}
 	if v.session, err = v.API.Session(ctx, share.SessionID); err == nil {
-		v.export.Known, err = v.ListSecrets(ctx)
+		v.export.Known, err = v.ListSecrets(ctx, v.session)
 	}
 	return err
 }
@@ -131,7 +133,7 @@ func (v *Viewer) advance(ctx context.Context) error {
 	}
 	if err == nil && time.Since(v.known) > secretAge {
 		v.known = time.Now()
-		v.export.Known, err = v.ListSecrets(ctx)
+		v.export.Known, err = v.ListSecrets(ctx, v.session)
 	}
 	if err != nil {
 		return err
@@ -140,42 +142,50 @@ func (v *Viewer) advance(ctx context.Context) error {
 		return errChanged
 	}
 	v.session = s
-	active, err := v.API.Active(ctx)
-	if err != nil {
-		return err
-	}
-	_, works := active[s.ID]
-	for !v.over {
-		q := api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor}
-		page, err := v.API.Messages(ctx, s.ID, q)
-		if err != nil {
+	for more := true; more && !v.over; {
+		if more, err = v.writePage(ctx); err != nil {
 			return err
 		}
-		if v.done > len(page.Data) || v.done > 0 && page.Data[v.done-1].Meta().ID != v.last {
-			return errChanged
-		}
-		for _, m := range page.Data[v.done:] {
-			if works && !isComplete(m) {
-				return nil
-			}
-			r := v.session.Revert
-			v.over = r != nil && !r.FilesOnly && r.MessageID == m.Meta().ID
-			if v.over && (r.Exclusive || r.PartID != "") { // all of it is taken back, or a part
-				return nil
-			}
-			if err := v.page.WriteMessage(m); err != nil {
-				return err
-			}
-			if v.done, v.last = v.done+1, m.Meta().ID; v.over {
-				return nil
-			}
-		}
-		if len(page.Data) < pageSize || page.Cursor.Next == "" {
-			return nil
-		}
-		v.cursor, v.done = page.Cursor.Next, 0
 	}
 	return nil
+}
+
+// writePage writes messages of the newest page of messages. more reports that it has to be called again.
+func (v *Viewer) writePage(ctx context.Context) (more bool, err error) {
+	page, err := v.API.Messages(ctx, v.session.ID, api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor})
+	if err != nil {
+		return false, err
+	}
+	if v.done > len(page.Data) || v.done > 0 && page.Data[v.done-1].Meta().ID != v.last {
+		return false, errChanged
+	}
+	for _, m := range page.Data[v.done:] {
+		// A message that is not complete is written only if it was read after the work had ended.
+		if id := m.Meta().ID; !isComplete(m) && v.stopped != id {
+			active, err := v.API.Active(ctx)
+			if _, isActive := active[v.session.ID]; err != nil || isActive {
+				return false, err
+			}
+			v.stopped = id
+			return true, nil // read it again
+		}
+		r := v.session.Revert
+		v.over = r != nil && !r.FilesOnly && r.MessageID == m.Meta().ID
+		if v.over && (r.Exclusive || r.PartID != "") { // all of it is taken back, or a part
+			return false, nil
+		}
+		if err := v.page.WriteMessage(m); err != nil {
+			return false, err
+		}
+		if v.done, v.last = v.done+1, m.Meta().ID; v.over {
+			return false, nil
+		}
+	}
+	if len(page.Data) < pageSize || page.Cursor.Next == "" {
+		return false, nil
+	}
+	v.cursor, v.done = page.Cursor.Next, 0
+	return true, nil
 }
 
 // isComplete reports whether a message stays as it is.
