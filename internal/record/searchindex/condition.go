@@ -19,6 +19,9 @@ var errGrown = errors.New("it may be larger now, and lacks what was indexed firs
 // errIrregular means that something else is in the place of the file.
 var errIrregular = errors.New("search.db is not a regular file")
 
+// errNoRoom means that nothing is written because the disk is nearly full.
+var errNoRoom = errors.New("the search index is not written")
+
 // errReplaced means that the file was removed or replaced while it was open.
 var errReplaced = errors.New("search.db was removed or replaced")
 
@@ -34,6 +37,11 @@ func mustRebuild(err error) bool {
 
 // discard removes a database that an error shows to be of no use, and reports whether it did.
 func (x *Index) discard(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrNotBuilt) || errors.Is(err, errNoRoom) {
+		return false
+	}
+	x.files.Lock()
+	defer x.files.Unlock()
 	// An error that says no more, such as that of a missing table, is explained by another look at the file.
 	if !mustRebuild(err) && zs.ErrCode(err) == zs.ResultError {
 		err = x.recheck()
@@ -42,8 +50,6 @@ func (x *Index) discard(ctx context.Context, err error) bool {
 		return false
 	}
 	x.Logger.WarnContext(ctx, "the search index is rebuilt", "reason", err)
-	x.files.Lock()
-	defer x.files.Unlock()
 	return errors.Join(x.close(), Remove(x.Dir)) == nil
 }
 

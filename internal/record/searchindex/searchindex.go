@@ -239,7 +239,7 @@ func (x *Index) use(ctx context.Context, f func(c *zs.Conn) error) error {
 // checkRoom returns an error if the index may not be written: what sessions need of the disk is theirs.
 func (x *Index) checkRoom() error {
 	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
-		return fmt.Errorf("the search index is not written: the disk has only %d MiB left", free>>20)
+		return fmt.Errorf("%w: the disk has only %d MiB left", errNoRoom, free>>20)
 	}
 	return nil
 }
