@@ -4,6 +4,7 @@ package share
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,15 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := g.preview(ctx, c, s); err != nil || dryRun {
+			preview, err := g.findReplacements(ctx, c, s.ID)
+			if err != nil {
 				return err
+			}
+			if dryRun {
+				return cli.PrintResult(g.inv, preview, func(p sharePreview) { g.printPreview(s, p) })
+			}
+			if !g.inv.JSON {
+				g.printPreview(s, preview)
 			}
 			if !yes {
 				err := g.inv.Confirm(ctx, cli.Confirmation{
@@ -88,26 +96,31 @@ func parseSpan(text string, now time.Time) (time.Duration, error) {
 // maxSpan is the longest time of a share.
 const maxSpan = 100 * 365 * 24 * time.Hour
 
-// preview shows what is replaced before anything leaves.
-func (g shareCommands) preview(ctx context.Context, c *api.Client, s *session.Session) error {
+// sharePreview is what --dry-run prints.
+type sharePreview struct {
+	Replacements []api.Replacement `json:"replacements"`
+}
+
+// findReplacements returns what is replaced before anything leaves.
+func (g shareCommands) findReplacements(ctx context.Context, c *api.Client, id session.ID) (p sharePreview, err error) {
 	known, err := g.inv.CollectSecrets(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		p.Replacements, err = transfer.PreviewShare(ctx, c, id, known)
 	}
-	found, err := transfer.PreviewShare(ctx, c, s.ID, known)
-	if err != nil {
-		return err
-	}
+	return p, err
+}
+
+func (g shareCommands) printPreview(s *session.Session, p sharePreview) {
 	out := g.inv.Err
 	out.Printf("%s  %s\n", s.ID, terminal.FirstLine(describe.SessionTitle(s), 80))
-	if len(found) == 0 {
-		out.Printf("No text looks like a secret. All else is published: prompts, answers, output of commands, paths.\n")
-	}
-	for _, r := range found {
+	for _, r := range p.Replacements {
 		out.Printf("%s: %s, replaced; the first one: ", r.Kind, terminal.FormatPlural(r.Count, "text"))
 		out.WriteText(r.Excerpt + "\n")
 	}
-	return nil
+	if len(p.Replacements) == 0 {
+		out.Printf("No text looks like a secret.\n")
+	}
+	out.Printf("All else is published: prompts, answers, output of commands, paths.\n")
 }
 
 func (g shareCommands) printShare(s api.Share) {
@@ -156,20 +169,36 @@ func (g shareCommands) revokeCommand() *cobra.Command {
 			"stays with them. A server that cannot be reached is tried again for 30 days, also if the session is deleted.",
 		Example: "  cairn share revoke last",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			s, err := g.inv.FindSession(ctx, c, args[0])
+			id, err := g.findShared(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			left, err := c.UnshareSession(ctx, s.ID)
+			left, err := c.UnshareSession(ctx, id)
 			if err != nil {
 				return err
 			}
 			if !left.Gone {
-				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", s.ID, left.Failure),
+				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", id, left.Failure),
 					"it is tried again while cairn runs; cairn share list shows when it is gone")
 			}
-			return g.inv.FinishChange(nil, cli.Change{SessionID: s.ID}, "The session is not shared any more.")
+			return g.inv.FinishChange(nil, cli.Change{SessionID: id}, "The session is not shared any more.")
 		}),
 	}
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// findShared finds a session that may be deleted and still have a share.
+func (g shareCommands) findShared(ctx context.Context, c *api.Client, name string) (session.ID, error) {
+	all, err := c.Shares(ctx)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(all, func(s api.Share) bool { return string(s.SessionID) == name }) {
+		return session.ID(name), nil
+	}
+	s, err := g.inv.FindSession(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
 }

@@ -25,7 +25,11 @@ func (h shareHandlers) share(ctx context.Context, in sessionIn) (opencode.Sessio
 }
 
 func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	if _, err := h.Shares.Unshare(ctx, in.SessionID); err != nil {
+	out, err := h.Shares.Unshare(ctx, in.SessionID)
+	if err == nil && !out.Gone { // an answer without an error would tell people that nobody can read it
+		err = session.Errorf(session.CodeConflict, "the share is not gone yet, and tried again: %s", out.Failure)
+	}
+	if err != nil {
 		return opencode.Session{}, err
 	}
 	return h.get(ctx, in)

@@ -75,6 +75,24 @@ func TestShareFails(t *testing.T) {
 	}
 }
 
+// A target that does not delete a share is an error, and the session does not say that it is shared.
+func TestUnshareFails(t *testing.T) {
+	target := sharetarget.Start(t)
+	w := newWorld(t, `, "enterprise": {"url": "`+target.URL+`"}`, nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/share", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	target.Fail(sharetarget.Broken)
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "not gone yet") {
+		t.Error(a)
+	}
+	target.Recover()
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status != 200 || target.IsShared(id[len(id)-8:]) {
+		t.Error(a)
+	}
+}
+
 // Who may share, and what is shared by itself, is the user's to say; a project's file can only forbid it.
 func TestShareMode(t *testing.T) {
 	for _, c := range []struct {

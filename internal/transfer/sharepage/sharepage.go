@@ -39,6 +39,7 @@ var policy = sync.OnceValue(func() string {
 // ServeHTTP shows a page. What is not shared, not any more, or never was is the same 404.
 func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // that of an earlier page may be over
 	leave, ok := p.limits.enter(r)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
