@@ -55,12 +55,17 @@ func (b *Blobs) RemoveOwners(ctx context.Context, owners []string) (left []strin
 		}
 	}
 	// Remove the contents of one owner after the other, then its pins.
-	for _, o := range pins {
+	for i, o := range pins {
 		if !leaving[o.name] {
 			continue
 		}
 		if ctx.Err() != nil {
-			return append(left, o.name), context.Cause(ctx)
+			for _, o := range pins[i:] {
+				if leaving[o.name] {
+					left = append(left, o.name)
+				}
+			}
+			return left, context.Cause(ctx)
 		}
 		isWhole, removeErr := b.removeContents(o.ids, needed)
 		if removeErr == nil && isWhole {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -35,6 +36,7 @@ type Outbox struct {
 	Logger   *slog.Logger
 
 	wake   chan struct{}  // wakes Run; holds one
+	all    atomic.Bool    // Run looks at the shares that cairn shows, too
 	pushes sync.WaitGroup // of Run
 
 	mu   sync.Mutex // guards busy
@@ -63,7 +65,7 @@ func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context
 		delete(o.busy, id)
 		o.mu.Unlock()
 		close(c.done)
-		o.Wake() // to look at the share again
+		o.signal() // to look at the share again
 	}, true
 }
 
@@ -98,8 +100,14 @@ func NewOutbox(r *Registry) *Outbox {
 	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]*claim{}}
 }
 
-// Wake has Run look for what is to be done, as after the deletion of a session.
+// Wake has Run look at all shares, as after the deletion of a session.
 func (o *Outbox) Wake() {
+	o.all.Store(true)
+	o.signal()
+}
+
+// signal has Run look at the shares that servers have.
+func (o *Outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:

@@ -26,19 +26,19 @@ const (
 func (o *Outbox) Run(ctx context.Context) {
 	commits, stop := o.Log.WatchCommits()
 	defer stop()
-	for all := true; ctx.Err() == nil; {
-		next := o.startDue(ctx, all)
+	o.all.Store(true)
+	for ctx.Err() == nil {
+		next := o.startDue(ctx, o.all.Swap(false))
 		var due <-chan time.Time
 		if !next.IsZero() {
 			due = time.After(time.Until(next))
 		}
-		all = true
 		select {
 		case <-ctx.Done():
 		case <-o.wake:
-		case <-due:
 		case <-commits:
-			all = false
+		case <-due:
+			o.all.Store(true)
 		}
 		select {
 		case <-ctx.Done():
