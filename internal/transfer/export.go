@@ -35,7 +35,9 @@ const pageSize = 100
 func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
 	enc := jsontext.NewEncoder(w, jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	c := &secretFilter{export: e}
-	info := opencode.ToOpenCode(s)
+	private := *s
+	private.Share = nil // its address gives access
+	info := opencode.ToOpenCode(&private)
 	if e.Sanitize {
 		before := info
 		info = opencode.SanitizeSession(info.Clone())

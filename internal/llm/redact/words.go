@@ -6,6 +6,8 @@ import "sync"
 type wordShape struct {
 	prefix string
 	find   func(text []byte, start, next int) (cut, bool)
+	// joined says that the shape is found behind a dash or an underscore too, as in a file's name: it is long, and like no word.
+	joined bool
 }
 
 // wordTable has the shapes by the first byte of their prefix. To skip most words fast, pairs has a bit for each pair of
@@ -18,7 +20,7 @@ type wordTable struct {
 
 // add adds a shape. second has the bytes that can follow a prefix of one byte.
 func (t *wordTable) add(prefix, second string, find func(text []byte, start, next int) (cut, bool)) {
-	t.shapes[prefix[0]] = append(t.shapes[prefix[0]], wordShape{prefix, find})
+	t.shapes[prefix[0]] = append(t.shapes[prefix[0]], wordShape{prefix: prefix, find: find})
 	if len(prefix) > 1 {
 		second = prefix[1:2]
 	}
@@ -40,6 +42,8 @@ var newWordTable = sync.OnceValue(func() *wordTable {
 	}
 	for _, s := range tokenShapes {
 		t.add(s.prefix, "", s.find)
+		all := t.shapes[s.prefix[0]]
+		all[len(all)-1].joined = len(s.prefix) >= minJoinedPrefix && s.size >= minJoinedSize
 	}
 	for _, s := range webhookShapes {
 		t.add(s.prefix, "", s.find)
@@ -79,17 +83,34 @@ var newWordTable = sync.OnceValue(func() *wordTable {
 	return t
 })
 
+// The shapes that are found in the middle of a word have a prefix and a rest of at least so many bytes.
+const (
+	minJoinedPrefix = 4
+	minJoinedSize   = 20
+)
+
+// isInside reports whether the byte at i is in the middle of a word. The sign of a line that a diff removes is not part of one.
+func (t *wordTable) isInside(text []byte, i int) bool {
+	if i == 0 || !t.inWord[text[i-1]] || !t.inWord[text[i]] {
+		return false
+	}
+	isRemoved := text[i-1] == '-' && (i == 1 || text[i-2] == '\n')
+	return !isRemoved && (i == 1 || text[i-2] != '\\' || !followsEscape(text, i))
+}
+
 // maskWords removes the tokens of vendors, the secret parts of webhooks, and what commands pass as passwords.
 func maskWords(text []byte) []byte {
 	var cuts []cut
 	t := newWordTable()
 	for i := 0; i < len(text)-1; i++ {
-		isInside := i > 0 && t.inWord[text[i-1]] && t.inWord[text[i]] &&
-			(i == 1 || text[i-2] != '\\' || !followsEscape(text, i))
-		if isInside || !t.hasPair(text, i) {
+		isInside := t.isInside(text, i)
+		if isInside && text[i-1] != '-' && text[i-1] != '_' || !t.hasPair(text, i) {
 			continue
 		}
 		for _, s := range t.shapes[text[i]] {
+			if isInside && !s.joined {
+				continue
+			}
 			if len(text)-i < len(s.prefix) || string(text[i:i+len(s.prefix)]) != s.prefix {
 				continue
 			}

@@ -80,7 +80,12 @@ func TestSharesHideSecrets(t *testing.T) {
 		}
 		w.share(remote)
 		w.settle(time.Second)
-		for n, c := range canary.List() {
+		var all []canary.Canary
+		for _, c := range canary.List() { // as they are, and as grep shows them
+			coloured := canary.Canary{Kind: c.Kind + ", coloured", Text: "\x1b[01;31m\x1b[K" + c.Text + "\x1b[m\x1b[K", Secrets: c.Secrets}
+			all = append(all, c, coloured)
+		}
+		for n, c := range all {
 			text = c.Text
 			before := len(w.server.Requests())
 			w.plant(n, c.Text)
