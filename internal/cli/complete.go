@@ -121,6 +121,28 @@ func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all
 	return all, err
 }
 
+// TagCompletions returns the tags of the newest sessions of all directories.
+func TagCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, _, err := listSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
+	for _, s := range list {
+		all = append(all, s.Tags...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
+// toolTime is the time whose calls ToolCompletions counts: the messages of longer ones take too long to read.
+const toolTime = 30 * 24 * time.Hour
+
+// ToolCompletions returns the tools that were called lately, in any session, those with the most calls first.
+func ToolCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	sums, err := c.Stats(ctx, api.StatsQuery{Since: time.Now().Add(-toolTime).UnixMilli(), Messages: true})
+	for _, one := range sums.Tools {
+		all = append(all, cobra.CompletionWithDesc(one.Tool, terminal.FormatPlural(one.Calls, "call")))
+	}
+	return all, err
+}
+
 // AgentCompletions returns the agents of the directory that users can select or mention.
 func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Agents(ctx)

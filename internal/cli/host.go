@@ -30,6 +30,9 @@ type Host interface {
 	// OwnTransport returns a transport to the server of o's data folder if that listens at the address, a URL on this
 	// machine; nil if another server does.
 	OwnTransport(ctx context.Context, o client.Options, address string) (http.RoundTripper, error)
+	// HoldSession marks an ephemeral session of o's data folder as that of this process until release, which says whether
+	// the session is gone. Call it before the session is created: the owner deletes what no process holds.
+	HoldSession(ctx context.Context, o client.Options, id session.ID) (release func(isGone bool), err error)
 	// Config reads the configuration of o.Dir. What is invalid in its files is in Config.Errors.
 	Config(ctx context.Context, o client.Options) (*config.Config, error)
 	// Trust returns the record of which projects' files are trusted.

@@ -65,6 +65,7 @@ type Config struct {
 	Audit     *audit.Trail     // nil records nothing
 
 	OnCreate  func(*session.Session) // called with each new session; nil does nothing
+	MakeRoom  func() bool            // frees space of a full disk for a deletion; nil frees nothing
 	CheckRoom func() error           // returns an error if no new work may begin for want of room; nil allows it
 }
 
@@ -79,7 +80,7 @@ func New(c Config) *Engine {
 	// The parts that need no other one.
 	e := &Engine{
 		journal:   &turnlog.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
-		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
+		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger, onCreate: c.OnCreate,
 	}
 	e.statuses.journal = e.journal
 	e.titles = compaction.NewTitleGenerator(e.journal, e.limits.retryLimits())
@@ -107,13 +108,7 @@ func New(c Config) *Engine {
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom,
-		Created: func(s *scope.Scope, info *session.Session) {
-			e.notifyCreated(s, info)
-			if c.OnCreate != nil {
-				c.OnCreate(info)
-			}
-		},
+		Version: c.Version, CheckOpen: e.checkOpen, CheckRoom: c.CheckRoom, MakeRoom: c.MakeRoom, Created: e.notifyCreated,
 	})
 	e.subagents = &task.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,

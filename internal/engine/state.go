@@ -37,6 +37,7 @@ type Engine struct {
 	locations scope.Scopes
 	limits    Limits
 	logger    *slog.Logger
+	onCreate  func(*session.Session) // nil does nothing
 
 	coordinator  *coordinator
 	sessionSlots *semaphore.Weighted // of drains

@@ -129,8 +129,11 @@ func (u *usedSessions) add(id session.ID) bool {
 	return true
 }
 
-// notifyCreated tells the extensions of a new session.
+// notifyCreated tells the process and the extensions of a new session.
 func (e *Engine) notifyCreated(s *scope.Scope, info *session.Session) {
+	if e.onCreate != nil {
+		e.onCreate(info)
+	}
 	if s.Chain == nil {
 		return
 	}

@@ -23,7 +23,7 @@ func (t *turn) agentSwitch(part session.PartID) func(ctx context.Context, agent,
 	return func(ctx context.Context, agent, text string) error {
 		id := session.TaskPromptID(part)
 		_, err := t.engine.Commands.AdmitPrompt(ctx, admit.PromptRequest{
-			SessionID: t.id, ID: id, Asks: t.input.asks, Recovery: t.input.recovery,
+			SessionID: t.id, ID: id, Asks: t.input.asks, Recovery: t.input.recovery, UnderWay: true,
 			Prompt: session.Prompt{Agent: agent, Text: text, Parts: []session.PromptPart{{
 				ID:   session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(id), string(session.PrefixMessage))),
 				Type: session.PartText, Length: len(text), Extra: jsontext.Value(`{"synthetic":true}`),

@@ -56,7 +56,8 @@ type world struct {
 	extensions   []extension.Extension
 	systemSuffix string   // of the texts of extensions for the system context
 	shown        []string // what the extensions were shown, in order
-	broken       error    // what keeps the location from working
+	makeRoom     func() bool
+	broken       error // what keeps the location from working
 	gates        map[string]chan struct{}
 	effects      map[string]int // by token
 	movedTo      string         // where the project of all sessions is now; "": where it was
@@ -132,7 +133,7 @@ func (w *world) start() {
 	ids := &session.IDs{}
 	s := storetest.NewFailing(w.store, func(int) error {
 		if w.full.Load() {
-			return storetest.ErrBefore
+			return fmt.Errorf("%w: %w", storetest.ErrBefore, store.ErrFull)
 		}
 		return nil
 	})
@@ -141,7 +142,10 @@ func (w *world) start() {
 	}
 	log := eventlog.New(eventlog.Config{Store: s, IDs: ids})
 	w.process = &process{
-		log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test", Files: w.files}),
+		log: log, engine: New(Config{
+			Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test", Files: w.files,
+			MakeRoom: func() bool { return w.makeRoom != nil && w.makeRoom() },
+		}),
 	}
 }
 

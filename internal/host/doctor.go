@@ -34,14 +34,14 @@ func (h Host) Doctor(ctx context.Context, o client.Options) ([]finding.Finding, 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	return append(examineData(ctx, dirs), h.examineEnvironment(ctx, dirs, o)...), nil
+	return append(examineData(ctx, dirs, o), h.examineEnvironment(ctx, dirs, o)...), nil
 }
 
 // ownerDoctor implements v2.Doctor in a running owner, with the findings of cairn doctor --json.
 type ownerDoctor struct {
 	store     store.Store
 	condition func() error // why nothing can be written; nil if it can
-	unchecked string       // of sqlite.Store
+	owned     *sqlite.Store
 	dirs      config.Directories
 	o         client.Options
 }
@@ -52,8 +52,9 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 	if why := e.condition(); why != nil {
 		found = append(found, check.DamageFinding(why.Error()))
 	}
-	found = append(found, check.UncheckedFindings(e.unchecked)...)
+	found = append(found, check.UncheckedFindings(e.owned.DescribeUnchecked())...)
 	found = append(found, check.Examine(ctx, e.store)...)
+	found = append(found, examineStorage(ctx, e.owned, e.dirs, e.o)...)
 	found = append(found, Host{}.examineEnvironment(ctx, e.dirs, e.o)...)
 	return json.Marshal(found, json.Deterministic(true))
 }
@@ -79,7 +80,7 @@ func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o
 }
 
 // examineData opens the store for reading, beside its owner.
-func examineData(ctx context.Context, dirs config.Directories) []finding.Finding {
+func examineData(ctx context.Context, dirs config.Directories, o client.Options) []finding.Finding {
 	found := []finding.Finding{{Level: finding.OK, What: "data", Detail: dirs.Data}}
 	unusable := func(err error) []finding.Finding {
 		return []finding.Finding{{
@@ -118,7 +119,7 @@ func examineData(ctx context.Context, dirs config.Directories) []finding.Finding
 	if err := s.FindDamage(); err != nil {
 		return append(found, check.DamageFinding(err.Error()))
 	}
-	return append(append(found, check.UncheckedFindings(s.DescribeUnchecked())...), check.Examine(ctx, s)...)
+	return slices.Concat(found, check.UncheckedFindings(s.DescribeUnchecked()), check.Examine(ctx, s), examineStorage(ctx, s, dirs, o))
 }
 
 // checkCreatable returns why a missing folder cannot be created: its nearest existing parent cannot be written to.

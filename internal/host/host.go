@@ -41,6 +41,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
+	"github.com/cairn-dev/cairn/internal/record/searchindex"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/server/peer"
@@ -69,6 +70,11 @@ func (h Host) Open(ctx context.Context, o client.Options) (*client.Connection, e
 		return nil, err
 	}
 	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
+	// On a full disk, what may delete something gets room for it.
+	dropIndex := func() error { return searchindex.Remove(dirs.Data) }
+	for !o.Read && isFullDisk(err) && makeRoom(dirs.Data, dropIndex) {
+		lease, c, err = acquireLeaseOrConnect(ctx, dirs, o)
+	}
 	if isUnwritableDisk(err) {
 		return h.openReadOnly(ctx, dirs, o)
 	}
@@ -106,7 +112,11 @@ func startDetached(
 // isUnwritableDisk reports whether the lease cannot be written because the disk is full or read-only. Sessions can
 // still be read then (G11).
 func isUnwritableDisk(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EDQUOT)
+	return isFullDisk(err) || errors.Is(err, syscall.EROFS)
+}
+
+func isFullDisk(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // openReadOnly opens the data for reading, for this process alone.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,9 +64,11 @@ type owner struct {
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
 	shares    *publish.Outbox
+	local     http.Handler     // the operations for callers in this process; nil before it listens
 	share     config.ShareMode // of the user
 	retention retention.Policy
-	quota     int64 // bytes; 0 without one
+	quota     int64    // bytes; 0 without one
+	leftOut   []string // settings of the storage that are invalid, and why
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -93,8 +96,8 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 		return err
 	}
 	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
-	w.mirrorDir, w.retention, w.quota = user.Storage.Mirror.In(dirs), user.Storage.Retention.Policy(), int64(user.Storage.Quota)
 	w.share = user.Share
+	w.setStorage(user)
 	w.measures = w.openMeasures(o, user.Telemetry)
 	transport, err := w.newTransport(o)
 	if err != nil {
@@ -131,14 +134,14 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	}
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
-	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, filepath.Join(dirs.Data, "import")}
+	files := sessionFiles{w.locations.outputs, w.locations.snapshots.blobs, w.locations.snapshots, filepath.Join(dirs.Data, "import")}
 	locks := newWorktreeLocks()
 	w.openSearch(user.Storage.Search.MaxBytes())
 	w.openShares(o.Env)
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations,
 		Outputs: files, Files: files, Checkouts: checkouts{w.locations.projects, locks},
-		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom,
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data), CheckRoom: w.checkRoom, MakeRoom: w.makeRoom,
 		OnCreate: w.shareNew,
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
@@ -167,11 +170,22 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Explainer: w.locations,
 		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
-		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), w.dirs, o},
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
 			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
 		},
 	})
+}
+
+// setStorage takes the settings of the storage, and remembers which of them are invalid.
+func (w *owner) setStorage(user *config.Config) {
+	w.mirrorDir = user.Storage.Mirror.In(w.dirs)
+	w.retention, w.quota = user.Storage.Retention.Policy(), int64(user.Storage.Quota)
+	for _, warning := range user.Warnings {
+		if strings.HasPrefix(warning.Key, "storage.") {
+			w.leftOut = append(w.leftOut, warning.String())
+		}
+	}
 }
 
 func (w *owner) newLocations(

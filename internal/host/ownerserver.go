@@ -34,8 +34,7 @@ type ownerServer struct {
 	*owner
 	server *server.Server
 	served chan error // the outcome of Serve, the loss of the lease; capacity 2
-	local  http.Handler
-	socket string // path; "" if the disk is unwritable
+	socket string     // path; "" if the disk is unwritable
 
 	background sync.WaitGroup // what stop waits for, after work has ended
 }
@@ -55,6 +54,7 @@ func startOwnerServer(
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	w.moveApprovals(ctx, o.Options)
+	w.deleteEphemeral(ctx)
 	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A
 	// command resumes none: it would cut it off again when it ends.
 	if at != nil {
@@ -67,6 +67,7 @@ func startOwnerServer(
 		return nil, errors.Join(err, r.stop(ctx))
 	}
 	background := w.startSweeps(ctx, at != nil)
+	w.startContentRemoval(background)
 	w.startMirror(background)
 	w.startSearch(background)
 	w.startShares(background)

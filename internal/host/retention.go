@@ -3,8 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -28,8 +32,11 @@ func (w ownerStorage) Prune(ctx context.Context, r api.PruneRequest) (out api.Pr
 		policy = w.retention
 	}
 	if policy.IsZero() {
-		return out, session.Errorf(session.CodeInvalid, "nothing says which sessions to delete: name an age, a number or bytes, "+
-			"or set storage.retention in your configuration")
+		why := "nothing says which sessions to delete: name an age, a number or bytes, or set storage.retention in your configuration"
+		if len(w.leftOut) > 0 {
+			why += " (" + strings.Join(w.leftOut, "; ") + ")"
+		}
+		return out, session.Errorf(session.CodeInvalid, "%s", why)
 	}
 	sessions, trees, err := w.listTrees(ctx, r.Project, policy.Bytes > 0)
 	if err != nil {
@@ -112,6 +119,9 @@ func (w ownerStorage) listTrees(ctx context.Context, project string, measured bo
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := w.countImports(ctx, updated); err != nil {
+		return nil, nil, err
+	}
 	busy, err := store.Query(ctx, w.store, func(r store.Reader) (map[session.ID]bool, error) {
 		return findBusy(r, w.engine.Active())
 	})
@@ -142,6 +152,45 @@ func (w ownerStorage) listTrees(ctx context.Context, project string, measured bo
 		trees = append(trees, t)
 	}
 	return sessions, trees, nil
+}
+
+// sessionsAtOnce are looked at in one transaction.
+const sessionsAtOnce = 500
+
+// countImports sets the time of the import of sessions that were imported and not used since: it counts as a change, since
+// sessions of another program would be deleted at once else, and come back with the next import.
+func (w ownerStorage) countImports(ctx context.Context, updated map[session.ID]int64) error {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(updated)), sessionsAtOnce) {
+		err := w.store.View(ctx, func(r store.Reader) error {
+			for _, id := range ids {
+				at, err := readImportTime(r, id)
+				if err != nil && !errors.Is(err, store.ErrDamaged) {
+					return err
+				}
+				updated[id] = max(updated[id], at)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readImportTime returns when a session was imported if nothing was done in it since, else 0.
+func readImportTime(r store.Reader, id session.ID) (int64, error) {
+	head, err := r.Head(id)
+	if err != nil || head < 0 {
+		return 0, err
+	}
+	rows, err := r.Events(id, head-1, 1)
+	if err != nil || len(rows) == 0 || rows[0].Kind != session.KindImported {
+		return 0, err
+	}
+	var end session.Imported
+	err = json.Unmarshal(rows[0].Data, &end)
+	return end.At, err
 }
 
 // findBusy returns the first sessions of the trees in which something is to do.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,7 +113,10 @@ func (s *sessionSearch) Search(ctx context.Context, q searchindex.Query) (page *
 		s.follower.Restart()
 	}
 	if errors.Is(err, follower.ErrLost) || errors.Is(err, searchindex.ErrNotBuilt) {
-		return &searchindex.Page{}, false, nil
+		page, isComplete, err = &searchindex.Page{}, false, nil
+	}
+	if why := s.follower.Failure(); why != nil && page != nil && !isComplete {
+		page.Problem = why.Error()
 	}
 	return page, isComplete, err
 }
@@ -137,7 +141,7 @@ func (s *sessionSearch) await(ctx context.Context) (bool, error) {
 			return false, context.Cause(ctx)
 		case <-time.After(searchPoll):
 		}
-		if s.follower.IsFailing() {
+		if s.follower.Failure() != nil {
 			return false, nil
 		}
 	}
@@ -145,14 +149,15 @@ func (s *sessionSearch) await(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// searchProject is a sessionsearch.Search.
+// searchProject is a sessionsearch.Search. It finds earlier sessions: not the one that searches, nor another one of its
+// tree, whose words are those of the work under way.
 func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sessionsearch.Query) (out []sessionsearch.Hit, err error) {
-	ids, err := store.Query(ctx, s.index.Store, func(r store.Reader) ([]session.ID, error) { return listProject(r, id) })
-	if err != nil {
+	ids, err := store.Query(ctx, s.index.Store, func(r store.Reader) ([]session.ID, error) { return listEarlier(r, id) })
+	if err != nil || len(ids) == 0 { // no id would mean all sessions
 		return nil, err
 	}
 	page, _, err := s.Search(ctx, searchindex.Query{
-		Text: q.Query, Sessions: ids, Except: []session.ID{id}, Kind: searchindex.Kind(q.Kind), Now: time.Now().UnixMilli(), Limit: q.Limit,
+		Text: q.Query, Sessions: ids, Kind: searchindex.Kind(q.Kind), Now: time.Now().UnixMilli(), Limit: q.Limit,
 	})
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		return nil, tool.Failf("%s", e.Message)
@@ -167,6 +172,24 @@ func (s *sessionSearch) searchProject(ctx context.Context, id session.ID, q sess
 		})
 	}
 	return out, nil
+}
+
+// listEarlier returns the sessions of the project of a session without those of its tree.
+func listEarlier(r store.Reader, id session.ID) ([]session.ID, error) {
+	ids, err := listProject(r, id)
+	if err != nil {
+		return nil, err
+	}
+	root, err := store.FindRoot(r, id)
+	if err != nil {
+		return nil, err
+	}
+	below, err := r.RawSessions(store.SessionQuery{Ancestor: root, Archived: true})
+	tree := map[session.ID]bool{root: true, id: true}
+	for _, row := range below {
+		tree[row.ID] = true
+	}
+	return slices.DeleteFunc(ids, func(id session.ID) bool { return tree[id] }), err
 }
 
 // listProject returns the sessions of the project of a session: those of its record, else those of its directory.

@@ -4,7 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
@@ -16,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
 
 // ownerShares publishes the sessions of an owner.
@@ -31,16 +39,44 @@ func (w *owner) openShares(getenv func(string) string) {
 	o.Audit = func(ctx context.Context, what string) error {
 		return audit.New(w.dirs.Data).AddEntry(ctx, audit.KindShare, what)
 	}
-	o.ListSecrets = func(ctx context.Context) ([]string, error) {
-		cfg, err := config.Load(ctx, config.Options{Dirs: w.dirs, Env: getenv})
-		if err != nil { // a broken one has none in force
-			cfg = nil
-		}
-		secrets, _, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
-		return secrets, err
+	o.ListSecrets = func(ctx context.Context, s *session.Session) ([]string, error) {
+		return w.listSecretsOf(ctx, s, getenv)
 	}
-	o.ListModels = w.listSharedModels
+	o.ListModels, o.MayShare = w.listSharedModels, w.mayShare
 	w.shares = o
+}
+
+// listSecretsOf returns the secrets that are known where a session is. What cannot be read is an error: it would not be
+// replaced.
+func (w *owner) listSecretsOf(ctx context.Context, s *session.Session, getenv func(string) string) ([]string, error) {
+	cfg, err := w.findConfig(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("a configuration that may have secrets cannot be read: %w", err)
+	}
+	secrets, unreadable, err := transfer.SecretSources{Data: w.dirs.Data, Env: getenv, Config: cfg}.Collect(ctx)
+	if err == nil && len(unreadable) > 0 {
+		err = fmt.Errorf("a stored key cannot be read, and would not be replaced: %w", errors.Join(unreadable...))
+	}
+	return secrets, err
+}
+
+// findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if the
+// directory is gone.
+func (w *owner) findConfig(ctx context.Context, s *session.Session) (*config.Config, error) {
+	if _, err := os.Stat(s.Location.Directory); errors.Is(err, fs.ErrNotExist) {
+		return config.Load(ctx, config.Options{Dirs: w.dirs, Env: w.locations.getenv})
+	}
+	p, err := w.locations.findLoaded(ctx, s.Location.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.config, nil
+}
+
+// mayShare reports whether nothing disables sharing where the session is. A configuration that cannot be read may.
+func (w *owner) mayShare(ctx context.Context, s *session.Session) bool {
+	cfg, err := w.findConfig(ctx, s)
+	return err == nil && cfg.Share != config.ShareDisabled
 }
 
 // listSharedModels describes models without the addresses at which they are reached.
@@ -48,7 +84,7 @@ func (w *owner) listSharedModels(
 	ctx context.Context, s *session.Session, refs map[session.ModelRef]bool,
 ) []opencode.ModelInfo {
 	out := []opencode.ModelInfo{}
-	p, err := w.locations.load(ctx, s.Location.Directory)
+	p, err := w.locations.findLoaded(ctx, s.Location.Directory)
 	if err != nil { // the directory may be gone
 		return out
 	}
@@ -74,7 +110,7 @@ func (w *owner) startShares(ctx context.Context) {
 
 // shareNew publishes a new session if the configuration says so. A session that cannot be published is one all the same.
 func (w *owner) shareNew(s *session.Session) {
-	if w.share != config.ShareAuto || s.ParentID != "" {
+	if w.share != config.ShareAuto || s.ParentID != "" || s.Ephemeral {
 		return
 	}
 	ctx := context.Background()
@@ -89,16 +125,16 @@ func (w *owner) shareNew(s *session.Session) {
 
 // findOrder returns how a session is published, an error if its location or the user forbids it.
 func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires time.Duration) (o publish.Order, err error) {
-	p, err := w.locations.load(ctx, s.Location.Directory)
+	cfg, err := w.findConfig(ctx, s)
 	if err != nil {
 		return o, err
 	}
-	if p.config.Share == config.ShareDisabled {
+	if cfg.Share == config.ShareDisabled {
 		return o, session.Errorf(session.CodeInvalid, "sharing is disabled in the configuration (share)")
 	}
 	return publish.Order{
-		Target: p.config.ShareTarget(), PageURL: p.config.PageURL(),
-		Expires: cmp.Or(expires, time.Duration(p.config.Sharing.Expires)),
+		Target: cfg.ShareTarget(), PageURL: cfg.PageURL(), Expires: cmp.Or(expires, time.Duration(cfg.Sharing.Expires)),
+		Extend: expires > 0,
 	}, nil
 }
 
@@ -117,15 +153,51 @@ func (w ownerShares) Share(ctx context.Context, id session.ID, r api.ShareReques
 }
 
 // Unshare implements v2.Shares.
-func (w ownerShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
-	if _, err := store.ReadSession(ctx, w.store, id); err != nil && !errors.Is(err, store.ErrDamaged) {
-		return nil, err
+func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdrawal, err error) {
+	_, err = store.ReadSession(ctx, w.store, id)
+	if isShared := w.isShared(id); err != nil && !errors.Is(err, store.ErrDamaged) && !isShared { // a deleted one may still be
+		return out, err
 	}
 	left, err := w.shares.Withdraw(ctx, id)
 	if err != nil || left.Withdrawn == 0 {
+		return api.Withdrawal{Gone: err == nil}, err
+	}
+	return api.Withdrawal{Failure: left.Failure}, nil
+}
+
+// isShared reports whether there is a share of the session, which may be deleted.
+func (w *owner) isShared(id session.ID) bool {
+	all, err := w.shares.Registry.List()
+	return err == nil && slices.ContainsFunc(all, func(s publish.Share) bool { return s.SessionID == id })
+}
+
+// localAPI returns a client of this owner.
+func (w *owner) localAPI() *api.Client {
+	return &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(w.local)}}
+}
+
+// Preview implements v2.Shares.
+func (w ownerShares) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
+	s, err := store.ReadSession(ctx, w.store, id)
+	if err != nil {
+		return out, err
+	}
+	e := &transfer.Export{API: w.localAPI()}
+	var page strings.Builder
+	if e.Known, err = w.shares.ListSecrets(ctx, s); err == nil {
+		_, err = e.WriteHTML(ctx, &page, s)
+	}
+	return api.SharePreview{Replacements: e.ListReplacements(), Page: page.String()}, err
+}
+
+// Page implements v2.Shares.
+func (w ownerShares) Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {
+	share, err := w.Find(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	return new(describeShare(&left)), nil
+	v := &sharepage.Viewer{API: w.localAPI(), ListSecrets: w.shares.ListSecrets}
+	return v.Write, v.Open(ctx, share)
 }
 
 // List implements v2.Shares.
@@ -139,15 +211,18 @@ func (w ownerShares) List() ([]api.Share, error) {
 }
 
 // Find implements v2.Shares.
-func (w ownerShares) Find(id string) (api.Share, error) {
+func (w ownerShares) Find(ctx context.Context, id string) (api.Share, error) {
 	s, found, err := w.shares.Registry.Find(id)
-	if err == nil && (!found || !s.IsActive(time.Now())) {
-		err = session.NotFound("share", id)
-	}
 	if err != nil {
 		return api.Share{}, err
 	}
-	return describeShare(&s), nil
+	if found && s.IsActive(time.Now()) {
+		there, err := store.ReadSession(ctx, w.store, s.SessionID)
+		if err == nil && w.mayShare(ctx, there) {
+			return describeShare(&s), nil
+		}
+	}
+	return api.Share{}, session.NotFound("share", id)
 }
 
 // describeShare returns a share without its secret.

@@ -23,6 +23,7 @@ import (
 // The bounds of what is kept of the files that calls change.
 const (
 	maxSnapshots = 5 << 30             // bytes of contents
+	pinGrace     = 10 * time.Minute    // for which pins of a session that does not exist yet stay
 	worktreeAge  = 30 * 24 * time.Hour // after which the captures of an unused worktree are removed, but not the copies
 )
 
@@ -34,6 +35,8 @@ type snapshots struct {
 
 	mu   sync.Mutex // guards open
 	open map[string]*snapshot.DiskWorktree
+
+	deleted deletedSessions
 }
 
 func snapshotDir(data string) string { return filepath.Join(data, "snapshot") }
@@ -42,7 +45,7 @@ func newSnapshots(data string, logger *slog.Logger) *snapshots {
 	dir := snapshotDir(data)
 	return &snapshots{
 		dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger,
-		open: map[string]*snapshot.DiskWorktree{},
+		open: map[string]*snapshot.DiskWorktree{}, deleted: deletedSessions{wake: make(chan struct{}, 1)},
 	}
 }
 
@@ -94,20 +97,25 @@ func findGit() string {
 
 // collect removes what no session needs, and the captures of worktrees that were not used for long.
 func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(session.ID) (bool, error)) error {
-	owners, err := s.blobs.ListOwners()
+	// Contents of deleted sessions are free. A session that is imported or forked now pins before it exists.
+	owners, err := s.blobs.ListOwners(now.Add(-pinGrace))
 	if err != nil {
 		return err
 	}
-	// Contents of deleted sessions are free, and beyond the limit those of quiet ones.
+	var gone []string
 	for _, id := range owners {
-		gone, err := deleted(session.ID(id))
-		if err == nil && gone {
-			err = s.blobs.UnpinAll(id)
-		}
+		isGone, err := deleted(session.ID(id))
 		if err != nil {
 			return err
 		}
+		if isGone {
+			gone = append(gone, id)
+		}
 	}
+	if _, err := s.blobs.RemoveOwners(ctx, gone); err != nil {
+		return err
+	}
+	// Beyond the limit those of quiet sessions go.
 	if err := s.blobs.Collect(ctx, maxSnapshots); err != nil {
 		return err
 	}
@@ -151,7 +159,8 @@ func removeCaptures(dir string) error {
 type sessionFiles struct {
 	*tool.Outputs
 	*snapshot.Blobs
-	spool string // for uploads
+	snapshots *snapshots
+	spool     string // for uploads
 }
 
 // ReadContent implements archive.Files.
@@ -172,5 +181,8 @@ func (f sessionFiles) SpoolDir() string { return f.spool }
 
 // Remove implements admit.OutputRemover.
 func (f sessionFiles) Remove(id session.ID, paths []string) error {
-	return errors.Join(f.Outputs.Remove(id, paths), f.UnpinAll(string(id)))
+	return f.Outputs.Remove(id, paths)
 }
+
+// RemoveContents implements admit.OutputRemover: the process removes them in the background.
+func (f sessionFiles) RemoveContents(id session.ID) { f.snapshots.deleted.add(id) }

@@ -21,15 +21,26 @@ type storageKind struct {
 	limit   int64 // bytes; 0: none
 }
 
-// dataKinds are the kinds below the data directory. The first one that matches counts a file.
-var dataKinds = []storageKind{
-	{"sessions", "cairn.db*", "until cairn session delete", 0},
+// dataKinds returns the kinds below the data directory. The first one that matches counts a file.
+func dataKinds(settings config.Storage) []storageKind {
+	kept := "until cairn session delete"
+	if p := settings.Retention.Policy(); !p.IsZero() {
+		kept = "storage.retention: " + p.String()
+	}
+	return append([]storageKind{
+		{"sessions", "cairn.db*", kept, int64(settings.Quota)},
+		{"search index", "search.*", "made anew if it is removed", settings.Search.MaxBytes()},
+	}, otherDataKinds...)
+}
+
+var otherDataKinds = []storageKind{
 	{"backups of sessions", "backup", "made before an upgrade; never removed", 0},
 	{"tool output", "tool-output", "7 days, less beyond its limit", 0},
 	{"copies", "snapshot/worktrees/*/copies", "what a forced revert replaced; never removed", 0},
-	{"captures", "snapshot/worktrees", "1 day; of an unused worktree 30 days", 0},
+	{"captures", "snapshot/worktrees", "the newest of a worktree 30 days, others 1 day", 0},
 	{"file contents", "snapshot", "for cairn undo; those of quiet sessions go first", maxSnapshots},
 	{"mirror of sessions", "mirror", "what storage.mirror writes; stays when it is turned off", 0},
+	{"reserve", "reserve", "for deletions on a full disk", 0},
 	{"audit log", "audit", "never removed", 0},
 	{"other data", "", "", 0},
 }
@@ -46,11 +57,12 @@ func (h Host) MeasureStorage(ctx context.Context, o client.Options) ([]client.St
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	settings, _ := loadStorageSettings(ctx, dirs, o) // without them bounds are not shown
 	var out []client.StorageUse
 	for _, d := range []struct {
 		dir   string
 		kinds []storageKind
-	}{{dirs.Data, dataKinds}, {dirs.State, stateKinds}, {dirs.Cache, cacheKinds}} {
+	}{{dirs.Data, dataKinds(settings)}, {dirs.State, stateKinds}, {dirs.Cache, cacheKinds}} {
 		uses, err := measureDirectory(ctx, d.dir, d.kinds)
 		if err != nil {
 			return nil, err

@@ -28,7 +28,11 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 		tick := time.NewTicker(sweepEvery)
 		defer tick.Stop()
 		for ; ; start = time.Now() {
+			w.deleteEphemeral(ctx)
 			w.removeOrphans(ctx, start)
+			if err := keepReserve(w.dirs.Data); err != nil {
+				w.logger.Warn("no room of the disk is kept for deletions", "error", err)
+			}
 			if serving || w.isSweepDue(time.Now()) {
 				w.sweepSnapshots(ctx, time.Now())
 				w.sweepOutputs(ctx)

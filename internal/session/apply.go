@@ -33,7 +33,7 @@ func (s *Session) Apply(d EventData) bool {
 			return false
 		}
 		s.Title, s.TitledBy = e.Title, e.By
-		return true // a rename or an archive does not change Time.Updated
+		return true // a rename, an archive or a tag does not change Time.Updated
 	case *Summarized:
 		return s.applySummary(e)
 	case *Archived:
@@ -41,6 +41,9 @@ func (s *Session) Apply(d EventData) bool {
 		return true
 	case *Shared:
 		s.Share = e.Share
+		return true
+	case *Tagged:
+		s.Tags = e.Tags
 		return true
 	case *StepEnded:
 		s.addCost(e.Cost, e.Tokens)
@@ -116,11 +119,11 @@ func (s *Session) applySetting(d EventData) bool {
 }
 
 // ChangesSession reports whether the event changes what a client shows of a session itself: its title, summary, archive
-// time, share, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
-// announcement of their own, such as costs (by the turn), todos and reverts, do not count.
+// time, share, tags, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes
+// with an announcement of their own, such as costs (by the turn), todos and reverts, do not count.
 func ChangesSession(d EventData) bool {
 	switch d.(type) {
-	case *Renamed, *Summarized, *Archived, *Shared, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched,
+	case *Renamed, *Summarized, *Archived, *Shared, *Tagged, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched,
 		*ModelSwitched, *Moved:
 		return true
 	default:
@@ -186,7 +189,8 @@ func (s *Session) completeImport(e *Imported) {
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
 		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
 		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
-		s.Share = nil // this store does not publish it
+		s.Share = nil       // this store does not publish it
+		s.Ephemeral = false // the command that would delete it is elsewhere
 		if l.Detached {
 			s.ParentID = ""
 		}

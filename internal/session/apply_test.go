@@ -32,6 +32,10 @@ func TestApplySession(t *testing.T) {
 			"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"},
 			`"updated":3},"title":"new","location":{"directory":"/w"},"titledBy":"user"`,
 		},
+		{
+			"tagged", &Tagged{Fact: at(9), Tags: []string{"a", "b"}},
+			`"updated":3},"title":"","location":{"directory":"/w"},"tags":["a","b"]`,
+		},
 		{"archived", &Archived{Fact: at(9), At: 8}, `"updated":3,"archived":8}`},
 		{
 			"rules", &PermissionSet{Fact: at(9), Rules: []Rule{{"a", "b", Deny}}},
@@ -416,5 +420,13 @@ func TestExclusions(t *testing.T) {
 		if got, err := json.Marshal(s.Excluded); err != nil || string(got) != step.want {
 			t.Errorf("%s: %s, want %s (%v)", step.exclude, got, step.want, err)
 		}
+	}
+}
+
+// An import is not ephemeral: the command that would delete it is elsewhere.
+func TestImportedIsNotEphemeral(t *testing.T) {
+	s := &Session{Ephemeral: true}
+	if !s.Apply(&Imported{Log: &LogImport{}}) || s.Ephemeral {
+		t.Error("the imported session is ephemeral")
 	}
 }

@@ -130,6 +130,7 @@ const (
 	KindSummarized        Kind = "session.next.summarized"
 	KindArchived          Kind = "session.next.archived"
 	KindShared            Kind = "session.next.shared"
+	KindTagged            Kind = "session.next.tagged"
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
 	KindTodosSet          Kind = "session.next.todos.set"
@@ -194,6 +195,11 @@ type (
 	Shared struct {
 		Fact
 		Share *Share `json:"share"`
+	}
+	// Tagged replaces the session's tags: all of them, sorted, each once.
+	Tagged struct {
+		Fact
+		Tags []string `json:"tags"`
 	}
 	// PermissionSet replaces the session's own rules.
 	PermissionSet struct {
@@ -396,6 +402,7 @@ type (
 		Fact
 		Archived int64 `json:"archived,omitzero"` // time of archiving at the source
 		Updated  int64 `json:"updated,omitzero"`
+		At       int64 `json:"at,omitzero"` // when it was imported here; the timestamp is that of the source
 
 		Hash     string `json:"hash,omitzero"` // of all imported messages; "" leaves that of the session
 		Messages int    `json:"messages,omitzero"`

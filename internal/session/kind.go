@@ -46,6 +46,7 @@ var events = [...]func() EventData{
 	newEvent[Summarized],
 	newEvent[Archived],
 	newEvent[Shared],
+	newEvent[Tagged],
 	newEvent[PermissionSet],
 	newEvent[BudgetSet],
 	newEvent[TodosSet],
@@ -150,6 +151,7 @@ func (*Renamed) Kind() Kind               { return KindRenamed }
 func (*Summarized) Kind() Kind            { return KindSummarized }
 func (*Archived) Kind() Kind              { return KindArchived }
 func (*Shared) Kind() Kind                { return KindShared }
+func (*Tagged) Kind() Kind                { return KindTagged }
 func (*PermissionSet) Kind() Kind         { return KindPermissionSet }
 func (*BudgetSet) Kind() Kind             { return KindBudgetSet }
 func (*TodosSet) Kind() Kind              { return KindTodosSet }

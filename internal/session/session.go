@@ -38,6 +38,8 @@ type Session struct {
 	Subpath  string        `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
 	Revert   *Revert       `json:"revert,omitzero"`
 
+	Tags []string `json:"tags,omitempty"` // of users, sorted, each once
+
 	Slug       string      `json:"slug,omitzero"`
 	Version    string      `json:"version,omitzero"` // of the cairn that created it
 	TitledBy   string      `json:"titledBy,omitzero"`
@@ -47,7 +49,9 @@ type Session struct {
 	Budget     *Budget     `json:"budget,omitzero"`
 	Sandbox    SandboxMode `json:"sandbox,omitzero"`  // at least; whatever process runs the session
 	Timezone   TimeZone    `json:"timezone,omitzero"` // of the date; "" is the configured one
-	Todos      []Todo      `json:"todos,omitempty"`   // the model's todo list
+	// Ephemeral is set if the session is deleted when the command that created it ends. Its subagents have it, too.
+	Ephemeral bool   `json:"ephemeral,omitzero"`
+	Todos     []Todo `json:"todos,omitempty"` // the model's todo list
 
 	Metadata jsontext.Value `json:"metadata,omitzero"` // an object of the client
 	Changes  *Changes       `json:"changes,omitzero"`  // to files; set once a turn has begun

@@ -13,7 +13,7 @@ import (
 )
 
 // Lock takes the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. The kernel
-// releases the lock if the holder dies. The file is never removed, since then two processes could hold the lock.
+// releases the lock if the holder dies. Only a holder may remove the file: who waited for the removed one locks a new one.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, unix.LOCK_EX)
 }
@@ -34,8 +34,17 @@ func lock(ctx context.Context, path string, how int) (unlock func(), err error) 
 	defer retry.Stop()
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if err == nil {
+		if err == nil && isAt(f, path) {
 			return func() { _ = f.Close() }, nil
+		}
+		if err == nil { // it was removed meanwhile
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			if f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
@@ -46,4 +55,11 @@ func lock(ctx context.Context, path string, how int) (unlock func(), err error) 
 		case <-retry.C:
 		}
 	}
+}
+
+// isAt reports whether the open file is the one at the path.
+func isAt(f *os.File, path string) bool {
+	here, err := f.Stat()
+	there, serr := os.Stat(path)
+	return err == nil && serr == nil && os.SameFile(here, there)
 }

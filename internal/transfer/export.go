@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Export says what of a session is given away.
@@ -251,12 +252,23 @@ func (c *secretFilter) filterText(member, s string) string {
 	if data, ok := c.filterDataURL(s); ok {
 		return data
 	}
-	b = redact.MaskText(redact.MaskValues(b, c.export.Known))
+	b = c.mask(b)
+	// Colours hide secrets: what is masked without them leaves without them.
+	if plain := terminal.CleanOutput(s); strings.Contains(s, "\x1b") {
+		if masked := c.mask([]byte(plain)); string(masked) != plain {
+			b = masked
+		}
+	}
 	if string(b) != s {
 		c.left++
 		c.export.note(kindSecret, s)
 	}
 	return string(b)
+}
+
+// mask returns the text without secrets.
+func (c *secretFilter) mask(text []byte) []byte {
+	return redact.MaskText(redact.MaskValues(text, c.export.Known))
 }
 
 // filterDataURL filters an attachment. Texts are decoded; images and the like stay as they are.

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/foreign"
 )
 
 // What one piece of an import holds at most, here and several times over in the owner of the store, until it is
@@ -43,12 +44,19 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 	if len(ids) > maxNamed {
 		ids = nil
 	}
-	r := api.ImportRequest{Session: *s, IDs: ids}
-	got, err := c.Import(ctx, r)
+	out := &ImportResult{Messages: s.Import.Messages}
+	got, err := importFirst(ctx, c, s, ids)
+	if isSpent(ctx, c, err) {
+		out.Deleted = s.ID
+		for n := 1; n < maxCopies && isSpent(ctx, c, err); n++ {
+			s.ID = session.ID(foreign.Rename(string(out.Deleted), fmt.Sprint("again ", n)))
+			got, err = importFirst(ctx, c, s, ids)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &ImportResult{Session: got.Session, Messages: s.Import.Messages}
+	out.Session = got.Session
 	if known := got.Session.Import; got.Messages == s.Import.Messages || known != nil && known.Whole {
 		out.Known = s.Import.Messages > 0
 		return out, nil
@@ -57,6 +65,21 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 	err = d.send(ctx, &batch)
 	out.Session = batch.got.Session
 	return out, err
+}
+
+// importFirst sends the session without its messages, and returns how many of these are stored.
+func importFirst(ctx context.Context, c *api.Client, s *session.Session, ids []session.MessageID) (api.ImportResult, error) {
+	return c.Import(ctx, api.ImportRequest{Session: *s, IDs: ids})
+}
+
+// isSpent reports whether an import was refused because its id is that of a deleted session, whose costs are stored under it.
+func isSpent(ctx context.Context, c *api.Client, err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeConflict || e.Kind != "session" {
+		return false
+	}
+	_, err = c.Session(ctx, session.ID(e.ID))
+	return errors.Is(err, &session.Error{Code: session.CodeNotFound})
 }
 
 // check reads all of the document: every message must be one that can be kept.

@@ -10,16 +10,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
 // Replacement is what an export leaves out or replaces, of one kind.
-type Replacement struct {
-	Kind  string `json:"kind"` // secret, or the name of a member of the session or a message
-	Count int    `json:"count"`
-	// Excerpt is the beginning of the first one, without what looks like a secret.
-	Excerpt string `json:"excerpt,omitzero"`
-}
+type Replacement = api.Replacement
 
 // kindSecret is the kind of texts from which secrets were removed. No member has such a name.
 const kindSecret = "looks like a secret"

@@ -29,5 +29,6 @@ func (m *FormatError) Error() string {
 type ImportResult struct {
 	Session  session.Session
 	Messages int
-	Known    bool // it was imported before
+	Known    bool       // it was imported before
+	Deleted  session.ID // of the document, if a session with this id was deleted here after it had costs; Session has another
 }

@@ -21,7 +21,7 @@ import (
 // has is run.
 func TestForeignCommands(t *testing.T) {
 	for name, want := range map[string]string{
-		"share": "/export", "vim": "terminal.vi", "memory": "# TEXT", "logout": "cairn auth logout",
+		"vim": "terminal.vi", "memory": "# TEXT", "logout": "cairn auth logout",
 	} {
 		m := newTestModel(t, composer.DraftFile{})
 		openTestSession(m)

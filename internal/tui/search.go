@@ -143,10 +143,14 @@ func (s *sessionSearch) showHits(m *model, found api.SearchResult, err error) {
 	switch status := terminal.FormatPlural(len(hits), "hit"); {
 	case err != nil:
 		s.dialog.Status = errorText(err)
+	case found.Problem != "":
+		s.dialog.Status = status + "; the search index is behind the sessions: " + terminal.FirstLine(found.Problem, 200)
 	case !found.Complete:
 		s.dialog.Status = status + "; the search index is behind the sessions: there may be more to find, ctrl+r searches again"
 	case found.More:
 		s.dialog.Status = "the best " + status + "; more words find fewer"
+	case found.Trimmed:
+		s.dialog.Status = status + "; old texts are not found: the search index has reached its bound (storage.search)"
 	default:
 		s.dialog.Status = status
 	}

@@ -184,6 +184,9 @@ func TestSearchSaysWhy(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"data":{"complete":false,"hits":[]}}`: "0 hits; the search index is behind the sessions: there may be more to find, " +
 			"ctrl+r searches again",
+		`{"data":{"complete":false,"problem":"no room","hits":[]}}`: "0 hits; the search index is behind the sessions: no room",
+		`{"data":{"complete":true,"trimmed":true,"hits":[]}}`: "0 hits; old texts are not found: the search index has reached " +
+			"its bound (storage.search)",
 		`{"_tag":"ConflictError","message":"the index is turned off"}`: "the index is turned off",
 	} {
 		m := newTestModel(t, composer.DraftFile{})

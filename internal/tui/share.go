@@ -2,12 +2,14 @@ package tui
 
 import (
 	"context"
-	"io"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/describe"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -30,27 +32,32 @@ func previewShare(m *model) tea.Cmd {
 		return nil
 	}
 	s := *m.session // events change the model's
-	e := transfer.Export{API: m.api}
+	c := m.api
+	var found []api.Replacement
 	m.note = "looking for secrets"
 	return m.callAPI("share", func(ctx context.Context) (err error) {
+		var known []string
 		if m.options.Secrets != nil {
-			if e.Known, err = m.options.Secrets(ctx); err != nil {
+			if known, err = m.options.Secrets(ctx); err != nil {
 				return err
 			}
 		}
-		_, err = e.WriteHTML(ctx, io.Discard, &s)
+		found, err = transfer.PreviewShare(ctx, c, s.ID, known)
 		return err
 	}, func() tea.Cmd {
 		m.note = ""
+		if !m.hasSession() || m.session.ID != s.ID { // another one is open by now
+			return nil
+		}
 		text := []string{"Who knows the address can read prompts, answers, output and paths, also what comes."}
-		for _, r := range e.ListReplacements() {
+		for _, r := range found {
 			text = append(text, r.Kind+": "+terminal.FormatPlural(r.Count, "text")+", replaced; the first one: "+
 				terminal.FirstLine(r.Excerpt, 100))
 		}
 		m.openDialog(&dialog.Choice{
-			Title: "Publish the session?", Text: text, Type: m.typeText,
+			Title: "Publish " + strconv.Quote(terminal.FirstLine(describe.SessionTitle(&s), 60)) + "?", Text: text, Type: m.typeText, At: 1,
 			Options: []dialog.Reply{
-				{Key: "y", Label: "publish it", Do: func() tea.Cmd { return shareSession(m) }},
+				{Key: "y", Label: "publish it", Do: func() tea.Cmd { return shareSession(m, s.ID) }},
 				{Key: "n", Label: "keep it here"},
 			},
 		})
@@ -58,8 +65,8 @@ func previewShare(m *model) tea.Cmd {
 	})
 }
 
-func shareSession(m *model) tea.Cmd {
-	c, id := m.api, m.session.ID
+func shareSession(m *model, id session.ID) tea.Cmd {
+	c := m.api
 	var out api.Share
 	return m.callAPI("share", func(ctx context.Context) (err error) {
 		out, err = c.ShareSession(ctx, id, api.ShareRequest{})
@@ -78,13 +85,13 @@ func unshareSession(m *model) tea.Cmd {
 		return nil
 	}
 	c, id := m.api, m.session.ID
-	var left *api.Share
+	var left api.Withdrawal
 	return m.callAPI("unshare", func(ctx context.Context) (err error) {
 		left, err = c.UnshareSession(ctx, id)
 		return err
 	}, func() tea.Cmd {
 		m.note = "the session is not shared any more"
-		if left != nil {
+		if !left.Gone {
 			m.note = "the share is not gone yet, and tried again: " + terminal.FirstLine(left.Failure, 200)
 		}
 		return nil

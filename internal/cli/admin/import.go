@@ -29,8 +29,8 @@ func (g transferCommands) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|URL|--from PROGRAM [PATH...]",
 		Short: "Import a session that cairn or OpenCode exported, or those of another program",
-		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
-			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
+		Long: "Add a session from cairn export or opencode export to this directory, with the same id, or with another one if\n" +
+			"it was deleted here after it had costs. Importing the same file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
 			"A log from cairn export --format jsonl is recognised by its first line: all of its sessions that are\n" +
 			"missing are added, whole, with what undo, diff and fork need. A file that was cut off or changed is rejected.\n\n" +
@@ -194,6 +194,9 @@ func (g transferCommands) importFrom(ctx context.Context, name string, from io.R
 			return nil
 		}
 		g.inv.Out.Printf("Imported session: %s\n", got.Session.ID)
+		if got.Deleted != "" {
+			g.inv.Note(fmt.Sprintf("session %s was deleted here after it had costs, so it was imported under another id", got.Deleted))
+		}
 		if got.Known {
 			g.inv.Err.Printf("It was imported before; nothing changed.\n")
 		}

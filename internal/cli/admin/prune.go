@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -83,12 +84,16 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 	if err != nil {
 		return err
 	}
-	return cli.PrintResult(g.inv, found, func(found api.PruneResult) {
-		failed := 0
+	failed := 0
+	for _, s := range found.Sessions {
+		if s.Error != "" {
+			failed++
+		}
+	}
+	err = cli.PrintResult(g.inv, found, func(found api.PruneResult) {
 		for _, s := range found.Sessions {
 			line := []string{string(s.SessionID), terminal.FormatAge(s.Updated), terminal.FirstLine(s.Title, 60), s.Reason}
 			if s.Error != "" {
-				failed++
 				line = append(line, "not deleted: "+s.Error)
 			}
 			g.inv.Out.Printf("%s\n", strings.Join(line, "  "))
@@ -99,6 +104,10 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 		}
 		g.inv.Err.Printf("%s %s, %d stay.\n", verb, terminal.FormatPlural(len(found.Sessions)-failed, "session"), found.Kept)
 	})
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%s could not be deleted", terminal.FormatPlural(failed, "session"))
+	}
+	return err
 }
 
 // vacuumCommand returns the command that gives free space back.

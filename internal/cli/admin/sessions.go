@@ -26,11 +26,11 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 	archive, rename, remove := g.sessionArchive(), g.sessionRename(), g.sessionDelete()
 	g.inv.TakeOnlyHere(archive, rename, remove)
 	return cli.GroupCommand(&cobra.Command{
-		Use: "session", Short: "List, show, rename, archive, compact, fork, move and delete sessions", Args: cobra.NoArgs,
+		Use: "session", Short: "List, show, rename, tag, archive, compact, fork, move and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this\n" +
 			"repository, and for delete, archive and rename of exactly this directory.",
 	}, g.sessionList(), g.sessionShow(), g.sessionChildren(), rename,
-		summaryCommands(g).sessionSummary(), archive, remove,
+		tagCommands(g).sessionTag(), summaryCommands(g).sessionSummary(), archive, remove,
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree(), g.sessionMove())
 }
@@ -41,6 +41,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	var all, here, archived bool
 	var limit int
 	var search, format string
+	var tags []string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this repository, newest first", Args: cobra.NoArgs,
 		Example: "  cairn session list\n  cairn session list --all --search parser --json",
@@ -53,13 +54,16 @@ func (g sessionCommands) sessionList() *cobra.Command {
 			if format != "table" && format != "json" {
 				return cli.UsageErrorf("--format must be table or json, got %q", terminal.FirstLine(format, 40))
 			}
+			if err := checkTags(tags); err != nil {
+				return err
+			}
 			// Find the sessions, then print them in the format that is asked for.
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				q, err := c.RepositorySessions(ctx, all || here || g.inv.IsOpenCode())
 				if err != nil {
 					return err
 				}
-				q.Search, q.Archived = search, archived
+				q.Search, q.Archived, q.Tags = search, archived, tags
 				if all {
 					q.Directory = ""
 				}
@@ -109,6 +113,8 @@ func (g sessionCommands) sessionList() *cobra.Command {
 		StringVar(&format, "format", "table", "print as `FORMAT`: table, or json in the format of OpenCode's list")
 	_ = cmd.RegisterFlagCompletionFunc("format", cli.FixedCompletions("table", "json")) // the flag exists
 	cmd.Flags().StringVar(&search, "search", "", "list only sessions with this `TEXT` in the title")
+	cmd.Flags().StringArrayVar(&tags, "tag", nil, "list only sessions with this `TAG`; of several, with all of them")
+	_ = cmd.RegisterFlagCompletionFunc("tag", g.inv.Complete(cli.TagCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
 }
 

@@ -43,6 +43,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 		about = append(about, hit+" of the input from the cache")
 	}
 	t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	if len(s.Tags) > 0 {
+		t.out.Printf("%s\n", t.out.PaintText(terminal.Dim, "tags: "+describe.FormatTags(s.Tags)))
+	}
 	// Notes about the whole session, then its messages in order.
 	if s.Open {
 		t.out.Printf("%s\n", t.out.PaintText(terminal.Yellow, "! "+describe.OpenNote))

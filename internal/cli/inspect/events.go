@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -223,6 +224,8 @@ func summarizeEvent(d session.EventData) string {
 		return d.Title
 	case *session.Summarized:
 		return d.Text
+	case *session.Tagged:
+		return strings.Join(d.Tags, ", ")
 	case *session.JobStarted:
 		return d.Job.Command
 	case *session.JobEnded:

@@ -55,7 +55,7 @@ func (g searchCommand) searchCommand() *cobra.Command {
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cli.FixedCompletions(values...)) // the flag exists
 	}
-	_ = cmd.RegisterFlagCompletionFunc("tool", cli.FixedCompletions())                      // no file is one
+	_ = cmd.RegisterFlagCompletionFunc("tool", g.inv.Complete(cli.ToolCompletions))         // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("project", g.inv.Complete(cli.ProjectCompletions))   // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("session", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
@@ -88,8 +88,15 @@ func (g searchCommand) search(ctx context.Context, q api.SearchQuery, flags sear
 		if err != nil {
 			return err
 		}
-		if !result.Complete {
+		switch {
+		case result.Problem != "":
+			g.inv.Err.Printf("The search index is behind the sessions, so there may be more to find: %s\n",
+				terminal.FirstLine(result.Problem, 300))
+		case !result.Complete:
 			g.inv.Err.Printf("The search index is behind the sessions: there may be more to find. Search again in a moment.\n")
+		}
+		if result.Trimmed {
+			g.inv.Err.Printf("The search index has reached its bound, so old texts are not found; storage.search raises it.\n")
 		}
 		return cli.PrintResult(g.inv, result, g.printHits)
 	})

@@ -27,14 +27,20 @@ type statsFlags struct {
 // statsCommand returns the command that shows token usage and costs.
 func (g statsCommand) statsCommand() *cobra.Command {
 	var flags statsFlags
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "stats", Short: "Show token usage and costs", Args: cobra.NoArgs,
 		Long: "Add up the token usage and costs of all sessions, including deleted ones, of which the project is not known. Days\n" +
 			"are those of the time zone of this machine, or in UTC if it has no name; on a terminal they have a chart. By agent and\n" +
 			"by tool the messages of the time are read, which takes longer. Imported sessions, which cost nothing here, count\n" +
 			"there only.",
 		Example: "  cairn stats\n  cairn stats --days 7 --json\n  cairn stats --since 2026-11-01 --project . --by agent,tool",
-		RunE:    g.inv.Action(func(ctx context.Context, _ []string) error { return g.showStats(ctx, flags) }),
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			if cmd.Flags().Changed("by") && len(flags.by) == 0 {
+				return cli.UsageErrorf("--by takes %s, got nothing", strings.Join(describe.StatsGroups(), ", "))
+			}
+			return g.showStats(ctx, flags)
+		}),
 	}
 	f := cmd.Flags()
 	f.IntVar(&flags.days, "days", 0, "include only the last `N` days, including today; 0 means all")
@@ -114,6 +120,9 @@ func (f statsFlags) query(zone session.TimeZone, now time.Time) (api.StatsQuery,
 	}
 	if !until.IsZero() {
 		q.Until = until.UnixMilli()
+	}
+	if err == nil && q.Since > 0 && q.Until > 0 && q.Until <= q.Since {
+		err = cli.UsageErrorf("nothing is older than --until and not older than --since or --days; --until takes a later time")
 	}
 	return q, err
 }

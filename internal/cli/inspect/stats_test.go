@@ -39,7 +39,16 @@ func TestNewStatsQuery(t *testing.T) {
 	if want := (api.StatsQuery{Since: now.Truncate(24 * time.Hour).UnixMilli()}); err != nil || got != want {
 		t.Errorf("without a zone: %v %s", err, cmp.Diff(want, got))
 	}
-	for _, flags := range []statsFlags{{days: -1}, {days: 40_000}, {since: "soon"}, {until: "12h7d"}, {by: []string{"colour"}}} {
+	for _, flags := range []statsFlags{
+		{days: -1},
+		{days: 40_000},
+		{since: "soon"},
+		{until: "12h7d"},
+		{by: []string{"colour"}},
+		{since: "2026-12-01", until: "2026-11-01"},
+		{since: "2026-11-01", until: "2026-11-01"},
+		{days: 1, until: "2026-11-01"},
+	} {
 		if _, err := flags.query("", now); err == nil {
 			t.Errorf("%+v: no error", flags)
 		}

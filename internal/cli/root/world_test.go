@@ -260,6 +260,10 @@ func (w *world) FindCopies(context.Context, client.Options, *session.Session) ([
 
 func (w *world) Repair(context.Context, client.Options) ([]finding.Finding, error) { return nil, nil }
 
+func (w *world) HoldSession(context.Context, client.Options, session.ID) (func(bool), error) {
+	return func(bool) {}, nil
+}
+
 func (w *world) OwnTransport(context.Context, client.Options, string) (http.RoundTripper, error) {
 	return nil, nil
 }

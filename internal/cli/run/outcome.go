@@ -42,7 +42,9 @@ func (r *promptRun) result(err error) printer.Result {
 		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []follow.Denial{}, Sandbox: r.setup.sandbox,
 		Fill: r.after.fill,
 	}
-	out.Continue = r.continueCommand(out.SessionID)
+	if !r.plan.ephemeral {
+		out.Continue = r.continueCommand(out.SessionID)
+	}
 	// What the progress of the prompt says.
 	var why string
 	if s := r.progress; s != nil {
@@ -80,6 +82,8 @@ func (r *promptRun) result(err error) printer.Result {
 		why = "interrupted while the prompt waited; the prompt was withdrawn"
 	case r.progress != nil && r.progress.Withdrawn && out.ExitCode == cli.ExitTimeout:
 		why = fmt.Sprintf("--timeout %s passed while the prompt waited; the prompt was withdrawn", r.plan.timeout)
+	case r.stopped == cli.ExitInterrupted && out.ExitCode == r.stopped && r.plan.ephemeral:
+		why = "interrupted; the session was ephemeral and is deleted"
 	case r.stopped == cli.ExitInterrupted && out.ExitCode == r.stopped && r.progress != nil && !r.progress.Begun:
 		why = "interrupted before the prompt could be withdrawn; if it is still pending, cairn inbox list shows it"
 	case r.stopped == cli.ExitInterrupted && out.ExitCode == cli.ExitInterrupted:
@@ -142,6 +146,8 @@ func (r *promptRun) addHint(out *printer.Result) {
 			"is not the reason. Pay at the provider's site, or choose a model of another provider with -m (cairn models)."
 	case out.ExitCode == cli.ExitBudget && r.progress != nil && r.progress.Limit == "price":
 		e.Hint = "Set the price of the model in the configuration, or limit its tokens: --budget-tokens N"
+	case out.ExitCode == cli.ExitBudget && r.plan.ephemeral:
+		e.Hint = fmt.Sprintf("Run it again with a higher limit: %s …", r.budgetFlag())
 	case out.ExitCode == cli.ExitBudget:
 		e.Hint = fmt.Sprintf("Continue with a higher limit: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
 	}

@@ -36,10 +36,12 @@ type plan struct {
 	sandbox  session.SandboxMode
 	timeout  time.Duration
 	server   *serverFlags // nil: the cairn of this machine
-	openCode bool         // behave as OpenCode's run: see opencode.go
-	typed    bool         // one of several lines of attach: notes about the run are left out
-	share    bool         // publish the session before it is prompted
-	withheld string       // why a model may be missing: the project's providers have no effect
+	// ephemeral is set if the session is deleted at the end.
+	ephemeral bool
+	openCode  bool   // behave as OpenCode's run: see opencode.go
+	typed     bool   // one of several lines of attach: notes about the run are left out
+	share     bool   // publish the session before it is prompted
+	withheld  string // why a model may be missing: the project's providers have no effect
 }
 
 // pinModel names the configured model where the project's own providers have no effect, so that a session which could
@@ -61,6 +63,7 @@ func (g runCommand) newPlan(ctx context.Context, f *runFlags, args []string) (p 
 			ids.New(session.PrefixMessage),
 		), agent: f.agent, title: f.title, timeout: f.timeout, sandbox: f.sandbox,
 		asks: session.AskPolicy(f.asks), command: f.command, openCode: g.inv.IsOpenCode(), share: f.share,
+		ephemeral: f.ephemeral,
 	}
 	if f.server.url != "" {
 		f.server.directory, p.server = f.dir, &f.server

@@ -58,15 +58,24 @@ func (r *promptRun) connect(ctx context.Context, f func(context.Context) error) 
 			return err
 		}
 		r.client, r.plan.options.Dir = conn.API, conn.API.Directory
-		return f(ctx)
+		err = f(ctx)
+		r.deleteEphemeral(ctx)
+		return err
+	}
+	release, err := r.holdEphemeral(opening)
+	if err != nil {
+		cancel()
+		return err
 	}
 	h, err := r.inv.OpenHostClient(opening, r.plan.options)
 	cancel()
 	if err != nil {
+		release(true) // it was not created
 		return err
 	}
 	r.client, r.owner = h.API, h.Owner
 	err = f(ctx)
+	release(r.deleteEphemeral(ctx))
 	if closing := h.Close(ctx, r.printer.ShowNote); closing != nil && ctx.Err() == nil {
 		r.printer.ShowNote("closing: " + closing.Error())
 	}

@@ -34,6 +34,7 @@ type runFlags struct {
 	sandbox               session.SandboxMode
 	worktree              string
 
+	ephemeral                      bool
 	server                         serverFlags
 	variant, effort                string
 	auto, fork, share, interactive bool
@@ -78,6 +79,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
 	if !g.inv.IsOpenCode() {
 		addEffortFlag(cmd, &f.effort, "use the reasoning effort `LEVEL` of the model, as after # in --model")
+		f.addEphemeral(cmd)
 	}
 	fs.StringVar(
 		&f.command,
@@ -108,7 +110,6 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
 	fs.BoolVar(&f.queue, "queue", false, "if the session is working, wait until it is idle")
 	fs.BoolVar(&f.steer, "steer", false, "if the session is working, deliver the prompt at its next step (default)")
-	fs.BoolVar(&f.share, "share", false, "publish the session; what looks like a secret is replaced")
 	fs.StringVar(&f.title, "title", "", "set the session's `TITLE`")
 	fs.StringVar(&f.budgetUSD, "budget-usd", "", "stop once the session has cost this many `DOLLARS`")
 	fs.Int64Var(&f.budgetTokens, "budget-tokens", 0, "stop once the session has used this many `TOKENS`")
@@ -132,6 +133,13 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	return cmd
 }
 
+// addEphemeral adds the flag of a session that is deleted at the end, which is therefore a new one.
+func (f *runFlags) addEphemeral(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "delete the session with its subagents when the command ends")
+	cmd.MarkFlagsMutuallyExclusive("session", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("continue", "ephemeral")
+}
+
 // addServer adds the flags of a server elsewhere.
 func (f *runFlags) addServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.server.url, "attach", "", "run on the cairn server at this `URL` instead of here")
@@ -145,6 +153,7 @@ func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 	fs.BoolVar(&f.auto, "auto", false, "allow every permission request; deny rules still apply")
 	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
+	fs.BoolVar(&f.share, "share", false, "publish the session; what looks like a secret is replaced")
 	fs.BoolVarP(&f.interactive, "interactive", "i", false, "")
 	fs.IntVar(&f.port, "port", 0, "") // no port is opened
 	cli.HideFlags(fs, "dangerously-skip-permissions", "fork", "interactive", "port")

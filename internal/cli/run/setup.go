@@ -105,6 +105,7 @@ func (s *setup) createSession(ctx context.Context) error {
 	created, err := s.client.Create(ctx, api.CreateSession{
 		ID: s.plan.id, Agent: s.plan.agent, Model: s.plan.model, Title: s.plan.title, Budget: s.plan.budget,
 		Location: &session.Location{Directory: s.plan.options.Dir}, Sandbox: s.plan.sandbox,
+		Ephemeral:    s.plan.ephemeral,
 		RequireModel: true, // an invalid setting leaves no empty session behind
 	})
 	if err != nil {

@@ -35,7 +35,7 @@ func (g shareCommands) serveCommand() *cobra.Command {
 				return fmt.Errorf("listen for readers: %w; another port: --port", err)
 			}
 			g.printPages(l.Addr())
-			return servePages(ctx, l, &sharepage.Server{API: c, ListSecrets: g.inv.CollectSecrets, Logger: slog.Default()})
+			return servePages(ctx, l, &sharepage.Server{API: c, Logger: slog.Default()})
 		}),
 	}
 	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")
@@ -71,15 +71,19 @@ func servePages(ctx context.Context, l net.Listener, handler http.Handler) error
 		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
+	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if server.Shutdown(last) != nil {
 			_ = server.Close() // readers that do not read
 		}
 	})
-	defer stop()
 	err := server.Serve(l)
+	if !stop() { // Shutdown has begun
+		<-done
+	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -4,7 +4,7 @@ package share
 import (
 	"context"
 	"fmt"
-	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +37,7 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			"cairn share serve shows them.",
 		Example: "  cairn share last\n  cairn share last --expires 7d --yes\n  cairn share last --dry-run",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			span, err := parseSpan(expires)
+			span, err := parseSpan(expires, time.Now())
 			if err != nil {
 				return err
 			}
@@ -45,10 +45,17 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !yes || dryRun {
-				if err := g.preview(ctx, c, s); err != nil || dryRun {
-					return err
-				}
+			preview, err := g.findReplacements(ctx, c, s.ID)
+			if err != nil {
+				return err
+			}
+			if dryRun {
+				return cli.PrintResult(g.inv, preview, func(p sharePreview) { g.printPreview(s, p) })
+			}
+			if !g.inv.JSON {
+				g.printPreview(s, preview)
+			}
+			if !yes {
 				err := g.inv.Confirm(ctx, cli.Confirmation{
 					What: "publish " + terminal.FirstLine(describe.SessionTitle(s), 80), Hint: "--yes publishes without a question",
 				})
@@ -63,47 +70,57 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			return cli.PrintResult(g.inv, out, g.printShare)
 		}),
 	}
-	cmd.Flags().StringVar(&expires, "expires", "", "withdraw it after this `TIME`, such as 7d or 12h; default: as configured, or never")
+	cmd.Flags().StringVar(&expires, "expires", "", "withdraw it after this `TIME`, such as 7d or 12h, or on a date; default: as configured, or never")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "publish without a question")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be replaced, and publish nothing")
 	cmd.AddCommand(g.listCommand(), g.revokeCommand(), g.serveCommand())
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// parseSpan reads the time after which a share ends; "" is 0.
-func parseSpan(text string) (time.Duration, error) {
+// parseSpan reads the time after which a share ends: an age such as 7d, or a date to come; "" is 0.
+func parseSpan(text string, now time.Time) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	now := time.Now()
-	since, err := cli.ParseTime("expires", text, now)
-	if err != nil || now.Sub(since) < time.Minute {
-		return 0, cli.UsageErrorf("--expires takes a time of a minute or more, such as 7d or 12h, got %q", text)
+	at, err := cli.ParseTime("expires", text, now)
+	span := now.Sub(at)
+	if _, notDate := time.Parse(time.DateOnly, text); notDate == nil {
+		span = at.Sub(now)
 	}
-	return now.Sub(since), nil
+	if err != nil || span < time.Minute || span > maxSpan {
+		return 0, cli.UsageErrorf("--expires takes a time from a minute to 100 years, such as 7d or 12h, or a date to come, got %q", text)
+	}
+	return span, nil
 }
 
-// preview shows what is replaced before anything leaves.
-func (g shareCommands) preview(ctx context.Context, c *api.Client, s *session.Session) error {
+// maxSpan is the longest time of a share.
+const maxSpan = 100 * 365 * 24 * time.Hour
+
+// sharePreview is what --dry-run prints.
+type sharePreview struct {
+	Replacements []api.Replacement `json:"replacements"`
+}
+
+// findReplacements returns what is replaced before anything leaves.
+func (g shareCommands) findReplacements(ctx context.Context, c *api.Client, id session.ID) (p sharePreview, err error) {
 	known, err := g.inv.CollectSecrets(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		p.Replacements, err = transfer.PreviewShare(ctx, c, id, known)
 	}
-	e := &transfer.Export{API: c, Known: known}
-	if _, err := e.WriteHTML(ctx, io.Discard, s); err != nil {
-		return err
-	}
+	return p, err
+}
+
+func (g shareCommands) printPreview(s *session.Session, p sharePreview) {
 	out := g.inv.Err
 	out.Printf("%s  %s\n", s.ID, terminal.FirstLine(describe.SessionTitle(s), 80))
-	found := e.ListReplacements()
-	if len(found) == 0 {
-		out.Printf("No text looks like a secret. All else is published: prompts, answers, output of commands, paths.\n")
-	}
-	for _, r := range found {
+	for _, r := range p.Replacements {
 		out.Printf("%s: %s, replaced; the first one: ", r.Kind, terminal.FormatPlural(r.Count, "text"))
 		out.WriteText(r.Excerpt + "\n")
 	}
-	return nil
+	if len(p.Replacements) == 0 {
+		out.Printf("No text looks like a secret.\n")
+	}
+	out.Printf("All else is published: prompts, answers, output of commands, paths.\n")
 }
 
 func (g shareCommands) printShare(s api.Share) {
@@ -152,20 +169,36 @@ func (g shareCommands) revokeCommand() *cobra.Command {
 			"stays with them. A server that cannot be reached is tried again for 30 days, also if the session is deleted.",
 		Example: "  cairn share revoke last",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			s, err := g.inv.FindSession(ctx, c, args[0])
+			id, err := g.findShared(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			left, err := c.UnshareSession(ctx, s.ID)
+			left, err := c.UnshareSession(ctx, id)
 			if err != nil {
 				return err
 			}
-			if left != nil {
-				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", s.ID, left.Failure),
+			if !left.Gone {
+				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", id, left.Failure),
 					"it is tried again while cairn runs; cairn share list shows when it is gone")
 			}
-			return g.inv.FinishChange(nil, cli.Change{SessionID: s.ID}, "The session is not shared any more.")
+			return g.inv.FinishChange(nil, cli.Change{SessionID: id}, "The session is not shared any more.")
 		}),
 	}
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// findShared finds a session that may be deleted and still have a share.
+func (g shareCommands) findShared(ctx context.Context, c *api.Client, name string) (session.ID, error) {
+	all, err := c.Shares(ctx)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(all, func(s api.Share) bool { return string(s.SessionID) == name }) {
+		return session.ID(name), nil
+	}
+	s, err := g.inv.FindSession(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
 }

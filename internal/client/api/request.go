@@ -27,6 +27,9 @@ type CreateSession struct {
 	Asks bool `json:"asks,omitzero"`
 	// RequireModel refuses the session if the configured model, which it would use, is invalid.
 	RequireModel bool `json:"requireModel,omitzero"`
+	// Ephemeral makes a session for the time of the command that creates it, which deletes it when it ends. One that such
+	// a command left behind is deleted by the server.
+	Ephemeral bool `json:"ephemeral,omitzero"`
 }
 
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent
@@ -120,6 +123,10 @@ type SessionPatch struct {
 	// Permissions is Permission in the words of OpenCode 2.0; one of them is given at most.
 	Permissions *[]session.Rule `json:"permissions,omitzero"`
 	Metadata    jsontext.Value  `json:"metadata,omitzero"` // an object of the client; it replaces the earlier one
+	// Tags replaces the tags of the session. Then RemoveTags are removed and AddTags added, whatever it has.
+	Tags       *[]string `json:"tags,omitzero"`
+	RemoveTags []string  `json:"removeTags,omitempty"`
+	AddTags    []string  `json:"addTags,omitempty"`
 }
 
 // Validate refuses rules under both names.
@@ -203,6 +210,7 @@ type SessionQuery struct {
 	Search    string
 	Parent    *session.ID // nil any; pointer to "" only roots (additive)
 	Archived  bool        // additive
+	Tags      []string    // additive: only sessions with all of them
 	Oldest    bool
 	Limit     int // 0 is 50
 	Cursor    string

@@ -29,6 +29,10 @@ type SearchResult struct {
 	Hits     []SearchHit `json:"hits"`
 	More     bool        `json:"more"`     // others follow
 	Complete bool        `json:"complete"` // false while the index is behind the sessions: there may be more to find
+	// Problem is why the index is behind and stays so, "" if it only has to catch up.
+	Problem string `json:"problem,omitzero"`
+	// Trimmed means that the texts that were indexed first are not found: the index has reached its bound.
+	Trimmed bool `json:"trimmed,omitzero"`
 }
 
 // SearchHit is a text that was found.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -66,6 +67,7 @@ func (q SessionQuery) values() url.Values {
 	set("within", q.Within)
 	set("subpath", q.Subpath)
 	set("search", q.Search)
+	set("tag", strings.Join(q.Tags, ","))
 	if q.Parent != nil {
 		v.Set("parent", string(*q.Parent))
 	}

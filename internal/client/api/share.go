@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -44,11 +45,47 @@ func (c *Client) ShareSession(ctx context.Context, id session.ID, r ShareRequest
 	return out.Data, err
 }
 
-// UnshareSession withdraws the share of a session. The answer is nil once the share is gone, else its state.
-func (c *Client) UnshareSession(ctx context.Context, id session.ID) (*Share, error) {
-	var out Data[*Share]
+// Withdrawal is the state of a share that was withdrawn.
+type Withdrawal struct {
+	Gone    bool   `json:"gone"`             // nobody can read the session any more; else it is tried again
+	Failure string `json:"failure,omitzero"` // why the server has not shown that it is gone
+}
+
+// UnshareSession withdraws the share of a session. One that is not shared stays so.
+func (c *Client) UnshareSession(ctx context.Context, id session.ID) (Withdrawal, error) {
+	var out Data[Withdrawal]
 	err := c.sendCall(ctx, call{method: http.MethodDelete, path: apiPath("session", string(id), "share"), out: &out})
 	return out.Data, err
+}
+
+// Replacement is what leaves a session only in another form, of one kind.
+type Replacement struct {
+	Kind  string `json:"kind"` // "looks like a secret", or of a sanitised export the name of a member of a session or a message
+	Count int    `json:"count"`
+	// Excerpt is the beginning of the first one, without what looks like a secret.
+	Excerpt string `json:"excerpt,omitzero"`
+}
+
+// SharePreview is what of a session is replaced before it is published.
+type SharePreview struct {
+	Replacements []Replacement `json:"replacements"`
+	Page         string        `json:"page"` // the session as a page, as it would be published
+}
+
+// PreviewShare returns what of a session is replaced before it is published.
+func (c *Client) PreviewShare(ctx context.Context, id session.ID) (SharePreview, error) {
+	out, err := get[Data[SharePreview]](ctx, c, apiPath("session", string(id), "share", "preview"), nil)
+	return out.Data, err
+}
+
+// ReadSharePage calls read with the page of a share, which grows while the session goes on.
+func (c *Client) ReadSharePage(ctx context.Context, id string, read func(io.Reader) error) error {
+	resp, err := c.send(ctx, call{method: http.MethodGet, path: apiPath("share", id, "page")})
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return read(resp.Body)
 }
 
 // Shares lists the shares, in the order of their creation.

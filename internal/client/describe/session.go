@@ -17,13 +17,24 @@ func SessionTitle(s *session.Session) string {
 	return t
 }
 
-// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking.
+// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking
+// or if it is ephemeral, and the tags.
 func SessionMark(s *session.Session) string {
+	t := SessionTitle(s)
 	if s.Open {
-		return SessionTitle(s) + " (does not ask)"
+		t += " (does not ask)"
 	}
-	return SessionTitle(s)
+	if s.Ephemeral {
+		t += " (ephemeral)"
+	}
+	if tags := FormatTags(s.Tags); tags != "" {
+		t += " [" + tags + "]"
+	}
+	return t
 }
+
+// FormatTags returns the tags as one line.
+func FormatTags(tags []string) string { return terminal.FirstLine(strings.Join(tags, ", "), 120) }
 
 // DescribePaused says that a session waits after a crash, and how to continue it. The directory may be empty.
 func DescribePaused(id session.ID, directory string) string {

@@ -27,7 +27,7 @@ import (
 // id with the same content returns the same receipt and wakes the session again, which repairs a lost wake; the same
 // id with other content is a conflict (AD-2 to AD-6). Once the commit has begun, ctx does not cancel it.
 func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
-	if err := c.checkNewWork(); err != nil {
+	if err := c.checkRequest(r.UnderWay); err != nil {
 		return nil, err
 	}
 	// Complete and check the prompt.

@@ -74,23 +74,59 @@ type SessionChange struct {
 	ArchivedAt int64           // when it was hidden, in milliseconds; 0 is now
 	Permission *[]session.Rule // replaces all rules of the session
 	Metadata   jsontext.Value  // an object that clients store with the session
+	Tags       session.TagChange
 }
 
 // ChangeSession applies a change to a session, all of it or nothing. A title set here is the user's: no automatic
 // title replaces it.
 func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change SessionChange) error {
+	facts, err := c.checkChange(ctx, id, change)
+	if err != nil {
+		return err
+	}
+	build := func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := store.FindSession(tx, id)
+		if err == nil && change.Permission != nil && !isTightened(s.Permission, *change.Permission) {
+			err = requireRules(ctx) // another caller has changed them meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Tags that stay the same are no event.
+		tags, err := change.Tags.Apply(s.Tags)
+		if err != nil || slices.Equal(tags, s.Tags) {
+			return eventlog.NewDrafts(facts...), err
+		}
+		return eventlog.NewDrafts(append(slices.Clone(facts), &session.Tagged{Tags: tags})...), nil
+	}
+	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, build)
+	if err != nil || change.Archived == nil || !*change.Archived {
+		return err
+	}
+	if s, err := c.journal.ReadSession(ctx, id); err == nil {
+		c.notifyEnded(ctx, s, extension.CauseArchived)
+	}
+	return nil
+}
+
+// checkChange returns the facts of a change without its tags, which depend on those that the session has. New rules are
+// in the audit log when it returns.
+func (c *Commands) checkChange(ctx context.Context, id session.ID, change SessionChange) ([]session.EventData, error) {
 	var facts []session.EventData
+	if _, err := change.Tags.Apply(nil); err != nil { // before anything is in the audit log
+		return nil, err
+	}
 	if change.Title != nil {
 		title, err := parseTitle(*change.Title)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		facts = append(facts, &session.Renamed{Title: title, By: "user"})
 	}
 	if change.Summary != nil {
 		text, err := session.NewProseSummary(*change.Summary)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		facts = append(facts, &session.Summarized{ProseSummary: text})
 	}
@@ -101,19 +137,19 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 			err = requireRules(ctx)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := session.CheckRules("permission", *change.Permission); err != nil {
-			return err
+			return nil, err
 		}
 		if err := c.recordRules(ctx, id, *change.Permission); err != nil {
-			return err
+			return nil, err
 		}
 		facts = append(facts, &session.PermissionSet{Rules: *change.Permission})
 	}
 	if change.Metadata != nil {
 		if err := checkMetadata(change.Metadata); err != nil {
-			return err
+			return nil, err
 		}
 		facts = append(facts, &session.MetadataSet{Metadata: change.Metadata})
 	}
@@ -124,21 +160,7 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		}
 		facts = append(facts, d)
 	}
-	build := func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := store.FindSession(tx, id)
-		if err == nil && change.Permission != nil && !isTightened(s.Permission, *change.Permission) {
-			err = requireRules(ctx) // another caller has changed them meanwhile
-		}
-		return eventlog.NewDrafts(facts...), err
-	}
-	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, build)
-	if err != nil || change.Archived == nil || !*change.Archived {
-		return err
-	}
-	if s, err := c.journal.ReadSession(ctx, id); err == nil {
-		c.notifyEnded(ctx, s, extension.CauseArchived)
-	}
-	return nil
+	return facts, nil
 }
 
 // RecordShare records that the session is published, or with nil that it is not any more.

@@ -39,10 +39,13 @@ type Scheduler interface {
 	Forget(ctx context.Context, id session.ID) error
 }
 
-// OutputRemover are the managed files that hold the output of tools.
+// OutputRemover are the files that sessions have outside of the store.
 type OutputRemover interface {
 	// Remove removes the session's managed files and those of the paths that are managed files.
 	Remove(id session.ID, paths []string) error
+	// RemoveContents removes the contents of files that only the session, which was deleted, needed for reverts and diffs.
+	// It does not wait for that.
+	RemoveContents(id session.ID)
 }
 
 // Checkouts changes the working trees of version control.
@@ -87,6 +90,8 @@ type Config struct {
 	CheckOpen func() error
 	// CheckRoom returns an error if no new work may begin for want of room; nil allows it.
 	CheckRoom func() error
+	// MakeRoom frees space of a full disk for a deletion, and reports whether it freed something; nil frees nothing.
+	MakeRoom func() bool
 	// Created is called with each new session.
 	Created func(s *scope.Scope, info *session.Session)
 }
@@ -104,6 +109,7 @@ type Commands struct {
 	version   string
 	checkOpen func() error
 	checkRoom func() error
+	makeRoom  func() bool // may be nil
 	created   func(s *scope.Scope, info *session.Session)
 	withdrawn withdrawnIDs
 }
@@ -113,8 +119,16 @@ func NewCommands(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, checkouts: c.Checkouts, limits: c.Limits,
 		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
-		checkRoom: c.CheckRoom, created: c.Created,
+		checkRoom: c.CheckRoom, makeRoom: c.MakeRoom, created: c.Created,
 	}
+}
+
+// checkRequest returns the error of checkNewWork, or for a part of work under way that of checkOpen: that goes on until it ends.
+func (c *Commands) checkRequest(isUnderWay bool) error {
+	if isUnderWay {
+		return c.checkOpen()
+	}
+	return c.checkNewWork()
 }
 
 // checkNewWork returns an error if no new work is accepted, or if there is no room for its results.

@@ -13,7 +13,7 @@ import (
 // content it is a conflict (AD-1). Agent and model are checked against the location first, so that no session is
 // created that cannot be prompted.
 func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session.Session, error) {
-	if err := c.checkNewWork(); err != nil {
+	if err := c.checkRequest(r.UnderWay); err != nil {
 		return nil, err
 	}
 	if err := r.authorize(ctx); err != nil {
@@ -115,6 +115,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 				return nil, err
 			}
 			info.Timezone = cmp.Or(info.Timezone, parent.Timezone)
+			info.Ephemeral = info.Ephemeral || parent.Ephemeral
 			if parent.Sandbox.IsConfined() {
 				info.Sandbox = info.Sandbox.ChooseStricter(parent.Sandbox)
 			}

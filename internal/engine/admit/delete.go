@@ -43,6 +43,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 			return err
 		}
 		outputs, shared, err = c.commitDeletion(ctx, id, remains, shared)
+		for errors.Is(err, store.ErrFull) && c.makeRoom != nil && c.makeRoom() {
+			outputs, shared, err = c.commitDeletion(ctx, id, remains, last != nil && last.Fork != nil)
+		}
 	}
 	if err != nil {
 		return err
@@ -54,6 +57,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 		c.notifyEnded(ctx, last, extension.CauseRemoved)
 	}
 	// Remove its files, and what this process knows of it.
+	if c.outputs != nil {
+		c.outputs.RemoveContents(id)
+	}
 	if !shared { // else the host removes them when they are old
 		c.removeOutputs(id, outputs)
 	}

@@ -45,7 +45,8 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 			isSameBudget,
 		) && // a limit that the request leaves open fits
 		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) &&
-		(r.Timezone == "" || r.Timezone == s.Timezone) && string(s.Metadata) == string(r.Metadata)
+		(r.Timezone == "" || r.Timezone == s.Timezone) && string(s.Metadata) == string(r.Metadata) &&
+		(s.Ephemeral == r.Ephemeral || s.ParentID != "") // a child has that of its parent
 }
 
 func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {

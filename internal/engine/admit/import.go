@@ -61,7 +61,9 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), r.Session.ID, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
 			drafts, err := draftPiece(tx, r, scope)
-			out.Completed = endsImport(drafts)
+			if out.Completed = endsImport(drafts); out.Completed {
+				drafts[len(drafts)-1].Data.(*session.Imported).At = c.journal.Now().UnixMilli()
+			}
 			return drafts, err
 		})
 	if err != nil {

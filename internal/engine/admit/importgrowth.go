@@ -15,8 +15,8 @@ import (
 // settings are the kinds of events that are no use of an imported session: they say how it is shown and what it may do,
 // not what was said in it.
 var settings = []session.Kind{
-	session.KindRenamed, session.KindSummarized, session.KindArchived, session.KindPermissionSet, session.KindBudgetSet,
-	session.KindMetadataSet, session.KindMoved,
+	session.KindRenamed, session.KindSummarized, session.KindArchived, session.KindTagged, session.KindPermissionSet,
+	session.KindBudgetSet, session.KindMetadataSet, session.KindMoved,
 }
 
 // usesOfImports returns the kinds of events that are a use of an imported session. MessageRemoved can be either.

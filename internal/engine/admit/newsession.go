@@ -27,7 +27,9 @@ type CreateRequest struct {
 	Sandbox    session.SandboxMode
 	Timezone   session.TimeZone // "": that of the parent, or the configured one
 	Metadata   jsontext.Value   // an object that clients store with the session
+	Ephemeral  bool             // delete the session when the command that creates it ends
 
+	UnderWay     bool // part of work under way, which goes on without room for new work
 	RequireModel bool // refuse the session if neither the request, its agent nor the configuration names a model
 }
 
@@ -54,7 +56,7 @@ func (r *CreateRequest) buildSession(scope *scope.Scope, version string, now tim
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: NameSlug(string(r.ID)), Version: version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
-		Timezone: r.Timezone,
+		Timezone: r.Timezone, Ephemeral: r.Ephemeral,
 	}
 	if r.Open {
 		info.Contract = r.Contract

@@ -31,6 +31,7 @@ type PromptRequest struct {
 	Asks      session.AskPolicy
 	// Restricted is set for callers that may not approve; see session.Input.
 	Restricted bool
+	UnderWay   bool   // part of work under way, which goes on without room for new work
 	Named      bool   // resolve the agent and the model now, also where the prompt leaves them open
 	Variant    string // with Named: of the model; "" keeps that of the agent or of the named model
 	// ReadFiles, if set, puts the content of named files into the prompt, unless it was admitted before.

@@ -28,6 +28,8 @@ type Files interface {
 	ReadContent(id string) ([]byte, error)
 	// PutContent stores a content and returns its id.
 	PutContent(content []byte) (string, error)
+	// Hold protects the contents that are stored from now on until release is called.
+	Hold() (release func())
 	// PinBlobs protects contents for the owner, a session, as long as it exists.
 	PinBlobs(owner string, ids []string) error
 	// ListOutputs returns the names of the session's output files, sorted.

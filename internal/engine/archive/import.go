@@ -45,6 +45,7 @@ func (a *Archive) importFile(ctx context.Context, from io.ReadSeeker, l session.
 	}
 	defer release()
 	// Store what is outside of the log first: without the events nothing refers to it.
+	defer a.Files.Hold()()
 	created, err := a.storeFiles(from, in)
 	if err == nil {
 		err = a.Journal.Log.ImportLogs(ctx, func(w *eventlog.LogWriter) error { return a.insert(ctx, w, from, in, scope) })
@@ -301,7 +302,8 @@ func (a *Archive) endImport(
 		}
 	}
 	// The place of the session is that of the import, whatever the log says.
-	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, Log: &session.LogImport{
+	now := a.Journal.Now().UnixMilli()
+	end := &session.Imported{Archived: s.Time.Archived, Updated: s.Time.Updated, At: now, Log: &session.LogImport{
 		SHA256: in.trailer.SHA256, Location: scope.Location, ProjectID: scope.ProjectID, RecordID: scope.RecordID,
 		Subpath: scope.Subpath, Sandbox: scope.ChooseNewSandbox(s.Sandbox, s.Agent),
 		Detached: s.ParentID != "" && parent < 0,

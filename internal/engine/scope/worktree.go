@@ -32,8 +32,11 @@ type Worktree interface {
 	Put(ctx context.Context, content []byte, mode uint32) (session.PathState, error)
 	// Read returns a content that is kept, of at most limit bytes.
 	Read(ctx context.Context, blob string, limit int64) ([]byte, error)
-	// PinBlobs protects contents from removal until the session is deleted. What was kept lately is protected for a day
-	// without it.
+	// HoldBlobs protects what is captured and kept from now on until release is called, also if the only session that
+	// pins it is deleted. The caller holds until it has pinned what it needs.
+	HoldBlobs() (release func())
+	// PinBlobs protects contents from removal until the session is deleted. What was kept lately and never pinned is
+	// protected for a day without it.
 	PinBlobs(ctx context.Context, id session.ID, blobs []string) error
 	// CopyBlob writes a content that is kept to a file of its own, which stays, and returns the path of that. The file
 	// is named for the path whose content it was.

@@ -26,7 +26,7 @@ func (c *callTasks) admitPrompt(ctx context.Context, child session.ID, t tool.Ta
 	_, err := c.Commands.AdmitPrompt(ctx, admit.PromptRequest{
 		SessionID: child, ID: c.promptID(), Delivery: session.Queue,
 		Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files, Agent: t.Agent},
-		Asks:   c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background, Restricted: c.caller.Restricted,
+		Asks:   c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background, Restricted: c.caller.Restricted, UnderWay: true,
 	})
 	return errorForModel(err)
 }

@@ -81,7 +81,7 @@ func (c *callTasks) createChild(ctx context.Context, t tool.Task) (*session.Sess
 	r := admit.CreateRequest{
 		ID: c.childID(), ParentID: parent.ID, Agent: agent.ID, Location: parent.Location,
 		Title: t.Description + " (@" + agent.ID + " subagent)", Permission: childRules(parent, agent),
-		Open: parent.Open, Contract: parent.Contract, Sandbox: parent.Sandbox,
+		Open: parent.Open, Contract: parent.Contract, Sandbox: parent.Sandbox, UnderWay: true,
 	}
 	if agent.Model == nil {
 		model := c.caller.Model

@@ -38,6 +38,7 @@ func (s *Step) ForCall(m session.MessageID, part session.PartID, call string) *C
 // The contents are stored and pinned before the event that names them, and the event is committed before the write: a
 // crash in between leaves no change without its contents.
 func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite) error {
+	defer c.step.files.HoldBlobs()()
 	// Store both sides of each write; a nil content is no file.
 	fact := &session.FilesWriting{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
@@ -113,6 +114,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	}
 	defer unlock()
 	// Capture the worktree, and record that the command begins. Without a capture there is nothing to compare with.
+	release := files.HoldBlobs()
 	before, err := files.CaptureTree(ctx)
 	fact := &session.TreeCaptured{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
@@ -122,6 +124,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	}
 	if err := recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil || fact.Error != "" {
 		recorder.watches.endWatch(w)
+		release()
 		return func() {}, err
 	}
 	recorder.watches.noteCapture(w, before)
@@ -130,6 +133,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 		recorded, given := make(chan struct{}), &atomic.Pointer[time.Time]{}
 		recorder.StartTask(c.call.SessionID, func() {
 			defer close(recorded)
+			defer release()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxCaptureTime)
 			defer cancel()
 			c.recordTree(ctx, w, before, given)

@@ -13,6 +13,9 @@ import (
 // staged revert is cleared first; the files that this leaves as they are, are in Kept of the result as well. An unknown
 // target is a *session.Error of code not-found and changes nothing.
 func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*session.Revert, error) {
+	if r.Files != nil {
+		defer r.Files.HoldBlobs()()
+	}
 	// Complete what is half done, and find the target before anything changes.
 	if err := r.Resume(ctx, id); err != nil {
 		return nil, err

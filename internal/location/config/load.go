@@ -122,14 +122,14 @@ func (l *loader) addVariables() error {
 			return err
 		}
 	}
-	if IsSwitchOn(l.getenv, "AUTO_SHARE") && !IsSwitchOn(l.getenv, "DISABLE_SHARE") {
-		if err := user("CAIRN_AUTO_SHARE", `{"share":"auto"}`); err != nil {
-			return err
-		}
-	}
-	if IsSwitchOn(l.getenv, "DISABLE_SHARE") {
-		if err := user("CAIRN_DISABLE_SHARE", `{"share":"disabled"}`); err != nil {
-			return err
+	// Sharing: what disables it decides, wherever it stands.
+	for _, v := range []struct{ name, mode string }{{"AUTO_SHARE", "auto"}, {"DISABLE_SHARE", "disabled"}} {
+		mode := l.config.root.Get("share")
+		isDisabled := mode != nil && ShareMode(mode.Text) == ShareDisabled
+		if IsSwitchOn(l.getenv, v.name) && !isDisabled {
+			if err := user("CAIRN_"+v.name, fmt.Sprintf(`{"share":%q}`, v.mode)); err != nil {
+				return err
+			}
 		}
 	}
 	// Switches that stand for one setting each.

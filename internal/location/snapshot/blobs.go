@@ -30,7 +30,8 @@ var ErrTooLarge = errors.New("too large for a snapshot")
 type Blobs struct {
 	dir string
 
-	mu sync.Mutex // guards the files of pins
+	mu    sync.Mutex // guards the files of pins, removals, and holds
+	holds int        // that last
 
 	writers sync.Pool // of *flate.Writer
 }

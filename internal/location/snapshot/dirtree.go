@@ -284,7 +284,7 @@ func (d *dirTree) captureFile(
 	}
 	isSame := known.Size == f.Size && known.ModTime == f.ModTime && known.Changed == f.Changed
 	if ok && isSame && known.State.Mode == mode &&
-		d.options.Blobs.HasBlob(known.State.Blob) {
+		d.options.Blobs.refreshUse(known.State.Blob) {
 		return known, nil
 	}
 	if f.State, err = saveFile(root, d.options.Blobs, name); err != nil {

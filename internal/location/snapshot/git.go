@@ -32,11 +32,16 @@ type gitDir struct {
 // that the newest capture does not contain. Git is the path of the program; without it, and without captures of a git
 // repository, nothing is done.
 func PruneObjects(ctx context.Context, git, dir string) error {
+	return pruneObjects(ctx, git, dir, "1.day.ago")
+}
+
+// pruneObjects is PruneObjects with the age of what is removed, in git's words.
+func pruneObjects(ctx context.Context, git, dir, expire string) error {
 	dir = filepath.Join(dir, "git")
 	if _, err := os.Stat(dir); git == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := gitDir{program: git, dir: dir, root: dir}.run(ctx, nil, "prune", "--expire=1.day.ago")
+	_, err := gitDir{program: git, dir: dir, root: dir}.run(ctx, nil, "prune", "--expire="+expire)
 	return err
 }
 

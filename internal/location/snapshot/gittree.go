@@ -298,7 +298,7 @@ func (g *gitTree) storeContents(ctx context.Context, changes []session.FileChang
 	asked := map[string]bool{}
 	for _, c := range changes {
 		for _, s := range []session.PathState{c.Before, c.After} {
-			if s.Blob != "" && s.Mode != session.ModeSubmodule && !asked[s.Blob] && !g.options.Blobs.HasBlob(s.Blob) {
+			if s.Blob != "" && s.Mode != session.ModeSubmodule && !asked[s.Blob] && !g.options.Blobs.refreshUse(s.Blob) {
 				asked[s.Blob] = true
 				wanted.WriteString(s.Blob + "\n")
 			}

@@ -13,7 +13,7 @@ import (
 
 func (b *Blobs) pinFile(owner string) string { return filepath.Join(b.dir, "pins", owner) }
 
-// PinBlobs protects contents from removal until UnpinAll of the owner, or until Collect needs their space. It returns
+// PinBlobs protects contents from removal until RemoveOwners of the owner, or until Collect needs their space. It returns
 // when the pins are synced. The owner's name is that of a file.
 func (b *Blobs) PinBlobs(owner string, ids []string) error {
 	if len(ids) == 0 {
@@ -33,23 +33,18 @@ func (b *Blobs) PinBlobs(owner string, ids []string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// ListOwners returns the owners of pins, the one that pinned last at the end.
-func (b *Blobs) ListOwners() (out []string, err error) {
-	owners, err := b.readPins()
-	for _, o := range owners {
-		out = append(out, o.name)
+// ListOwners returns the owners that pinned last before a time.
+func (b *Blobs) ListOwners(before time.Time) (out []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(b.dir, "pins"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().Before(before) { // else it was removed meanwhile
+			out = append(out, e.Name())
+		}
 	}
 	return out, err
-}
-
-// UnpinAll removes the pins of an owner. Without one it does nothing.
-func (b *Blobs) UnpinAll(owner string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := os.Remove(b.pinFile(owner)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // pinOwner is an owner with its pins.

@@ -155,3 +155,6 @@ func (w *DiskWorktree) Read(_ context.Context, blob string, limit int64) ([]byte
 func (w *DiskWorktree) PinBlobs(_ context.Context, id session.ID, blobs []string) error {
 	return w.options.Blobs.PinBlobs(string(id), blobs)
 }
+
+// HoldBlobs implements scope.Worktree.
+func (w *DiskWorktree) HoldBlobs() (release func()) { return w.options.Blobs.Hold() }

@@ -96,3 +96,13 @@ func eventAt(r store.Reader, position int64) (session.EventID, error) {
 	}
 	return rows[0].ID, nil
 }
+
+// ReadPosition returns the position up to which the consumer of a cursor's file has the events, and whether a rebuild is
+// under way. ok is false without a cursor.
+func ReadPosition(file string) (position int64, isRebuilding, ok bool) {
+	c, err := readCursor(file)
+	if err != nil {
+		return 0, false, false
+	}
+	return c.Position, c.Rebuild != "", true
+}

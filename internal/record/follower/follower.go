@@ -56,7 +56,7 @@ type Follower struct {
 
 	failed   error // of the last attempt; nil after a success
 	position atomic.Int64
-	failing  atomic.Bool
+	failure  atomic.Pointer[error] // failed, for others
 	lost     atomic.Bool
 	hurry    atomic.Pointer[chan struct{}] // of a run: ends a pause
 }
@@ -77,8 +77,13 @@ func (f *Follower) Hurry() {
 	}
 }
 
-// IsFailing reports whether the last attempt to deliver failed.
-func (f *Follower) IsFailing() bool { return f.failing.Load() }
+// Failure returns why the last attempt to deliver failed, nil if it did not.
+func (f *Follower) Failure() error {
+	if err := f.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // Position returns the position up to which the consumer has taken all events in this run; 0 before the first.
 func (f *Follower) Position() int64 { return f.position.Load() }
@@ -182,7 +187,7 @@ func sleep(ctx context.Context, d time.Duration, hurry <-chan struct{}) bool {
 // note remembers the result of an attempt, and logs an error that is not the one of the attempt before.
 func (f *Follower) note(err error) {
 	isNews := err != nil && (f.failed == nil || f.failed.Error() != err.Error())
-	f.failing.Store(err != nil)
+	f.failure.Store(&err)
 	if f.failed = err; isNews {
 		f.Logger.Warn("events could not be delivered; it is tried again", "consumer", f.Name, "error", err)
 	}

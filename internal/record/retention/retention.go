@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,24 @@ type Policy struct {
 
 // IsZero reports whether the policy keeps everything.
 func (p Policy) IsZero() bool { return p == Policy{} }
+
+// String returns the bounds for people, "none" without one.
+func (p Policy) String() string {
+	var bounds []string
+	if p.Age > 0 {
+		bounds = append(bounds, formatAge(p.Age))
+	}
+	if p.Sessions > 0 {
+		bounds = append(bounds, fmt.Sprintf("the newest %d", p.Sessions))
+	}
+	if p.Bytes > 0 {
+		bounds = append(bounds, fmt.Sprintf("%.1f MiB of messages", float64(p.Bytes)/(1<<20)))
+	}
+	if len(bounds) == 0 {
+		return "none"
+	}
+	return strings.Join(bounds, ", ") + " for each project"
+}
 
 // Tree is a session with its subagents, which are kept or deleted together.
 type Tree struct {

@@ -279,6 +279,21 @@ func TestUselessFiles(t *testing.T) {
 		"other store":   func(t *testing.T, file string, w *world) { w.index.StoreID = "t" },
 		"other version": setVersion,
 		"other tables":  otherTables,
+		"a link": func(t *testing.T, file string, _ *world) {
+			mustRemove(t, file)
+			if err := os.Symlink(t.TempDir(), file); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a directory": func(t *testing.T, file string, _ *world) {
+			mustRemove(t, file)
+			if err := os.Mkdir(file, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no meta": drop("TABLE meta"), "no sessions": drop("TABLE session"), "no documents": drop("TABLE document"),
+		"no order": drop("INDEX document_by_seq"), "no entries": drop("TABLE entry"), "no words": drop("TABLE entry_data"),
+		"no segments": drop("TABLE entry_idx"), "no sizes": drop("TABLE entry_docsize"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -310,6 +325,49 @@ func damage(t *testing.T, file string, _ *world) {
 		text[i] ^= 0x5a
 	}
 	mustWrite(t, file, string(text))
+}
+
+// drop returns what drops a table or an index of the database.
+func drop(what string) func(*testing.T, string, *world) {
+	return func(t *testing.T, file string, _ *world) {
+		c, err := zs.OpenConn(file, zs.OpenReadWrite)
+		if err == nil {
+			err = errors.Join(sqlitex.ExecuteTransient(c, "DROP "+what, nil), c.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A search and a commit notice that the file is gone, was replaced, or lost a table while it is open.
+func TestLostWhileOpen(t *testing.T) {
+	for name, harm := range map[string]func(*testing.T, string, *world){
+		"removed":  func(t *testing.T, file string, _ *world) { mustRemove(t, file) },
+		"replaced": otherTables,
+		"no table": drop("TABLE document"),
+	} {
+		for _, notices := range []string{"search", "commit"} {
+			t.Run(name+" "+notices, func(t *testing.T) {
+				w := newWorld(t)
+				w.add("ses_a", created("ses_a", "One"), prompted("msg_1", "alpha"))
+				w.want("alpha", "ses_a prompt msg_1: alpha")
+				harm(t, searchindex.File(w.index.Dir), w)
+				var err error
+				if notices == "search" {
+					_, err = w.index.Search(t.Context(), searchindex.Query{Text: "alpha"})
+				} else {
+					rows, readErr := store.Query(t.Context(), w.memory, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
+					err = errors.Join(readErr, w.index.Apply(t.Context(), rows))
+				}
+				if !errors.Is(err, follower.ErrLost) {
+					t.Errorf("error %v, want that the index is lost", err)
+				}
+				w.rebuild()
+				w.want("alpha", "ses_a prompt msg_1: alpha")
+			})
+		}
+	}
 }
 
 func setVersion(t *testing.T, file string, _ *world) {
@@ -495,6 +553,15 @@ func TestBound(t *testing.T) {
 	}
 	if info.Size() > 2*w.index.MaxBytes {
 		t.Errorf("the file has %d bytes", info.Size())
+	}
+	if page, err := w.index.Search(t.Context(), searchindex.Query{Text: "firstword"}); err != nil || !page.Trimmed {
+		t.Errorf("page %+v, error %v, want that it was trimmed", page, err)
+	}
+	if c := searchindex.Examine(w.index.Dir, "s", 300<<10); !c.Exists || !c.Trimmed || c.Problem != nil {
+		t.Errorf("examined %+v", c)
+	}
+	if c := searchindex.Examine(w.index.Dir, "other", 300<<10); c.Problem == nil {
+		t.Errorf("of another store: examined %+v", c)
 	}
 	// With a larger bound it is rebuilt.
 	if err := w.index.Close(); err != nil {

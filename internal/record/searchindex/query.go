@@ -64,8 +64,8 @@ func parseTerms(text string) (terms []term, err error) {
 	return terms, nil
 }
 
-// formatMatch returns the terms, and the marks that a text must have and must not have, in the language of FTS5.
-func formatMatch(terms []term, marks, without []string) string {
+// formatMatch returns the terms, and the marks that a text must have, in the language of FTS5.
+func formatMatch(terms []term, marks []string) string {
 	var wanted, excluded []string
 	for _, t := range terms {
 		text := `"` + strings.Join(t.words, " ") + `"`
@@ -84,9 +84,6 @@ func formatMatch(terms []term, marks, without []string) string {
 	}
 	if len(excluded) > 0 {
 		out = "(" + out + ") NOT words : (" + strings.Join(excluded, " OR ") + ")"
-	}
-	if len(without) > 0 {
-		out = "(" + out + ") NOT marks : (" + strings.Join(without, " OR ") + ")"
 	}
 	return out
 }

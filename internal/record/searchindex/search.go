@@ -23,7 +23,6 @@ import (
 type Query struct {
 	Text     string
 	Sessions []session.ID // only these; nil any
-	Except   []session.ID // not these
 	Kind     Kind         // "" any
 	Role     string       // RoleUser or RoleAssistant; "" any
 	Tool     string       // only calls of this tool; "" any
@@ -51,10 +50,12 @@ type Hit struct {
 	Snippet   Snippet
 }
 
-// Page is a part of the hits of a search, the best first. More reports that others follow.
+// Page is a part of the hits of a search, the best first.
 type Page struct {
-	Hits []Hit
-	More bool
+	Hits    []Hit
+	More    bool   // others follow
+	Trimmed bool   // the index has lost the texts that were indexed first, because it was too large
+	Problem string // why the index is not brought up to date; set by the owner of the index
 }
 
 // ErrNotBuilt means that there is no index yet.
@@ -87,7 +88,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Page, error) {
 	if q.Sessions != nil && len(q.Sessions) == 0 {
 		return page, nil
 	}
-	found, err := x.findCandidates(ctx, terms, q)
+	found, err := x.findCandidates(ctx, terms, q, page)
 	if x.discard(ctx, err) {
 		return nil, follower.ErrLost
 	}
@@ -179,7 +180,7 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 		}
 		wanted = append(wanted, t)
 		n, err := queryInts(c, "SELECT count(*) FROM (SELECT 1 FROM entry WHERE entry MATCH ?1 LIMIT ?2)",
-			formatMatch([]term{t}, nil, nil), most)
+			formatMatch([]term{t}, nil), most)
 		if err != nil {
 			return "", "", err
 		}
@@ -193,18 +194,21 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 	case 0:
 		return selectUnranked, "", nil
 	default:
-		return selectByRare, formatMatch(left, nil, nil), nil
+		return selectByRare, formatMatch(left, nil), nil
 	}
 }
 
-// findCandidates returns the documents that fit.
-func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (found []candidate, err error) {
+// findCandidates returns the documents that fit, and sets page.Trimmed.
+func (x *Index) findCandidates(ctx context.Context, terms []term, q Query, page *Page) (found []candidate, err error) {
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	x.files.RLock()
 	defer x.files.RUnlock()
 	if x.writer == nil {
 		return nil, ErrNotBuilt
+	}
+	if x.isReplaced() {
+		return nil, errReplaced
 	}
 	x.readerMu.Lock()
 	defer x.readerMu.Unlock()
@@ -224,9 +228,12 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query) (foun
 	x.reader.SetInterrupt(limited.Done())
 	defer x.reader.SetInterrupt(nil)
 	sql, rare, err := x.chooseStatement(x.reader, terms)
-	args := []any{formatMatch(terms, q.marks(), markSessions(q.Except)), q.Since, maxCandidates, sessions}
+	args := []any{formatMatch(terms, q.marks()), q.Since, maxCandidates, sessions}
 	if rare != "" {
 		args = append(args, rare)
+	}
+	if err == nil {
+		page.Trimmed, err = isTrimmed(x.reader)
 	}
 	if err != nil {
 		return nil, describeSearchError(ctx, limited, err)
@@ -257,7 +264,7 @@ func describeSearchError(ctx, limited context.Context, err error) error {
 
 // openReader opens the connection of Search.
 func (x *Index) openReader() (*zs.Conn, error) {
-	c, err := openConn(File(x.Dir))
+	c, err := openConn(File(x.Dir), zs.OpenReadWrite)
 	if err != nil {
 		return nil, err
 	}

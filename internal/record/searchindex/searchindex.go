@@ -37,6 +37,7 @@ type Index struct {
 	common   int64        // documents of a common word; 0 is commonRows
 	files    sync.RWMutex // held for reading during a call, for writing while the files are opened and removed
 	writer   *zs.Conn     // of the consumer's calls; nil if the database is not open
+	opened   fs.FileInfo  // the file that writer has
 	readerMu sync.Mutex
 	reader   *zs.Conn // of Search; nil if it is not open
 }
@@ -95,6 +96,13 @@ func (x *Index) Close() error {
 	return x.close()
 }
 
+// Drop closes and removes the index, to free space. It is rebuilt when the disk has room.
+func (x *Index) Drop() error {
+	x.files.Lock()
+	defer x.files.Unlock()
+	return errors.Join(x.close(), Remove(x.Dir))
+}
+
 func (x *Index) close() (err error) {
 	for _, c := range []**zs.Conn{&x.reader, &x.writer} {
 		if *c != nil {
@@ -109,14 +117,17 @@ func (x *Index) close() (err error) {
 func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 	x.files.Lock()
 	defer x.files.Unlock()
-	if x.writer != nil {
+	if x.writer != nil && !x.isReplaced() {
 		return true, nil
 	}
-	c, err := openConn(File(x.Dir))
+	if x.writer != nil {
+		x.Logger.WarnContext(ctx, "the search index is rebuilt", "reason", errReplaced)
+		return false, x.close()
+	}
+	c, err := openConn(File(x.Dir), zs.OpenReadWrite)
 	if err == nil {
 		if err = x.check(c); err == nil {
-			x.writer = c
-			return true, nil
+			return true, x.keepWriter(c)
 		}
 		_ = c.Close() // it is of no use
 	}
@@ -131,40 +142,27 @@ func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 	}
 }
 
-// errForeign means that a database is not an index of this version and of this store.
-var errForeign = errors.New("search.db belongs to another version or another store")
-
-// errGrown means that an index lost documents to a smaller bound than the one that it has now.
-var errGrown = errors.New("it may be larger now, and lacks what was indexed first")
-
-// mustRebuild reports whether an error shows that the database is of no use.
-func mustRebuild(err error) bool {
-	if err == nil {
-		return false
+// keepWriter makes a connection the one of the consumer's calls, and remembers which file it has.
+func (x *Index) keepWriter(c *zs.Conn) error {
+	info, err := os.Lstat(File(x.Dir))
+	if err != nil {
+		return errors.Join(err, c.Close())
 	}
-	code := zs.ErrCode(err).ToPrimary()
-	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, errGrown) ||
-		errors.Is(err, fs.ErrNotExist)
-}
-
-// discard removes a database that an error shows to be of no use, and reports whether it did.
-func (x *Index) discard(ctx context.Context, err error) bool {
-	if !mustRebuild(err) {
-		return false
-	}
-	x.Logger.WarnContext(ctx, "the search index is rebuilt", "reason", err)
-	x.files.Lock()
-	defer x.files.Unlock()
-	return errors.Join(x.close(), Remove(x.Dir)) == nil
+	x.writer, x.opened = c, info
+	return nil
 }
 
 // openConn opens a database that exists.
-func openConn(file string) (*zs.Conn, error) {
-	if _, err := os.Lstat(file); err != nil {
+func openConn(file string, flags zs.OpenFlags) (*zs.Conn, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, errIrregular
+	}
 	const noFollow zs.OpenFlags = 0x01000000 // SQLITE_OPEN_NOFOLLOW
-	c, err := zs.OpenConn(file, zs.OpenReadWrite|noFollow)
+	c, err := zs.OpenConn(file, flags|noFollow)
 	if err == nil {
 		c.SetBusyTimeout(busyTimeout)
 	}
@@ -178,30 +176,11 @@ var pragmas = []string{
 	"PRAGMA journal_size_limit = 16777216", "PRAGMA trusted_schema = OFF", "PRAGMA temp_store = MEMORY",
 }
 
-// check prepares a connection, and returns an error unless the database is this index.
-func (x *Index) check(c *zs.Conn) error {
-	for _, sql := range pragmas {
-		if err := execute(c, sql); err != nil {
-			return err
-		}
-	}
-	have, err := queryText(c, "PRAGMA user_version")
-	if err != nil {
-		return err
-	}
-	id, err := queryText(c, "SELECT store FROM meta")
-	trimmed, trimmedErr := queryInts(c, "SELECT trimmed FROM meta")
-	if err == nil && trimmedErr == nil && len(trimmed) == 1 && trimmed[0] > 0 && (x.MaxBytes == 0 || x.MaxBytes > trimmed[0]) {
-		return errGrown
-	}
-	if have != fmt.Sprint(version) || id != x.StoreID || zs.ErrCode(err).ToPrimary() == zs.ResultError { // no such table
-		return errForeign
-	}
-	return err
-}
-
 // create makes an empty database in the place of what is there.
 func (x *Index) create() (err error) {
+	if err := x.checkRoom(); err != nil {
+		return err
+	}
 	x.files.Lock()
 	defer x.files.Unlock()
 	defer func() {
@@ -219,7 +198,7 @@ func (x *Index) create() (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	c, err := openConn(File(x.Dir))
+	c, err := openConn(File(x.Dir), zs.OpenReadWrite)
 	if err != nil {
 		return err
 	}
@@ -239,8 +218,7 @@ func (x *Index) create() (err error) {
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
-	x.writer = c
-	return nil
+	return x.keepWriter(c)
 }
 
 // use runs a call of the consumer on the writer's connection, whose statements end with ctx.
@@ -250,13 +228,20 @@ func (x *Index) use(ctx context.Context, f func(c *zs.Conn) error) error {
 	if x.writer == nil {
 		return fs.ErrNotExist
 	}
-	// What sessions need of the disk is theirs.
-	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
-		return fmt.Errorf("the search index is not written: the disk has only %d MiB left", free>>20)
+	if err := x.checkRoom(); err != nil {
+		return err
 	}
 	x.writer.SetInterrupt(ctx.Done())
 	defer x.writer.SetInterrupt(nil)
 	return f(x.writer)
+}
+
+// checkRoom returns an error if the index may not be written: what sessions need of the disk is theirs.
+func (x *Index) checkRoom() error {
+	if free, ok := fileattr.FreeSpace(x.Dir); ok && free < minFree {
+		return fmt.Errorf("%w: the disk has only %d MiB left", errNoRoom, free>>20)
+	}
+	return nil
 }
 
 // execute runs a statement and ignores its rows.

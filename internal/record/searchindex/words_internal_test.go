@@ -51,7 +51,7 @@ func TestParseTerms(t *testing.T) {
 	} {
 		got := "error"
 		if terms, err := parseTerms(text); err == nil {
-			got = formatMatch(terms, nil, nil)
+			got = formatMatch(terms, nil)
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
@@ -61,8 +61,8 @@ func TestParseTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `((marks : (m1 AND m2) AND words : ("a")) NOT words : ("b")) NOT marks : (m3)`
-	if got := formatMatch(terms, []string{"m1", "m2"}, []string{"m3"}); got != want {
+	want := `(marks : (m1 AND m2) AND words : ("a")) NOT words : ("b")`
+	if got := formatMatch(terms, []string{"m1", "m2"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

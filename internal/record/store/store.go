@@ -176,13 +176,18 @@ type SessionQuery struct {
 	ParentID *session.ID `json:"parent,omitzero" query:"parent"`                       // exact; nil any; "" only roots
 	Archived bool        `json:"archived,omitzero" query:"archived" enum:"true,false"` // include archived sessions
 
-	Ancestor session.ID     `json:"-" query:"-"` // sessions at any depth below this one; "" any; not with Recent
-	Oldest   bool           `json:"-" query:"-"` // oldest first instead of newest first, by (created, id)
-	Recent   bool           `json:"-" query:"-"` // most recently changed first, by (updated, id); not with Oldest or After
-	Since    int64          `json:"-" query:"-"` // with Recent: only sessions that last changed then or later
-	Before   int64          `json:"-" query:"-"` // with Recent: only sessions that last changed before; 0 any
-	After    *SessionAnchor `json:"-" query:"-"` // continue after this one, in the order of the query
-	Limit    int            `json:"-" query:"-"`
+	// Tag has tags, separated by commas: only sessions with all of them.
+	Tag string `json:"tag,omitzero" query:"tag"`
+
+	Ancestor session.ID `json:"-" query:"-"` // sessions at any depth below this one; "" any; not with Recent
+	// Ephemeral selects ephemeral sessions only.
+	Ephemeral bool           `json:"-" query:"-"`
+	Oldest    bool           `json:"-" query:"-"` // oldest first instead of newest first, by (created, id)
+	Recent    bool           `json:"-" query:"-"` // most recently changed first, by (updated, id); not with Oldest or After
+	Since     int64          `json:"-" query:"-"` // with Recent: only sessions that last changed then or later
+	Before    int64          `json:"-" query:"-"` // with Recent: only sessions that last changed before; 0 any
+	After     *SessionAnchor `json:"-" query:"-"` // continue after this one, in the order of the query
+	Limit     int            `json:"-" query:"-"`
 }
 
 // Moved selects the sessions of a record in directories from which its project was moved.

@@ -111,7 +111,7 @@ func (d *dependencies) listSessionOperations() []operation.Operation {
 		operation.New("admin POST /session/{sessionID}/share Share a session",
 			"session.share", shares.share).WithStatuses(http.StatusConflict),
 		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
-			"session.unshare", shares.unshare),
+			"session.unshare", shares.unshare).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST /session/{sessionID}/summarize Replace the history of a session by a summary",
 			"session.summarize", prompts.summarizeSession).WithStatuses(http.StatusConflict),
 		operation.New("approve POST /session/{sessionID}/shell Run a shell command of the user in a session",

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
 )
@@ -76,6 +75,24 @@ func TestShareFails(t *testing.T) {
 	}
 }
 
+// A target that does not delete a share is an error, and the session does not say that it is shared.
+func TestUnshareFails(t *testing.T) {
+	target := sharetarget.Start(t)
+	w := newWorld(t, `, "enterprise": {"url": "`+target.URL+`"}`, nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/share", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	target.Fail(sharetarget.Broken)
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "not gone yet") {
+		t.Error(a)
+	}
+	target.Recover()
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status != 200 || target.IsShared(id[len(id)-8:]) {
+		t.Error(a)
+	}
+}
+
 // Who may share, and what is shared by itself, is the user's to say; a project's file can only forbid it.
 func TestShareMode(t *testing.T) {
 	for _, c := range []struct {
@@ -98,17 +115,15 @@ func TestShareMode(t *testing.T) {
 				files["cairn.json"] = c.project
 			}
 			w := newWorld(t, c.user, files)
+			next := w.follow(t, "/event")
+			next()
 			created := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)
 			id := created["id"].(string)
 			child := read(t, w.ask(t, http.MethodPost, "/session", `{"parentID":"`+id+`"}`).body).(map[string]any)["id"].(string)
 			isShared := func(id string) bool {
 				return strings.Contains(w.ask(t, http.MethodGet, "/session/"+id, "").body, `"share":{`)
 			}
-			for deadline := time.Now().Add(20 * time.Second); c.auto && !isShared(id); {
-				if time.Now().After(deadline) {
-					t.Fatal("the session is not shared by itself")
-				}
-				time.Sleep(10 * time.Millisecond)
+			for c.auto && !strings.Contains(next(), `"share":{"url":"`) { // the stream says so once it is
 			}
 			if isShared(id) != c.auto || isShared(child) {
 				t.Errorf("shared %v, child %v", isShared(id), isShared(child))

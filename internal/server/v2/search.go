@@ -36,7 +36,7 @@ func (h searchHandlers) search(ctx context.Context, in api.SearchQuery) (api.Dat
 		return empty, err
 	}
 	// Return the hits with what clients show of their sessions.
-	out := api.SearchResult{Hits: []api.SearchHit{}, More: page.More, Complete: isComplete}
+	out := api.SearchResult{Hits: []api.SearchHit{}, More: page.More, Complete: isComplete, Problem: page.Problem, Trimmed: page.Trimmed}
 	for _, hit := range page.Hits {
 		out.Hits = append(out.Hits, api.SearchHit{
 			SessionID: hit.Session.ID, Title: hit.Session.Title, Directory: hit.Session.Location.Directory,

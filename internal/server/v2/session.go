@@ -71,7 +71,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	s, err := h.Commands.CreateSession(ctx, admit.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
 		Permission: append(b.Permission, b.Permissions...), Metadata: b.Metadata, Budget: b.Budget, Sandbox: b.Sandbox,
-		Timezone: b.Timezone, Contract: session.ContractV2, RequireModel: b.RequireModel,
+		Timezone: b.Timezone, Ephemeral: b.Ephemeral, Contract: session.ContractV2, RequireModel: b.RequireModel,
 		Open: !b.Asks && caller.FromContext(ctx).Role >= caller.Approve,
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	b := in.Body
 	err = h.Commands.ChangeSession(ctx, in.SessionID, admit.SessionChange{
 		Title: b.Title, Summary: b.Summary, Archived: b.Archived, Permission: cmp.Or(b.Permission, b.Permissions),
-		Metadata: b.Metadata,
+		Metadata: b.Metadata, Tags: session.TagChange{Replace: b.Tags, Add: b.AddTags, Remove: b.RemoveTags},
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

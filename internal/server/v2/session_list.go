@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -181,6 +182,11 @@ func (in sessionListIn) findCursor() (sessionCursor, error) {
 		return sessionCursor{}, session.Errorf(session.CodeInvalid, "within needs project, the project of the repository").
 			At("within")
 	}
+	tags, err := session.SplitTags("tag", in.Tag)
+	if err != nil {
+		return sessionCursor{}, err
+	}
+	in.Tag = strings.Join(tags, ",")
 	c := sessionCursor{SessionQuery: in.SessionQuery, Order: orderOrDefault(in.Order)}
 	if filepath.IsAbs(c.Directory) {
 		c.Directory = filepath.ToSlash(filepath.Clean(c.Directory))

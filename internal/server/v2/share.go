@@ -2,7 +2,9 @@ package v2
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"reflect"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -12,12 +14,21 @@ import (
 // Shares publishes sessions.
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
-	// Unshare returns nil once the share is gone.
-	Unshare(ctx context.Context, id session.ID) (*api.Share, error)
+	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
+	// Preview returns what is replaced before the session is published.
+	Preview(ctx context.Context, id session.ID) (api.SharePreview, error)
+	// Page returns what writes the page of the active share with the id, until the session is quiet.
+	Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error)
 	List() ([]api.Share, error)
 	// Find returns the active share with the id.
-	Find(id string) (api.Share, error)
+	Find(ctx context.Context, id string) (api.Share, error)
 }
+
+// The bounds of the time of a share, in milliseconds.
+const (
+	minShareTime = 60_000
+	maxShareTime = 100 * 365 * 24 * 3600_000
+)
 
 // shareHandlers publishes sessions.
 type shareHandlers struct{ *dependencies }
@@ -27,21 +38,26 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 	h := shareHandlers{d}
 	return []operation.Operation{
 		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
-		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare),
-		operation.New("admin GET /api/share List the shares", "", h.list),
+		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare).
+			WithStatuses(http.StatusConflict),
+		operation.New("admin GET "+sessionPath+"/share/preview List what is replaced before a session is published",
+			"", h.preview),
+		operation.New("admin GET /api/share List the shares", "", h.list).WithStatuses(http.StatusConflict),
+		operation.New("admin GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
 		operation.New("admin GET /api/share/{shareID} Return an active share", "", h.get),
 	}
 }
 
 func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (api.Data[api.Share], error) {
-	if in.Body.Expires < 0 {
-		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "must not be negative").At("body.expires")
+	if e := in.Body.Expires; e != 0 && (e < minShareTime || e > maxShareTime) {
+		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "expires is 0, or milliseconds from a minute to 100 years").
+			At("body.expires")
 	}
 	out, err := h.Shares.Share(ctx, in.SessionID, in.Body)
 	return newData(out), err
 }
 
-func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[*api.Share], error) {
+func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[api.Withdrawal], error) {
 	out, err := h.Shares.Unshare(ctx, in.SessionID)
 	return newData(out), err
 }
@@ -51,10 +67,46 @@ func (h shareHandlers) list(context.Context, struct{}) (api.Data[[]api.Share], e
 	return newData(out), err
 }
 
-func (h shareHandlers) get(_ context.Context, in struct {
+func (h shareHandlers) get(ctx context.Context, in struct {
 	ShareID string `path:"shareID"`
 },
 ) (api.Data[api.Share], error) {
-	out, err := h.Shares.Find(in.ShareID)
+	out, err := h.Shares.Find(ctx, in.ShareID)
 	return newData(out), err
+}
+
+func (h shareHandlers) preview(ctx context.Context, in sessionIn) (api.Data[api.SharePreview], error) {
+	out, err := h.Shares.Preview(ctx, in.SessionID)
+	return newData(out), err
+}
+
+// sharedPage is a page that is written as long as somebody looks at it.
+type sharedPage struct {
+	handlers shareHandlers
+	write    func(context.Context, io.Writer, func() error) error
+}
+
+// Respond implements operation.Response.
+func (p sharedPage) Respond(w http.ResponseWriter, r *http.Request) error {
+	ctx, end := p.handlers.long.Start(r.Context(), "")
+	defer end()
+	_, media := p.DescribeResponse()
+	w.Header().Set("Content-Type", media)
+	if err := p.write(ctx, w, http.NewResponseController(w).Flush); err != nil && ctx.Err() == nil {
+		p.handlers.Logger.Warn("a page of a shared session ended early", "error", err)
+	}
+	return nil
+}
+
+// DescribeResponse implements operation.Response.
+func (sharedPage) DescribeResponse() (t reflect.Type, media string) {
+	return reflect.TypeFor[string](), "text/html; charset=utf-8"
+}
+
+func (h shareHandlers) showPage(ctx context.Context, in struct {
+	ShareID string `path:"shareID"`
+},
+) (sharedPage, error) {
+	write, err := h.Shares.Page(ctx, in.ShareID)
+	return sharedPage{h, write}, err
 }

@@ -2,6 +2,7 @@ package v2_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -329,14 +330,25 @@ func (n noShares) Share(ctx context.Context, id session.ID, _ api.ShareRequest) 
 	return api.Share{ID: "0", SessionID: id, URL: "http://127.0.0.1:4097/s/0", State: api.ShareActive, Created: 1}, err
 }
 
-func (n noShares) Unshare(ctx context.Context, id session.ID) (*api.Share, error) {
+func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error) {
 	_, err := store.ReadSession(ctx, n.store, id)
-	return nil, err
+	return api.Withdrawal{Gone: true}, err
+}
+
+func (n noShares) Preview(ctx context.Context, id session.ID) (api.SharePreview, error) {
+	_, err := store.ReadSession(ctx, n.store, id)
+	return api.SharePreview{Replacements: []api.Replacement{}}, err
+}
+
+func (noShares) Page(_ context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {
+	return nil, session.NotFound("share", id)
 }
 
 func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }
 
-func (noShares) Find(id string) (api.Share, error) { return api.Share{}, session.NotFound("share", id) }
+func (noShares) Find(_ context.Context, id string) (api.Share, error) {
+	return api.Share{}, session.NotFound("share", id)
+}
 
 // noWorktrees is a repository without linked worktrees.
 type noWorktrees struct{}

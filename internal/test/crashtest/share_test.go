@@ -187,7 +187,7 @@ func killShare(t *testing.T, cut shareCut) {
 		return
 	}
 	s.share(c)
-	if left, err := c.client.UnshareSession(t.Context(), s.id); err != nil || left != nil {
+	if left, err := c.client.UnshareSession(t.Context(), s.id); err != nil || !left.Gone {
 		t.Errorf("withdrawn: %+v, %v", left, err)
 	}
 	if err := s.judge(c, false); err != nil {
@@ -249,7 +249,7 @@ func (s *sharedSession) die(c *child, cut shareCut) (acknowledged bool) {
 	case "withdraw":
 		go func() {
 			left, err := c.client.UnshareSession(s.t.Context(), s.id)
-			acts <- err == nil && left == nil
+			acts <- err == nil && left.Gone
 		}()
 	}
 	select {

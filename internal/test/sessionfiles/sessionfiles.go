@@ -61,6 +61,9 @@ func (m *Memory) PutContent(content []byte) (string, error) {
 	return id, nil
 }
 
+// Hold implements archive.Files.
+func (m *Memory) Hold() (release func()) { return func() {} }
+
 // PinBlobs implements archive.Files.
 func (m *Memory) PinBlobs(owner string, ids []string) error {
 	if m.OnPin != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,6 +27,7 @@ func fullSession() *session.Session {
 		Revert: &session.Revert{MessageID: "msg_r"}, Slug: "slug", Version: "1.2.3", TitledBy: "user",
 		Permission: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Ask}},
 		Budget:     &session.Budget{USD: session.Dollar, Turns: 3},
+		Tags:       []string{"to-do", "work"},
 		Extra:      jsontext.Value(`{"later":{"x":[1,2]}}`),
 	}
 }
@@ -49,7 +51,9 @@ func testSession(t *testing.T, s store.Store) {
 		func(x *session.Session) { x.Title, x.Time.Updated = "other", 30 },
 		func(x *session.Session) { x.Location.Directory, x.Subpath, x.ProjectID = "/elsewhere", "", "prj2" },
 		func(x *session.Session) { x.Time.Archived = 40 },
-		func(x *session.Session) { x.ParentID, x.Model, x.Extra = "", nil, nil },
+		func(x *session.Session) { x.Tags = []string{"仕事", "other"} },
+		func(x *session.Session) { x.Ephemeral = true },
+		func(x *session.Session) { x.ParentID, x.Model, x.Extra, x.Ephemeral = "", nil, nil, false },
 	} {
 		change(want)
 		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
@@ -57,7 +61,8 @@ func testSession(t *testing.T, s store.Store) {
 		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
 			return store.ReadSessions(r, store.SessionQuery{
 				Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
-				Subpath: want.Subpath, Search: want.Title, Archived: true,
+				Subpath: want.Subpath, Search: want.Title, Archived: true, Tag: strings.Join(want.Tags, ","),
+				Ephemeral: want.Ephemeral,
 			})
 		})
 		checkEqual(t, "listed by what it is now", listed, []*session.Session{want})
@@ -94,7 +99,9 @@ func testSessionFilters(t *testing.T, s store.Store) {
 			return tx.PutSession(x)
 		}
 	}
-	update(t, s, put("a", func(x *session.Session) { x.Title, x.Subpath = "Fix 100% of it", "src" }))
+	update(t, s, put("a", func(x *session.Session) {
+		x.Title, x.Subpath, x.Tags = "Fix 100% of it", "src", []string{"to-do", "work", "仕事"}
+	}))
 	update(t, s, put("b", func(x *session.Session) { x.Title, x.Subpath = "fix 100 of it", "src/deep" }))
 	update(t, s, put("c", func(x *session.Session) { x.Title, x.Subpath, x.ParentID = "ÄRGER_1", "src2", "a" }))
 	update(t, s, func(tx store.Tx) error { return tx.PutProject(store.Project{ID: "rq"}) })
@@ -153,6 +160,64 @@ func testSessionFilters(t *testing.T, s store.Store) {
 				slices.Reverse(want)
 			}
 			checkEqual(t, fmt.Sprintf("%s, oldest %v", tt.name, oldest), got, want)
+		}
+	}
+}
+
+// A list with tags has the sessions with all of them, as they are now, in each order of lists; a list of ephemeral
+// sessions has no other ones.
+func testSessionTags(t *testing.T, s store.Store) {
+	put := func(id session.ID, archived int64, tags ...string) {
+		update(t, s, func(tx store.Tx) error {
+			return tx.PutSession(&session.Session{
+				ID: id, ProjectID: "p", Title: "Fix " + string(id), Tags: tags,
+				Time: session.SessionTime{Created: 5, Updated: 5, Archived: archived},
+			})
+		})
+	}
+	put("a", 0, "to-do", "work", "仕事")
+	put("b", 0)
+	put("c", 0, "old", "to-do")
+	put("c", 0, "work") // tagged anew
+	put("d", 9, "work") // archived
+	put("e", 0, "work")
+	put("e", 0) // no longer tagged
+	put("f", 0, "workshop")
+	for id, parent := range map[session.ID]session.ID{"g": "", "h": "g"} {
+		update(t, s, func(tx store.Tx) error {
+			return tx.PutSession(&session.Session{
+				ID: id, ParentID: parent, Time: session.SessionTime{Created: 5, Updated: 5}, Ephemeral: true,
+			})
+		})
+	}
+	root := session.ID("")
+	for _, tt := range []struct {
+		name string
+		q    store.SessionQuery
+		want []session.ID
+	}{
+		{"tag", store.SessionQuery{Tag: "work"}, []session.ID{"a", "c"}},
+		{"tag and archived", store.SessionQuery{Tag: "work", Archived: true}, []session.ID{"a", "c", "d"}},
+		{"tag beyond ASCII", store.SessionQuery{Tag: "仕事"}, []session.ID{"a"}},
+		{"all of the tags", store.SessionQuery{Tag: "work,to-do"}, []session.ID{"a"}},
+		{"tag that is another one now", store.SessionQuery{Tag: "old"}, []session.ID{}},
+		{"part of a tag", store.SessionQuery{Tag: "wor"}, []session.ID{}},
+		{"tags are exact", store.SessionQuery{Tag: "Work"}, []session.ID{}},
+		{"tag takes % literally", store.SessionQuery{Tag: "%"}, []session.ID{}},
+		{"ephemeral", store.SessionQuery{Ephemeral: true}, []session.ID{"g", "h"}},
+		{"ephemeral roots", store.SessionQuery{Ephemeral: true, ParentID: &root}, []session.ID{"g"}},
+		{"tag of a project", store.SessionQuery{Tag: "work", ProjectID: "p", Search: "fix a"}, []session.ID{"a"}},
+	} {
+		for _, order := range []store.SessionQuery{{Oldest: true}, {}, {Recent: true}} {
+			tt.q.Oldest, tt.q.Recent = order.Oldest, order.Recent
+			got := idsOf(
+				get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, tt.q) }),
+			)
+			want := slices.Clone(tt.want)
+			if !order.Oldest {
+				slices.Reverse(want)
+			}
+			checkEqual(t, fmt.Sprintf("%s, %+v", tt.name, order), got, want)
 		}
 	}
 }

@@ -106,6 +106,8 @@ func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
 		q.ParentID != nil && s.ParentID != *q.ParentID,
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
 		!q.Archived && s.Time.Archived != 0,
+		!hasTags(s, q.Tag),
+		q.Ephemeral && !s.Ephemeral,
 		q.Recent && (s.Time.Updated < q.Since || q.Before != 0 && s.Time.Updated >= q.Before):
 		return false
 	case q.After != nil:
@@ -114,6 +116,16 @@ func (r reader) isSelected(q store.SessionQuery, row *sessionRow) bool {
 	default:
 		return true
 	}
+}
+
+// hasTags reports whether the session has all tags of a list that is separated by commas.
+func hasTags(s *session.Session, list string) bool {
+	for tag := range strings.SplitSeq(list, ",") {
+		if list != "" && !slices.Contains(s.Tags, tag) {
+			return false
+		}
+	}
+	return true
 }
 
 // isMoved reports whether the session is one that m selects.

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"LargeRows", testLargeRows},
 		{"Session", testSession},
 		{"SessionFilters", testSessionFilters},
+		{"SessionTags", testSessionTags},
 		{"Descendants", testDescendants},
 		{"SessionPages", testSessionPages},
 		{"RecentSessions", testRecentSessions},

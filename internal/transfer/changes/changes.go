@@ -67,7 +67,8 @@ func (c *Change) add(seq int64, d session.EventData) {
 		c.messages[d.MessageID] = true
 	case *session.PromptAdmitted, *session.InputEdited, *session.InputReordered, *session.InputRedirected,
 		*session.CompactionAdmitted, *session.CompactionStarted,
-		*session.AgentSwitched, *session.ModelSwitched, *session.Renamed, *session.Summarized, *session.Archived, *session.Shared,
+		*session.AgentSwitched, *session.ModelSwitched, *session.Renamed, *session.Summarized, *session.Archived,
+		*session.Shared, *session.Tagged,
 		*session.PermissionSet, *session.BudgetSet, *session.TodosSet, *session.MetadataSet, *session.ContextUpdated,
 		*session.ContextEntrySet, *session.InstructionDiscovered, *session.ContextBased, *session.PermissionAsked,
 		*session.PermissionReplied, *session.Retried, *session.Interrupted, *session.JobStarted, *session.JobEnded,

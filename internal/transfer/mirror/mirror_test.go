@@ -291,6 +291,28 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
+// An ephemeral session and its subagents are not mirrored.
+func TestEphemeralIsNotMirrored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for n, parent := range []session.ID{"", "ses_0"} {
+		id := session.ID(fmt.Sprint("ses_", n))
+		created := info(id, 5)
+		created.Info.ParentID, created.Info.Ephemeral = parent, true
+		w.add(id, created, prompted(session.MessageID(fmt.Sprint("msg_", n)), "Hi"))
+	}
+	w.follow()
+	followed := readTree(t, w.mirror.Dir)
+	w.rebuild()
+	for how, tree := range map[string]map[string]string{"followed": followed, "rebuilt": readTree(t, w.mirror.Dir)} {
+		for name := range tree {
+			if strings.Contains(name, "ses_") || strings.Contains(name, "msg_") {
+				t.Errorf("%s: the mirror has %s", how, name)
+			}
+		}
+	}
+}
+
 // What programs read from the mirror are the objects of V1, with the store's costs and tokens.
 func TestMirrorIsReadable(t *testing.T) {
 	t.Parallel()

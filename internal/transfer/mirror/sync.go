@@ -55,7 +55,7 @@ func (w *writer) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !found {
+	if !found || w.session.Ephemeral { // its command deletes it soon
 		return w.removeSession()
 	}
 	// The session comes first, so that no message is without one.

@@ -69,7 +69,7 @@ func (w *world) plant(n int, text string) {
 func TestSharesHideSecrets(t *testing.T) {
 	play(t, func(w *world) {
 		var text string
-		w.outbox.ListSecrets = func(context.Context) ([]string, error) { return []string{canary.Known}, nil }
+		w.outbox.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{canary.Known}, nil }
 		w.outbox.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
 			quoted, _ := json.Marshal(text)
 			return []opencode.ModelInfo{{

@@ -3,9 +3,11 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -24,36 +26,68 @@ type Outbox struct {
 	Record func(ctx context.Context, id session.ID, s *session.Share) error
 	// Audit records what is published and withdrawn. Nothing is published that cannot be recorded.
 	Audit func(ctx context.Context, what string) error
-	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
-	ListSecrets func(ctx context.Context) ([]string, error)
+	// ListSecrets returns the secrets that are known where the session is; what looks like one is recognised without. After
+	// an error nothing is sent.
+	ListSecrets func(ctx context.Context, s *session.Session) ([]string, error)
 	// ListModels describes those of the models that are known where the session is.
 	ListModels func(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
-	Logger     *slog.Logger
+	// MayShare reports whether the configuration still lets the session be published. If not, nothing new is sent.
+	MayShare func(ctx context.Context, s *session.Session) bool
+	Logger   *slog.Logger
 
 	wake   chan struct{}  // wakes Run; holds one
+	all    atomic.Bool    // Run looks at the shares that cairn shows, too
 	pushes sync.WaitGroup // of Run
 
 	mu   sync.Mutex // guards busy
-	busy map[string]bool
+	busy map[string]*claim
 }
 
-// claim takes a share to work on, unless somebody does. With a limit of n, it takes at most n at once.
-func (o *Outbox) claim(id string, n int) bool {
+// claim is the right to work on a share, which one goroutine has at a time.
+type claim struct {
+	cancel context.CancelFunc // of the work
+	done   chan struct{}      // closed at the end
+}
+
+// claim takes a share to work on, with a context of the work, unless somebody does. It takes at most n at once.
+func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context, release func(), ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.busy[id] || len(o.busy) >= n {
-		return false
+	if o.busy[id] != nil || len(o.busy) >= n {
+		return ctx, nil, false
 	}
-	o.busy[id] = true
-	return true
+	ctx, cancel := context.WithCancel(ctx)
+	c := &claim{cancel, make(chan struct{})}
+	o.busy[id] = c
+	return ctx, func() {
+		cancel()
+		o.mu.Lock()
+		delete(o.busy, id)
+		o.mu.Unlock()
+		close(c.done)
+		o.signal() // to look at the share again
+	}, true
 }
 
-// release ends a claim, and has Run look at the share again.
-func (o *Outbox) release(id string) {
-	o.mu.Lock()
-	delete(o.busy, id)
-	o.mu.Unlock()
-	o.Wake()
+// interrupt cancels the work on a share and takes it.
+func (o *Outbox) interrupt(ctx context.Context, id string) (context.Context, func(), error) {
+	for {
+		if ctx, release, ok := o.claim(ctx, id, maxShares); ok {
+			return ctx, release, nil
+		}
+		o.mu.Lock()
+		c := o.busy[id]
+		o.mu.Unlock()
+		if c == nil {
+			continue
+		}
+		c.cancel()
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return ctx, nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Log signals commits; *eventlog.Log implements it.
@@ -63,11 +97,17 @@ type Log interface {
 
 // NewOutbox returns an outbox whose fields are to be set.
 func NewOutbox(r *Registry) *Outbox {
-	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]bool{}}
+	return &Outbox{Registry: r, wake: make(chan struct{}, 1), busy: map[string]*claim{}}
 }
 
-// Wake has Run look for what is to be done, as after the deletion of a session.
+// Wake has Run look at all shares, as after the deletion of a session.
 func (o *Outbox) Wake() {
+	o.all.Store(true)
+	o.signal()
+}
+
+// signal has Run look at the shares that servers have.
+func (o *Outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -79,6 +119,8 @@ type Order struct {
 	Target  string        // address of the server; "" if cairn shows the session
 	PageURL string        // address of cairn's pages, if cairn does
 	Expires time.Duration // 0 is never
+	// Extend gives a session that is published already the end of this order.
+	Extend bool
 }
 
 // newShare returns the share of a session that is published now.
@@ -109,26 +151,74 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) err
 // Share publishes a session, and returns when it has an address; of a server, its content follows. A session that is
 // published stays where it is.
 func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, error) {
+	there, found, err := o.Registry.FindSession(id)
+	if err != nil {
+		return there, err
+	}
+	if found && there.URL != "" {
+		return o.extend(ctx, there, order)
+	}
+	if err := o.endEarlier(ctx, id, order.Target); err != nil {
+		return there, err
+	}
 	s := order.newShare(id)
 	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
 		return s, err
 	}
-	// Record the share before its server hears of it. One without an address is left of an attempt that was cut off.
-	s, added, err := o.Registry.add(s)
-	if err != nil || !added && s.URL != "" {
+	// Record the share before its server hears of it. One without an address is an automatic one, or left of an attempt that was
+	// cut off.
+	if s, _, err = o.Registry.add(s); err != nil {
 		return s, err
 	}
-	if !o.claim(s.ID, maxShares) {
-		return s, session.Errorf(session.CodeConflict, "the session is being shared by another request; try again")
+	ctx, release, err := o.interrupt(ctx, s.ID)
+	if err != nil {
+		return s, err
 	}
-	defer o.release(s.ID)
+	defer release()
+	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.Withdrawn > 0) {
+		err = session.Errorf(session.CodeConflict, "the share was withdrawn by another request")
+	}
+	if err != nil {
+		return s, err
+	}
 	if s, err = o.open(ctx, s); err != nil {
-		if s.Remote == "" { // nobody can read it
+		if s.Remote == "" && !s.Auto { // nobody can read it, and nothing tries it again
 			err = errors.Join(err, o.Registry.remove(s.ID))
 		}
 		return s, err
 	}
 	return s, o.record(ctx, &s)
+}
+
+// extend gives a published share the end of the order, if it has one.
+func (o *Outbox) extend(ctx context.Context, s Share, order Order) (Share, error) {
+	if !order.Extend {
+		return s, nil
+	}
+	next := order.newShare(s.SessionID)
+	if err := o.Audit(ctx, "new end of the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
+		return s, err
+	}
+	s, err := o.Registry.change(s.ID, func(s *Share) { s.Expires = next.Expires })
+	if err == nil {
+		err = o.record(ctx, &s)
+	}
+	return s, err
+}
+
+// endEarlier makes sure that no earlier share of the session is left at the server, which could have only one.
+func (o *Outbox) endEarlier(ctx context.Context, id session.ID, at string) error {
+	s, found, err := o.Registry.find(func(s *Share) bool {
+		return s.SessionID == id && s.Withdrawn > 0 && s.Target == at && s.Remote != ""
+	})
+	if err != nil || !found {
+		return err
+	}
+	s, err = o.withdrawNow(ctx, s)
+	if err == nil && s.Withdrawn > 0 {
+		err = session.Errorf(session.CodeConflict, "an earlier share of the session is not gone yet, and tried again: %s", s.Failure)
+	}
+	return err
 }
 
 // record records in the session where it is published.
@@ -143,9 +233,17 @@ func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	}
 	c, err := o.targetOf(&s).create(ctx, s.SessionID)
 	if err != nil {
-		return s, session.Errorf(session.CodeConflict, "the session is not shared: %v", err)
+		return s, session.Errorf(session.CodeConflict, "sharing failed: %v", err)
 	}
-	return o.Registry.change(s.ID, func(s *Share) { s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret })
+	opened, err := o.Registry.change(s.ID, func(s *Share) {
+		s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret
+		s.noteSuccess()
+	})
+	if err != nil { // nothing could withdraw it later
+		s.Remote, s.Secret = c.ID, c.Secret
+		return Share{ID: s.ID, Auto: s.Auto}, errors.Join(err, o.targetOf(&s).delete(context.WithoutCancel(ctx), &s))
+	}
+	return opened, nil
 }
 
 func (o *Outbox) targetOf(s *Share) target { return target{s.Target, o.Transport} }
@@ -171,64 +269,109 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	if err != nil {
 		return s, err
 	}
-	if !found { // the session may say that it is, if the registry was lost
-		s = Share{SessionID: id}
-		there, err := store.ReadSession(ctx, o.Store, id)
-		if err == nil && there.Share != nil {
-			err = o.Record(ctx, id, nil)
-		}
-		return s, err
+	if !found {
+		return Share{SessionID: id}, o.forget(ctx, id)
 	}
-	if err := o.Audit(ctx, "withdraw the share of "+string(id)+" "+describeTarget(&s)); err != nil {
-		o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
-	defer cancel()
-	if s, err = o.markWithdrawn(ctx, s.ID); err != nil {
-		return s, err
-	}
-	return o.withdraw(ctx, s)
+	return o.withdrawNow(ctx, s)
 }
 
-// markWithdrawn records that the share is to be withdrawn, in the registry first.
-func (o *Outbox) markWithdrawn(ctx context.Context, id string) (Share, error) {
-	s, err := o.Registry.change(id, func(s *Share) {
+// withdrawNow withdraws a share while a person waits, whatever is being sent of it.
+func (o *Outbox) withdrawNow(ctx context.Context, s Share) (Share, error) {
+	late := fmt.Errorf("no answer within %s", withdrawTime)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), withdrawTime, late)
+	defer cancel()
+	ctx, release, err := o.interrupt(ctx, s.ID)
+	if err != nil {
+		return s, err
+	}
+	defer release()
+	now, found, err := o.Registry.Find(s.ID)
+	if err != nil || !found { // meanwhile it is gone
+		s.Withdrawn = 0
+		return s, err
+	}
+	return o.withdraw(ctx, now)
+}
+
+// forget corrects a session that says that it is shared although there is no such share, as after the loss of the registry.
+func (o *Outbox) forget(ctx context.Context, id session.ID) error {
+	there, err := store.ReadSession(ctx, o.Store, id)
+	if err != nil || there.Share == nil {
+		return err
+	}
+	if err := o.Record(ctx, id, nil); err != nil {
+		return err
+	}
+	return session.Errorf(session.CodeConflict, "the session is not marked as shared any more, but nothing can withdraw what is at %s: the "+
+		"list of shares, which had its secret, was lost", there.Share.URL)
+}
+
+// isEnding reports whether ctx was cancelled, because the process ends or a person withdraws the share: the attempt is no
+// failure of the server.
+func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+// withdraw records that the share is to be withdrawn, has the server remove it, corrects the session, and forgets the share
+// once it is gone. A failure of the server is recorded in the share, not returned. The claim of the share is held.
+func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
+	if s.Withdrawn == 0 {
+		if err := o.Audit(ctx, "withdraw the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
+			o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
+		}
+	}
+	marked, err := o.Registry.change(s.ID, func(s *Share) {
 		if s.Withdrawn == 0 {
 			s.Withdrawn = time.Now().UnixMilli()
 			s.noteSuccess()
 		}
 	})
-	if err != nil {
-		return s, err
+	if err != nil { // on a full disk, the server can still delete it
+		return o.withdrawUnrecorded(ctx, s, err)
 	}
-	return s, o.recordEnd(ctx, &s)
-}
-
-// recordEnd records in the session, if it is there, that it is not published any more.
-func (o *Outbox) recordEnd(ctx context.Context, s *Share) error {
-	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
-	switch {
-	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
-		return nil
-	case err != nil:
-		return err
-	case there.Share == nil || there.Share.URL != s.URL:
-		return nil
-	}
-	return o.Record(ctx, s.SessionID, nil)
-}
-
-// withdraw has the server remove a withdrawn share, and forgets it then. A failure is recorded in the share.
-func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
+	s = marked
+	var failure error
 	if s.Remote != "" {
-		if err := o.targetOf(&s).delete(ctx, &s); err != nil {
-			defer o.Wake()
-			return o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, time.Now()) })
-		}
+		failure = o.targetOf(&s).delete(ctx, &s)
+	}
+	o.recordEnd(context.WithoutCancel(ctx), &s)
+	now := time.Now()
+	switch isAbsent := errors.Is(failure, errUnproven); {
+	case failure != nil && isEnding(ctx):
+		return s, failure
+	case failure != nil && (!isAbsent || s.Absent == 0 || now.Sub(time.UnixMilli(s.Absent)) < absentTime):
+		return o.Registry.change(s.ID, func(s *Share) { s.noteWithdrawal(failure, isAbsent, now) })
+	case s.Remote != "" && now.Sub(time.UnixMilli(s.Cut)) < cutTime: // a request that was cut off may still arrive
+		return o.Registry.change(s.ID, func(s *Share) {
+			s.Failure, s.Next = "it is gone, and looked at once more: a request was cut off", s.Cut+cutTime.Milliseconds()
+		})
+	case s.Remote != "":
 		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
 			o.Logger.Warn("the audit log could not be written", "error", err)
 		}
 	}
 	s.Withdrawn = 0
 	return s, o.Registry.remove(s.ID)
+}
+
+// withdrawUnrecorded has the server delete a share whose withdrawal could not be recorded, for the reason why.
+func (o *Outbox) withdrawUnrecorded(ctx context.Context, s Share, why error) (Share, error) {
+	if s.Remote == "" {
+		return s, session.Errorf(session.CodeUnavailable, "the share is not withdrawn: %v", why)
+	}
+	if err := o.targetOf(&s).delete(ctx, &s); err != nil {
+		return s, session.Errorf(session.CodeUnavailable, "the share is not withdrawn: %v; %v", err, why)
+	}
+	return s, session.Errorf(session.CodeUnavailable, "the server has deleted the share, but that is not recorded: %v; withdraw "+
+		"it again when there is room", why)
+}
+
+// recordEnd records in the session, if it is there, that it is not published any more. It may be damaged, or the disk full:
+// that keeps no share alive.
+func (o *Outbox) recordEnd(ctx context.Context, s *Share) {
+	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
+	if err == nil && there.Share != nil && there.Share.URL == s.URL {
+		err = o.Record(ctx, s.SessionID, nil)
+	}
+	if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		o.Logger.Warn("a session does not say yet that it is not shared any more", "session", s.SessionID, "error", err)
+	}
 }

@@ -25,12 +25,18 @@ type Share struct {
 	// Withdrawn is since when the share is to be gone. Until the server has shown that, it stays recorded.
 	Withdrawn int64 `json:"withdrawn,omitzero"`
 
+	// Absent is since when the server answers that there is no such share, 0 if it does not.
+	Absent int64 `json:"absent,omitzero"`
+
 	// Target is the address of the server, "" if cairn shows the session. Remote and Secret are the server's.
 	Target string `json:"target,omitzero"`
 	Remote string `json:"remote,omitzero"` // "" until the server has answered
 	Secret string `json:"secret,omitzero"`
 	// Synced is the seq of the session up to which the server has it, -1 if it has nothing.
 	Synced int64 `json:"synced,omitzero"`
+
+	// Cut is when a request with content was last cut off, which the server may still work on.
+	Cut int64 `json:"cut,omitzero"`
 
 	// Failure is why the last attempt failed, Failed the number of attempts in a row that did, and Next the earliest time
 	// of the next one.
@@ -60,6 +66,10 @@ const (
 	maxBackoff   = time.Hour
 	// maxAge is how long a withdrawal that fails is tried. Then the share stays in the list.
 	maxAge = 30 * 24 * time.Hour
+	// absentTime is how long a server has to answer that there is no such share until that is believed.
+	absentTime = time.Hour
+	// cutTime is how long a request that was cut off may still have an effect.
+	cutTime = 2 * time.Minute
 )
 
 // noteFailure records a failed attempt.
@@ -71,6 +81,17 @@ func (s *Share) noteFailure(err error, now time.Time) {
 	}
 	s.Failed++
 	s.Next = now.Add(wait).UnixMilli()
+}
+
+// noteWithdrawal records a failed attempt at a withdrawal. isAbsent says that the server answers that there is no share.
+func (s *Share) noteWithdrawal(err error, isAbsent bool, now time.Time) {
+	s.noteFailure(err, now)
+	switch {
+	case !isAbsent:
+		s.Absent = 0
+	case s.Absent == 0:
+		s.Absent = now.UnixMilli()
+	}
 }
 
 // maxFailure bounds the text of a failure, in bytes.

@@ -34,6 +34,8 @@ type world struct {
 	server *sharetarget.Target
 	audit  []string
 	stop   func()
+
+	disabled bool // sharing is, in the configuration
 }
 
 // play runs a test on a world with a session in fake time.
@@ -63,10 +65,11 @@ func (w *world) start() {
 		w.audit = append(w.audit, what)
 		return nil
 	}
-	o.ListSecrets = func(context.Context) ([]string, error) { return []string{"known-secret"}, nil }
+	o.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{"known-secret"}, nil }
 	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
 		return []opencode.ModelInfo{}
 	}
+	o.MayShare = func(context.Context, *session.Session) bool { return !w.disabled }
 	w.outbox = o
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -278,6 +281,114 @@ func TestWithdrawalIsRepeated(t *testing.T) {
 	})
 }
 
+// A proxy whose server is away says that nothing is there: that is no proof until it has said so for an hour.
+func TestWithdrawalIsProven(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Missing)
+		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
+		if err != nil || left.Withdrawn == 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+		w.settle(30 * time.Minute)
+		w.server.Recover()
+		w.settle(time.Hour)
+		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+		// A server that has gone for good.
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Missing)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Error(err)
+		}
+		w.settle(3 * time.Hour)
+		if len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// The end of a process is no failure of the server, which gets a last attempt.
+func TestEndIsNoFailure(t *testing.T) {
+	play(t, func(w *world) {
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down, sharetarget.Delete)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		w.server.Fail(sharetarget.Held, sharetarget.Delete)
+		w.settle(2 * time.Second) // the second attempt is under way
+		w.stop()
+		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Failed != 2 { // the last one
+			t.Errorf("%+v", s)
+		}
+		w.start()
+		w.server.Recover()
+		w.settle(time.Minute)
+		if len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// A withdrawal ends what is being sent, and looks again after it: the server may store it late.
+func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Held, sharetarget.Sync)
+		s := w.share(remote)
+		w.settle(time.Second) // the sync is under way
+		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
+		if err != nil || left.Withdrawn == 0 || !strings.Contains(left.Failure, "cut off") {
+			t.Errorf("%+v %v", left, err)
+		}
+		w.server.Recover()
+		w.settle(5 * time.Minute)
+		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
+// Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
+func TestDisabledSendsNothing(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.disabled = true
+		w.prompt("ses_a", "second")
+		w.settle(time.Minute)
+		if got := w.texts(s.Remote); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+	})
+}
+
+// A session whose earlier share is still at the server is not shared again before that is gone.
+func TestShareAfterWithdrawal(t *testing.T) {
+	play(t, func(w *world) {
+		w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down, sharetarget.Delete)
+		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil || !strings.Contains(err.Error(), "earlier share") {
+			t.Error(err)
+		}
+		w.server.Recover()
+		if s := w.share(remote); !w.server.IsShared(s.Remote) || len(w.list()) != 1 {
+			t.Errorf("%+v", w.list())
+		}
+	})
+}
+
 // A deleted session is withdrawn, also if its server is away, and if no process saw the deletion.
 func TestDeletionWithdraws(t *testing.T) {
 	for _, seen := range []bool{true, false} {
@@ -427,6 +538,11 @@ func TestShareTwice(t *testing.T) {
 		first := w.share(remote)
 		if again := w.share(publish.Order{PageURL: "http://pages"}); again.URL != first.URL {
 			t.Error(first, again)
+		}
+		// It can get an end, which the session says as well.
+		if again := w.share(publish.Order{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
+			w.shareOf("ses_a").Expires != again.Expires {
+			t.Error(again, w.shareOf("ses_a"))
 		}
 		info, err := os.Stat(w.file)
 		if err != nil || info.Mode().Perm() != 0o600 {

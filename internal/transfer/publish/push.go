@@ -2,6 +2,8 @@ package publish
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,7 +38,11 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 			change, head = changes.Collect(rows)[0], rows[n-1].Seq
 		}
 	}
-	secrets, err := o.ListSecrets(ctx)
+	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
+	if err != nil {
+		return s.Synced, err
+	}
+	secrets, err := o.ListSecrets(ctx, there)
 	if err != nil {
 		return s.Synced, err
 	}
@@ -122,7 +128,22 @@ func (p *pusher) flush(ctx context.Context) error {
 	if len(p.items) == 0 {
 		return nil
 	}
-	err := p.outbox.targetOf(p.share).send(ctx, p.share, p.items)
+	items, to := p.items, p.outbox.targetOf(p.share)
 	p.items, p.bytes = nil, 0
-	return err
+	err := to.send(ctx, p.share, items)
+	if status, ok := errors.AsType[*statusError](err); !ok || status.status != http.StatusRequestEntityTooLarge {
+		return err
+	}
+	// The server takes less at once: one item a request, and none that is too large for it.
+	for _, item := range items {
+		err := to.send(ctx, p.share, []Item{item})
+		if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusRequestEntityTooLarge {
+			p.outbox.Logger.Warn("a part of a shared session is too large for its server", "session", p.share.SessionID, "type", item.Type)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -56,15 +56,18 @@ func (r *Registry) load() error {
 		return nil
 	}
 	var f registryFile
-	if err == nil {
-		err = json.Unmarshal(text, &f, json.RejectUnknownMembers(true))
+	if err == nil { // the version first: a newer one may have other members
+		err = json.Unmarshal(text, &f)
 	}
 	if err == nil && f.Version != fileVersion {
 		err = fmt.Errorf("it has the version %d; this cairn knows %d", f.Version, fileVersion)
 	}
+	if err == nil {
+		err = json.Unmarshal(text, &f, json.RejectUnknownMembers(true))
+	}
 	if err != nil {
-		return session.Errorf(session.CodeConflict, "the list of shares cannot be read: %s: %v; it has the secrets that "+
-			"withdraw the shares, so nothing is shared until it is repaired or moved away", r.file, err)
+		return session.Errorf(session.CodeConflict, "cannot read the list of shares %s: %v; it has the secrets that withdraw "+
+			"shares: repair it or restore a copy; nothing is shared until then", r.file, err)
 	}
 	r.loaded, r.shares = true, f.Shares
 	return nil
@@ -150,6 +153,9 @@ func (r *Registry) remove(id string) error {
 // write stores the shares. mu is held.
 func (r *Registry) write(shares []Share) error {
 	text, err := json.Marshal(registryFile{fileVersion, shares}, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("it would have more than %d bytes", maxFile)
+	}
 	if err == nil {
 		err = statefile.Replace(r.file, append(text, '\n'), 0o600)
 	}

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -25,19 +26,19 @@ const (
 func (o *Outbox) Run(ctx context.Context) {
 	commits, stop := o.Log.WatchCommits()
 	defer stop()
-	for all := true; ctx.Err() == nil; {
-		next := o.startDue(ctx, all)
+	o.all.Store(true)
+	for ctx.Err() == nil {
+		next := o.startDue(ctx, o.all.Swap(false))
 		var due <-chan time.Time
 		if !next.IsZero() {
 			due = time.After(time.Until(next))
 		}
-		all = true
 		select {
 		case <-ctx.Done():
 		case <-o.wake:
-		case <-due:
 		case <-commits:
-			all = false
+		case <-due:
+			o.all.Store(true)
 		}
 		select {
 		case <-ctx.Done():
@@ -45,14 +46,15 @@ func (o *Outbox) Run(ctx context.Context) {
 		}
 	}
 	o.pushes.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+	late := fmt.Errorf("no answer within %s", lastTime)
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTime, late)
 	defer cancel()
-	o.startDue(last, false)
+	o.startDue(last, true)
 	o.pushes.Wait()
 }
 
-// startDue starts what is due and not under way. all looks at the shares that cairn shows, too: of those a commit changes
-// nothing but by a deletion. It returns when more is due; zero if nothing waits for a time.
+// startDue starts what is due and not under way. If all is false, shares that cairn shows are skipped: a commit affects them
+// only if it deletes their session. It returns when more is due; zero if nothing waits for a time.
 func (o *Outbox) startDue(ctx context.Context, all bool) (next time.Time) {
 	shares, err := o.Registry.List()
 	if err != nil {
@@ -66,73 +68,112 @@ func (o *Outbox) startDue(ctx context.Context, all bool) (next time.Time) {
 				next = at
 			}
 		}
-		if s.Next > now.UnixMilli() || s.IsAbandoned(now) || !all && !s.isRemote() {
+		if !all && !s.isRemote() || o.chooseStep(ctx, &s, now).act == stepNone {
 			continue
 		}
-		step, err := o.nextStep(ctx, &s, now)
-		if err != nil {
-			o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
-		}
-		if step == nil || !o.claim(s.ID, maxPushes) {
+		ctx, release, ok := o.claim(ctx, s.ID, maxPushes)
+		if !ok {
 			continue
 		}
 		o.pushes.Go(func() {
-			defer o.release(s.ID)
-			if err := step(ctx); err != nil && ctx.Err() == nil {
-				o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
-			}
+			defer release()
+			o.advance(ctx, s.ID)
 		})
 	}
 	return next
 }
 
-// nextStep returns what is to be done for a share, nil if it is as it should be.
-func (o *Outbox) nextStep(ctx context.Context, s *Share, now time.Time) (step func(context.Context) error, err error) {
+// action is what is to be done for a share.
+type action int
+
+const (
+	stepNone     action = iota
+	stepWithdraw        // it was withdrawn, its time is over, or its session was deleted
+	stepOpen            // an automatic share has no address
+	stepRemove          // the process ended while a person shared it: nobody has its address
+	stepRecord          // the process ended before the session says that it is shared
+	stepPush            // the server lacks what is new
+)
+
+// step is an action, and the seq of the session's newest event.
+type step struct {
+	act  action
+	head int64
+}
+
+// chooseStep returns what a share needs now. Waiting after failures delays only more of the same: not a withdrawal that is
+// due since.
+func (o *Outbox) chooseStep(ctx context.Context, s *Share, now time.Time) step {
+	waits := s.Next > now.UnixMilli()
+	if s.Withdrawn > 0 {
+		if waits || s.IsAbandoned(now) {
+			return step{}
+		}
+		return step{act: stepWithdraw}
+	}
+	if s.Expires > 0 && s.Expires <= now.UnixMilli() {
+		return step{act: stepWithdraw}
+	}
 	there, head, err := o.readHead(ctx, s.SessionID)
-	isDeleted := errors.Is(err, &session.Error{Code: session.CodeNotFound})
-	if err != nil && !isDeleted {
-		return nil, err
-	}
 	switch {
-	case s.Withdrawn > 0 || isDeleted || s.Expires > 0 && s.Expires <= now.UnixMilli():
-		return func(ctx context.Context) error {
-			after, err := o.markWithdrawn(ctx, s.ID)
-			if err == nil {
-				_, err = o.withdraw(ctx, after)
-			}
-			return err
-		}, nil
+	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
+		return step{act: stepWithdraw}
+	case err != nil || waits: // a damaged session stays as it was shared
+		return step{}
 	case s.URL == "" && s.Auto:
-		return func(ctx context.Context) error {
-			after, err := o.open(ctx, *s)
-			if err == nil {
-				return o.record(ctx, &after)
-			}
-			_, rerr := o.Registry.change(s.ID, func(s *Share) { s.noteFailure(err, now) })
-			return errors.Join(err, rerr)
-		}, nil
+		return step{act: stepOpen}
 	case s.URL == "" && now.Sub(time.UnixMilli(s.Created)) < openTime: // it is being published
-		return nil, nil
-	case s.URL == "": // the process ended while it was published: nobody has its address
-		return func(context.Context) error { return o.Registry.remove(s.ID) }, nil
-	case there.Share == nil || there.Share.URL != s.URL: // the process ended in between
-		return func(ctx context.Context) error { return o.record(ctx, s) }, nil
-	case s.isRemote() && s.Synced < head:
-		return func(ctx context.Context) error { return o.update(ctx, s, head, now) }, nil
+		return step{}
+	case s.URL == "":
+		return step{act: stepRemove}
+	case there.Share == nil || there.Share.URL != s.URL:
+		return step{act: stepRecord}
+	case s.isRemote() && s.Synced < head && o.MayShare(ctx, there):
+		return step{stepPush, head}
 	}
-	return nil, nil
+	return step{}
+}
+
+// advance does what a share needs now, and records a failure in it. The claim of the share is held.
+func (o *Outbox) advance(ctx context.Context, id string) {
+	s, found, err := o.Registry.Find(id)
+	if err != nil || !found {
+		return
+	}
+	now := time.Now()
+	switch next := o.chooseStep(ctx, &s, now); next.act {
+	case stepNone:
+	case stepWithdraw:
+		_, err = o.withdraw(ctx, s)
+	case stepOpen:
+		if s, err = o.open(ctx, s); err == nil {
+			err = o.record(ctx, &s)
+		}
+	case stepRemove:
+		err = o.Registry.remove(id)
+	case stepRecord:
+		err = o.record(ctx, &s)
+	case stepPush:
+		err = o.update(ctx, &s, next.head)
+	}
+	if err == nil || isEnding(ctx) {
+		return
+	}
+	o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
+	if _, err := o.Registry.change(id, func(s *Share) { s.noteFailure(err, now) }); err != nil {
+		o.Logger.Warn("the failure of a share could not be recorded", "error", err)
+	}
 }
 
 // update sends what is new of a session, and records how far its share is.
-func (o *Outbox) update(ctx context.Context, s *Share, head int64, now time.Time) error {
+func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
 	synced, err := o.push(ctx, s, head)
 	_, rerr := o.Registry.change(s.ID, func(s *Share) {
-		switch s.Synced = synced; {
-		case s.Withdrawn > 0: // meanwhile; its failures are others
-		case err == nil:
+		if ctx.Err() != nil {
+			s.Cut = time.Now().UnixMilli()
+		}
+		if s.Synced = synced; err == nil {
 			s.noteSuccess()
-		case ctx.Err() == nil:
-			s.noteFailure(err, now)
 		}
 	})
 	return errors.Join(err, rerr)

@@ -91,21 +91,28 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 	return err
 }
 
-// delete removes a share, and has the server show that it is gone.
+// errUnproven means that a share seems to be gone, as a proxy may say while the server is away.
+var errUnproven = errors.New("it answers that there is nothing, as it would if it were away")
+
+// delete removes a share, and has the server show that it is gone. What the server shows counts, whatever it answers to the
+// deletion: OpenCode's answers with 500 if there is nothing to delete. Without a success, only an empty list is a proof;
+// that nothing is there may come from a proxy: errUnproven.
 func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
 	}{s.Secret}
-	// What the server shows counts, whatever it answered: OpenCode's answers with 500 if there is nothing to delete.
 	_, failure := t.call(ctx, deleteTime, http.MethodDelete, "/api/share/"+s.Remote, body)
 	answer, err := t.call(ctx, deleteTime, http.MethodGet, "/api/share/"+s.Remote+"/data", nil)
 	status, isStatus := errors.AsType[*statusError](err)
+	isAbsent := isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone)
 	var left []jsontext.Value
 	switch {
-	case isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone):
-		return nil
 	case err == nil && json.Unmarshal(answer, &left) == nil && left != nil && len(left) == 0:
 		return nil
+	case isAbsent && failure == nil:
+		return nil
+	case isAbsent:
+		return fmt.Errorf("%s: %w", t.address, errUnproven)
 	case failure != nil:
 		return failure
 	case err != nil:
@@ -123,7 +130,6 @@ type statusError struct {
 func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
 }
-
 
 // call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: the secret goes to the
 // target only.

@@ -3,7 +3,6 @@
 package sharepage
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -21,10 +20,8 @@ import (
 
 // Server shows the shared sessions of a store. It is an http.Handler.
 type Server struct {
-	API *api.Client // of the store's owner
-	// ListSecrets returns the secrets that are known; what looks like one is recognised without.
-	ListSecrets func(context.Context) ([]string, error)
-	Logger      *slog.Logger
+	API    *api.Client // of the store's owner, which writes the pages
+	Logger *slog.Logger
 
 	limits limits
 }
@@ -42,6 +39,7 @@ var policy = sync.OnceValue(func() string {
 // ServeHTTP shows a page. What is not shared, not any more, or never was is the same 404.
 func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // that of an earlier page may be over
 	leave, ok := p.limits.enter(r)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
@@ -91,35 +89,26 @@ func writeText(w http.ResponseWriter, status int, text string) {
 // show shows the share with the id. An error means that nothing was written.
 func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	ctx := r.Context()
-	share, err := p.API.FindShare(ctx, id)
-	if err != nil {
-		return err
-	}
-	s, err := p.API.Session(ctx, share.SessionID)
-	if err != nil {
-		return err
-	}
-	secrets, err := p.ListSecrets(ctx)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	const media = "text/html; charset=utf-8"
 	if r.Method == http.MethodHead {
+		_, err := p.API.FindShare(ctx, id)
+		if err == nil {
+			w.Header().Set("Content-Type", media)
+		}
+		return err
+	}
+	return p.API.ReadSharePage(ctx, id, func(page io.Reader) error {
+		w.Header().Set("Content-Type", media)
+		control := http.NewResponseController(w)
+		_, err := io.Copy(patientWriter{w, control}, page)
+		if err != nil && ctx.Err() == nil {
+			p.Logger.Warn("a page ended early", "error", err)
+		}
 		return nil
-	}
-	control := http.NewResponseController(w)
-	v := &viewer{
-		api: p.API, share: id, session: s, flush: control.Flush,
-		page: (&transfer.Export{Known: secrets}).NewPage(patientWriter{w, control}),
-	}
-	if err := v.run(ctx); err != nil && ctx.Err() == nil {
-		p.Logger.Warn("a page ended early", "session", s.ID, "error", err)
-		_ = v.page.WriteEnd() // the reader may be gone
-	}
-	return nil
+	})
 }
 
-// patientWriter gives each write to a reader a time.
+// patientWriter sends what is written at once, and gives each write to a reader a time.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -129,5 +118,9 @@ const writeTime = 30 * time.Second
 
 func (p patientWriter) Write(b []byte) (int, error) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime)) // a server of tests may have none
-	return p.w.Write(b)
+	n, err := p.w.Write(b)
+	if err == nil {
+		err = p.control.Flush()
+	}
+	return n, err
 }

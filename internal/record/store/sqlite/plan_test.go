@@ -64,7 +64,7 @@ func plans(t *testing.T) map[string]string {
 func TestRecentSessionsAreReadInOrder(t *testing.T) {
 	found := map[string]bool{}
 	for sql, plan := range plans(t) {
-		if strings.Contains(sql, "ORDER BY recent DESC") {
+		if strings.Contains(sql, "ORDER BY recent DESC") && !strings.Contains(sql, "instr(tags") && !strings.Contains(sql, "ephemeral = 1)") {
 			found[plan] = true
 		}
 	}
@@ -81,6 +81,16 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 // has matched.
 func TestSearchReadsTheTitleFirst(t *testing.T) {
 	testIndexBeforeRow(t, "instr(title", "Function", 14)
+}
+
+// A list with tags reads them from an index of the tagged sessions, and a row of the table when its tags have matched.
+func TestTagsAreReadFirst(t *testing.T) {
+	testIndexBeforeRow(t, "instr(tags", "Function", 9)
+	for sql, plan := range plans(t) {
+		if strings.Contains(sql, "instr(tags") && !strings.Contains(plan, "COVERING INDEX session_tagged") {
+			t.Errorf("%s\n\treads the tags of all sessions: %s", sql, plan)
+		}
+	}
 }
 
 // The list of a repository with many sessions tests the directory in the index of the project before it reads a row, and
@@ -234,7 +244,7 @@ func TestPlansUseIndexes(t *testing.T) {
 // directory that were counted before.
 func sortsFew(sql string) bool {
 	counted := "AND rowid IN (SELECT rowid FROM session WHERE (directory = "
-	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1", "data FROM project", counted} {
+	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1", "data FROM project", counted, "ephemeral = 1"} {
 		if strings.Contains(sql, few) {
 			return true
 		}
@@ -248,6 +258,10 @@ func scansLittle(sql, table string) bool {
 		table, "session USING INDEX session_unfinished",
 	):
 		return true
+	case strings.HasPrefix(table, "session USING COVERING INDEX session_ephemeral"): // ephemeral sessions only
+		return true
+	case strings.HasPrefix(table, "session USING COVERING INDEX session_tagged"): // tagged sessions only
+		return strings.Contains(sql, "instr(tags")
 	case strings.HasPrefix(table, "session USING COVERING INDEX session_by_recent"): // the titles, for those who search
 		return strings.Contains(sql, "instr(title")
 	default: // the end of the feed
@@ -320,6 +334,10 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		{RecordID: "p", Within: "/p", ParentID: &root},
 		{RecordID: "p", Within: "/few"},
 		{RecordID: "p"},
+		{Ephemeral: true, ParentID: &root},
+		{Tag: "a"},
+		{Tag: "a,b", RecordID: "p"},
+		{Tag: "a", Directory: "d"},
 		{ProjectID: "p", Directory: "d", Subpath: "s", Archived: true},
 	} {
 		calls = append(calls, second(tx.RawSessions(q)))

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Space is what the database takes, in bytes, without its log. Free is the part that holds nothing.
@@ -45,6 +47,11 @@ func (s *Store) Shrink(ctx context.Context, rewrite bool) error {
 	if s.degraded != nil {
 		return s.degraded
 	}
+	if rewrite {
+		if err := s.checkRewriteRoom(ctx); err != nil {
+			return err
+		}
+	}
 	for more := true; more; {
 		err := s.writer.runAlone(ctx, func(c dbConn) error {
 			mode, err := queryInt(c, "PRAGMA auto_vacuum")
@@ -57,7 +64,11 @@ func (s *Store) Shrink(ctx context.Context, rewrite bool) error {
 				}
 				c.Interrupt(ctx.Done())
 				defer c.Interrupt(nil)
-				return c.Exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+				err := c.Exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+				if err != nil {
+					_ = s.writer.flush() // the log has what was written until then
+				}
+				return err
 			}
 			free, err := queryInt(c, "PRAGMA freelist_count")
 			if more = free > 0; !more || err != nil {
@@ -70,6 +81,32 @@ func (s *Store) Shrink(ctx context.Context, rewrite bool) error {
 		}
 	}
 	return s.writer.runAlone(ctx, func(dbConn) error { return s.writer.flush() })
+}
+
+// shrinkReserve is what a rewrite of the database leaves of the disk.
+const shrinkReserve = 32 << 20
+
+// checkRewriteRoom returns an error if a database of an earlier version would be written anew, and the disk has no room for
+// what is in it and shrinkReserve.
+func (s *Store) checkRewriteRoom(ctx context.Context) error {
+	mode := int64(incremental)
+	err := s.writer.runAlone(ctx, func(c dbConn) (err error) {
+		mode, err = queryInt(c, "PRAGMA auto_vacuum")
+		return err
+	})
+	if err != nil || mode == incremental {
+		return err
+	}
+	space, err := s.MeasureSpace(ctx)
+	if err != nil {
+		return err
+	}
+	free, ok := s.freeSpace(s.dir)
+	if need := space.Bytes - space.Free + shrinkReserve; ok && free < need {
+		return session.Errorf(session.CodeConflict, "the database is of an earlier version and has to be written anew, which needs "+
+			"%d MiB of the disk; it has %d MiB left", need>>20, free>>20)
+	}
+	return nil
 }
 
 // runAlone runs f on the writer's connection between two batches, outside of a transaction.

@@ -77,3 +77,34 @@ func remove(t *testing.T, s *Store, ids ...session.ID) {
 		}
 	}
 }
+
+// A database of an earlier version is not written anew without room for a second one.
+func TestShrinkWithoutRoom(t *testing.T) {
+	s := open(t, t.TempDir())
+	err := s.writer.runAlone(t.Context(), func(c dbConn) error { return c.Exec("PRAGMA auto_vacuum = NONE; VACUUM") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 4, 20)
+	before, err := s.MeasureSpace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := before.Bytes
+	s.freeSpace = func(string) (int64, bool) { return free, true }
+	err = s.Shrink(t.Context(), true)
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
+		t.Errorf("error %v, want one about the room", err)
+	}
+	_, err = store.Query(t.Context(), s, func(r store.Reader) (int64, error) { return r.Head("") })
+	if err != nil {
+		t.Errorf("the store cannot be read: %v", err)
+	}
+	free = 3*before.Bytes + shrinkReserve
+	if err := s.Shrink(t.Context(), true); err != nil {
+		t.Errorf("with room: %v", err)
+	}
+	if n := len(eventsOf(t, s, "ses_0")); n != 20 {
+		t.Errorf("%d events", n)
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/record/store"
 )
 
@@ -46,7 +47,9 @@ type Store struct {
 	id       string
 	identity *fileIdentity // nil if degraded
 
-	unchecked string // see DescribeUnchecked
+	unchecked string                         // see DescribeUnchecked
+	dir       string                         // of the files
+	freeSpace func(dir string) (int64, bool) // of the disk; fileattr.FreeSpace but in tests
 
 	mu     sync.RWMutex // guards closed; nothing is added to work once it is set
 	closed bool
@@ -131,13 +134,13 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	w.startedWithLog = log != nil && log.Size() > 0
 	w.purge = w.startedWithLog
 	s := start(w, at.guardOpen(h.openReader))
-	s.id, s.unchecked = commits.record.store, unchecked
+	s.id, s.unchecked, s.dir = commits.record.store, unchecked, h.dir
 	return s, nil
 }
 
 // start returns the store of a writer, and starts it.
 func start(w *writer, openReader func() (dbConn, error)) *Store {
-	s := &Store{pool: newPool(openReader), writer: w, identity: w.identity}
+	s := &Store{pool: newPool(openReader), writer: w, identity: w.identity, freeSpace: fileattr.FreeSpace}
 	go s.writer.run()
 	return s
 }

@@ -74,7 +74,8 @@ const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?
 
 // A session that names no record that exists keeps the one that it has.
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
-	AND time_created = ?6 AND time_archived = ?7 AND (?12 = '' OR record_id = ?12 OR NOT ` + isRecord + `)`
+	AND time_created = ?6 AND time_archived = ?7 AND (?12 = '' OR record_id = ?12 OR NOT ` + isRecord + `)
+	AND tags = ?13 AND ephemeral = ?14`
 
 const isRecord = `EXISTS (SELECT 1 FROM project WHERE project.id = ?12)`
 
@@ -84,10 +85,13 @@ const updateMinute = `UPDATE session
 	` + sameSession
 
 const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived,
-		title, time_updated, crc, data, recent, record_id)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9, CASE WHEN ` + isRecord + ` THEN ?12 ELSE '' END)
+		title, time_updated, crc, data, recent, record_id, tags,
+		ephemeral)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9, CASE WHEN ` + isRecord + ` THEN ?12 ELSE '' END, ?13,
+		?14)
 	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
-		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,
+		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11, tags = ?13,
+		ephemeral = ?14,
 		record_id = CASE WHEN ` + isRecord + ` THEN ?12 ELSE record_id END, recent = ` + endOfMinute
 
 // PutSession implements store.SessionWriter. The record is stored in its column only, which changes without the session.
@@ -126,7 +130,17 @@ func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, erro
 	c.bindInt(t.sumSession(s.ID, data))
 	c.bindJSON(data)
 	c.bindText(string(s.RecordID))
+	c.bindText(joinTags(s.Tags))
+	c.bindBool(s.Ephemeral)
 	return c.run("put session", s.ID)
+}
+
+// joinTags returns the value of the column tags: a comma before and after each tag.
+func joinTags(tags []string) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	return "," + strings.Join(tags, ",") + ","
 }
 
 const setUnfinished = `UPDATE session SET unfinished = ?2 WHERE id = ?1 AND unfinished <> ?2`

@@ -106,6 +106,9 @@ const (
 		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
 )
 
+// byEphemeral finds the ephemeral sessions, which are few. What it finds is sorted.
+const byEphemeral = `rowid IN (SELECT rowid FROM session WHERE ephemeral = 1)`
+
 // collectedWithin is within as a condition by which a list reads an index. What it finds is sorted.
 const collectedWithin = `rowid IN (SELECT rowid FROM session WHERE ` + within + `)`
 
@@ -119,12 +122,15 @@ const (
 	within      = `(directory = ? OR (directory >= ? || '/' AND directory < ? || '0'))`
 	notArchived = `time_archived = 0`
 	titled      = `instr(title, ?) > 0`
+	amongTagged = `+rowid IN (SELECT rowid FROM session WHERE tags <> '' AND instr(tags, ',' || ? || ',') > 0)`
 	amongTitled = `+rowid IN (SELECT rowid FROM session WHERE instr(title, ?) > 0)`
 )
 
 // findIndex returns the condition by which the list reads an index; "" reads all sessions by time.
 func findIndex(q store.SessionQuery) string {
 	switch {
+	case q.Ephemeral:
+		return byEphemeral
 	case q.Ancestor != "":
 		return byAncestor
 	case q.ParentID != nil && *q.ParentID != "":
@@ -167,6 +173,7 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		condition string
 		value     string
 	}{
+		{q.Ephemeral, byEphemeral, ""},
 		{q.Ancestor != "", byAncestor, string(q.Ancestor)},
 		{q.ParentID != nil, byParent, string(parent)},
 		{q.Directory != "", byDirectory, q.Directory},
@@ -185,6 +192,17 @@ func (l *sessionList) addFilters(q store.SessionQuery, index string) {
 		case f.isSet:
 			l.add(` AND +`+f.condition, f.value)
 		}
+	}
+	l.addTags(q.Tag)
+}
+
+// addTags adds a condition for each tag of a list that is separated by commas.
+func (l *sessionList) addTags(tags string) {
+	if tags == "" {
+		return
+	}
+	for tag := range strings.SplitSeq(tags, ",") {
+		l.add(` AND `+amongTagged, tag)
 	}
 }
 

@@ -1,0 +1,31 @@
+package transfer
+
+import (
+	"context"
+	"html"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// PreviewShare returns what the process that publishes the session replaces. known are the secrets that the caller knows: if
+// one of them would be published, it is an error. It happens when a key is in the environment of the caller, and not in that
+// of the server.
+func PreviewShare(ctx context.Context, c *api.Client, id session.ID, known []string) ([]Replacement, error) {
+	preview, err := c.PreviewShare(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range known {
+		if len(secret) >= minKnown && strings.Contains(preview.Page, html.EscapeString(secret)) {
+			return nil, session.Errorf(session.CodeConflict, "the session has a secret that this environment knows, and the cairn that "+
+				"publishes it does not, so it would not be replaced; start that one with the same variables, or store the key "+
+				"with cairn auth login")
+		}
+	}
+	return preview.Replacements, nil
+}
+
+// minKnown is the least length of a secret that is looked for, in bytes: shorter ones are words.
+const minKnown = 8
