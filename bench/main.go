@@ -43,6 +43,7 @@ var measures = []measure{
 	{"foreign", "P31", (*bench).measureForeign},
 	{"search", "P32", (*bench).measureSearch},
 	{"searchappend", "P32", (*bench).measureIndexedAppends},
+	{"share", "P33", (*bench).measureShare},
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},
 	{"interface", "P25", (*bench).measureInterface},

@@ -91,9 +91,13 @@ class Page {
     return this.send("Page.navigate", { url })
   }
 
-  // evaluate returns the value of an expression in the page.
+  // evaluate returns the value of an expression in the page, undefined if another page takes its place meanwhile.
   async evaluate(expression) {
-    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, returnByValue: true })
+    const gone = (err) => {
+      if (!/navigated or closed|context (was )?destroyed|find default execution context/i.test(err.message)) throw err
+      return { result: {} }
+    }
+    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, returnByValue: true }).catch(gone)
     if (exceptionDetails) throw new Error(`${exceptionDetails.text} ${result.description}`)
     return result.value
   }

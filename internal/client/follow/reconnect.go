@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -117,11 +118,13 @@ func sendOnce(conn *client.Connection, req *http.Request) (*http.Response, error
 	return resp, nil
 }
 
-// isStream reports whether the answer has no end, or may be larger than memory: events, and exported logs, whose readers
-// notice a cut.
+// streams are the media types of answers that have no end, or may be larger than memory: events, exported logs and pages
+// of shared sessions, whose readers notice a cut.
+var streams = []string{"text/event-stream", "application/x-ndjson", "text/html"}
+
 func isStream(resp *http.Response) bool {
-	kind := resp.Header.Get("Content-Type")
-	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return slices.Contains(streams, kind)
 }
 
 // isUnsent reports whether the request failed before anything was sent.

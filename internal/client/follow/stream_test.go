@@ -16,12 +16,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// An exported log is read while the server writes it: it may be larger than memory.
+// An exported log, and the page of a shared session, are read while the server writes them: they may be larger than memory,
+// or have no end.
 func TestLogIsStreamed(t *testing.T) {
+	for _, media := range []string{"application/x-ndjson", "text/html; charset=utf-8"} {
+		t.Run(media, func(t *testing.T) { readWhileWritten(t, media) })
+	}
+}
+
+func readWhileWritten(t *testing.T, media string) {
 	synctest.Test(t, func(t *testing.T) {
 		read := make(chan struct{})
 		server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Header().Set("Content-Type", media)
 			fmt.Fprintln(w, "one")
 			select {
 			case <-read:
