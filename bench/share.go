@@ -183,7 +183,7 @@ func (b *bench) shareAtTarget(ctx context.Context, s *server, target *shareTarge
 		Target: 1000,
 	})
 	left, err := s.client.UnshareSession(ctx, id)
-	if err == nil && left != nil {
+	if err == nil && !left.Gone {
 		err = fmt.Errorf("the share is not withdrawn: %+v", left)
 	}
 	return err
