@@ -40,11 +40,11 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
 		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare).
 			WithStatuses(http.StatusConflict),
-		operation.New("admin GET "+sessionPath+"/share/preview List what is replaced before a session is published",
+		operation.New("read GET "+sessionPath+"/share/preview List what is replaced before a session is published",
 			"", h.preview),
-		operation.New("admin GET /api/share List the shares", "", h.list).WithStatuses(http.StatusConflict),
-		operation.New("admin GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
-		operation.New("admin GET /api/share/{shareID} Return an active share", "", h.get),
+		operation.New("read GET /api/share List the shares", "", h.list).WithStatuses(http.StatusConflict),
+		operation.New("read GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
+		operation.New("read GET /api/share/{shareID} Return an active share", "", h.get),
 	}
 }
 
