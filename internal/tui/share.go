@@ -49,7 +49,7 @@ func previewShare(m *model) tea.Cmd {
 		if !m.hasSession() || m.session.ID != s.ID { // another one is open by now
 			return nil
 		}
-		text := []string{"Who knows the address can read prompts, answers, output and paths, also what comes."}
+		text := []string{"Anyone with the address can read prompts, answers, output and paths, including later ones."}
 		for _, r := range found {
 			text = append(text, r.Kind+": "+terminal.FormatPlural(r.Count, "text")+", replaced; the first one: "+
 				terminal.FirstLine(r.Excerpt, 100))

@@ -53,7 +53,7 @@ func (g shareCommands) printPages(at net.Addr) {
 	}
 	g.inv.Out.Printf("shared sessions are shown at http://%s\n", at)
 	if a, err := netip.ParseAddrPort(at.String()); err == nil && !a.Addr().IsLoopback() {
-		g.inv.Note("without TLS, everybody between here and a reader can read the sessions too")
+		g.inv.Note("without TLS, the pages can be read on the network")
 	}
 }
 

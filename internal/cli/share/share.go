@@ -30,9 +30,9 @@ func (g shareCommands) shareCommand() *cobra.Command {
 	var expires string
 	var yes, dryRun bool
 	cmd := &cobra.Command{
-		Use: "share SESSION", Short: "Publish a session at an address that nobody guesses", Args: cobra.ExactArgs(1),
-		Long: "Publish a session: who knows its address can read what was said and done, and what comes, until it is withdrawn.\n" +
-			"What looks like a secret is replaced before anything leaves; the command shows what before it asks.\n\n" +
+		Use: "share SESSION", Short: "Share a session at an unguessable address", Args: cobra.ExactArgs(1),
+		Long: "Share a session at an unguessable address. Anyone with the address can read the session, including later messages,\n" +
+			"until the share is revoked or expires. What looks like a secret is replaced; the command shows it before it asks.\n\n" +
 			"Sessions go to the server of sharing.target in your configuration, which speaks OpenCode's protocol. Without one\n" +
 			"cairn share serve shows them.",
 		Example: "  cairn share last\n  cairn share last --expires 7d --yes\n  cairn share last --dry-run",
@@ -131,7 +131,7 @@ func (g shareCommands) printShare(s api.Share) {
 	if s.Expires > 0 {
 		g.inv.Note("it is withdrawn at " + time.UnixMilli(s.Expires).Format(time.DateTime))
 	}
-	g.inv.Note("who knows the address can read the session; to withdraw it: cairn share revoke " + string(s.SessionID))
+	g.inv.Note("anyone with the address can read the session; to withdraw it: cairn share revoke " + string(s.SessionID))
 }
 
 func (g shareCommands) listCommand() *cobra.Command {

@@ -32,7 +32,8 @@ type Item struct {
 //	DELETE /api/share/{id}       {secret}
 //	GET    /api/share/{id}/data  -> [item], for everybody
 //
-// It is not trusted: its answers are small, on time, of the expected form, and from the address itself.
+// The server is not trusted: call limits the size and the duration of an answer and follows no redirects, and
+// created.isValid checks its fields.
 type target struct {
 	address   string
 	transport http.RoundTripper
@@ -91,8 +92,8 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 	return err
 }
 
-// errUnproven means that a share seems to be gone, as a proxy may say while the server is away.
-var errUnproven = errors.New("it answers that there is nothing, as it would if it were away")
+// errUnproven means that the server answers not found, which a proxy also does while the server is down.
+var errUnproven = errors.New("it answers not found, as a proxy does while its server is down")
 
 // delete removes a share, and has the server show that it is gone. What the server shows counts, whatever it answers to the
 // deletion: OpenCode's answers with 500 if there is nothing to delete. Without a success, only an empty list is a proof;
@@ -118,7 +119,7 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%s confirms the end of the share and still shows it", t.address)
+	return fmt.Errorf("%s accepted the deletion but still serves the share", t.address)
 }
 
 // statusError is an answer that is no success.
