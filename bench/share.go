@@ -183,8 +183,8 @@ func (b *bench) shareAtTarget(ctx context.Context, s *server, target *shareTarge
 		Target: 1000,
 	})
 	left, err := s.client.UnshareSession(ctx, id)
-	if err == nil && left != nil {
-		err = fmt.Errorf("the share is not withdrawn: %+v", left)
+	if err == nil && !left.Gone {
+		err = fmt.Errorf("the share is not withdrawn: %s", left.Failure)
 	}
 	return err
 }
