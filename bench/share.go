@@ -184,7 +184,7 @@ func (b *bench) shareAtTarget(ctx context.Context, s *server, target *shareTarge
 	})
 	left, err := s.client.UnshareSession(ctx, id)
 	if err == nil && !left.Gone {
-		err = fmt.Errorf("the share is not withdrawn: %+v", left)
+		err = fmt.Errorf("the share is not withdrawn: %s", left.Failure)
 	}
 	return err
 }
