@@ -21,13 +21,13 @@ LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|
 LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable|ManyDirectories|IDsInPaths|NumbersInQueries
 LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOperations|MutatedFiles|LongAnswerCostsItsLength
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
-LONG := $(LONG)|SentenceInDialogs|RandomKeys
+LONG := $(LONG)|SentenceInDialogs|RandomKeys|Kill(Compaction|Prune|Share)|Export(OfLog)?IsBounded|(Export|Page)HidesSecrets|SharesHideSecrets
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
-LONG_PACKAGES := ./internal/tui ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
+LONG_PACKAGES := ./internal/tui ./internal/transfer ./internal/transfer/publish ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
