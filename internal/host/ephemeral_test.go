@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,9 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/admit"
-	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store"
-	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -19,23 +16,7 @@ import (
 func TestEphemeralSessionsThatWereLeft(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
-	dirs, err := config.FindDirectories(o.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := openOwner(t.Context(), lease, dirs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := w.close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	}()
+	w := openOwnerOf(t, o)
 	create := func(id, parent session.ID, ephemeral bool) *session.Session {
 		s, err := w.engine.Commands.CreateSession(t.Context(), admit.CreateRequest{
 			ID: id, ParentID: parent, Ephemeral: ephemeral, Location: session.Location{Directory: o.Dir},
@@ -56,7 +37,7 @@ func TestEphemeralSessionsThatWereLeft(t *testing.T) {
 		_, err := store.ReadSession(t.Context(), w.store, id)
 		return errors.Is(err, &session.Error{Code: session.CodeNotFound})
 	}
-	lockFile := func(id session.ID) string { return filepath.Join(dirs.Data, ephemeralDir, string(id)) }
+	lockFile := func(id session.ID) string { return filepath.Join(w.dirs.Data, ephemeralDir, string(id)) }
 
 	// One of a command that runs, one that was left, with a subagent, one of another machine, and one that stays.
 	release := hold("ses_held")

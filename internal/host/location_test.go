@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -17,23 +15,7 @@ import (
 func TestLocationFollowsConfiguration(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
-	dirs, err := config.FindDirectories(o.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := openOwner(t.Context(), lease, dirs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := w.close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	w := openOwnerOf(t, o)
 	var logged strings.Builder
 	w.locations.logger = slog.New(slog.NewTextHandler(&logged, nil))
 	model := func() string {

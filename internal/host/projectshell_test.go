@@ -9,8 +9,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/location/cell"
-	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -31,23 +29,7 @@ func TestProjectShell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dirs, err := config.FindDirectories(o.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := openOwner(t.Context(), lease, dirs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := w.close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	w := openOwnerOf(t, o)
 	load := func(shell string) *locationSetup {
 		t.Helper()
 		write(t, filepath.Join(o.Dir, "cairn.json"), `{"shell":"`+shell+`"}`)
@@ -83,7 +65,7 @@ func TestProjectShell(t *testing.T) {
 	if err != nil || order.Command != p.tools.exec.Shell || filepath.Base(order.Command) != "bash" {
 		t.Errorf("terminal %+v %v", order, err)
 	}
-	again := cell.KeepShell(dirs, p.config, w.logger) // between the hash and the copy
+	again := cell.KeepShell(w.dirs, p.config, w.logger) // between the hash and the copy
 	for name, path := range map[string]string{
 		"replaced": again, "missing": load("./later").tools.exec.Shell,
 		"another way": load(o.Dir + "/../project/later").tools.exec.Shell,

@@ -73,7 +73,8 @@ func (w *owner) findConfig(ctx context.Context, s *session.Session) (*config.Con
 	return p.config, nil
 }
 
-// mayShare reports whether nothing disables sharing where the session is. A configuration that cannot be read may.
+// mayShare reports whether nothing disables sharing where the session is. One that cannot be read counts as
+// disabled.
 func (w *owner) mayShare(ctx context.Context, s *session.Session) bool {
 	cfg, err := w.findConfig(ctx, s)
 	return err == nil && cfg.Share != config.ShareDisabled

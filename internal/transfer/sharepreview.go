@@ -3,9 +3,9 @@ package transfer
 import (
 	"context"
 	"html"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -17,15 +17,14 @@ func PreviewShare(ctx context.Context, c *api.Client, id session.ID, known []str
 	if err != nil {
 		return nil, err
 	}
-	for _, secret := range known {
-		if len(secret) >= minKnown && strings.Contains(preview.Page, html.EscapeString(secret)) {
-			return nil, session.Errorf(session.CodeConflict, "the session has a secret that this environment knows, and the cairn that "+
-				"publishes it does not, so it would not be replaced; start that one with the same variables, or store the key "+
-				"with cairn auth login")
-		}
+	escaped := make([]string, len(known))
+	for i, secret := range known {
+		escaped[i] = html.EscapeString(secret)
+	}
+	if string(redact.MaskValues([]byte(preview.Page), escaped)) != preview.Page {
+		return nil, session.Errorf(session.CodeConflict, "the session has a secret that this environment knows, and the cairn that "+
+			"publishes it does not, so it would not be replaced; start that one with the same variables, or store the key "+
+			"with cairn auth login")
 	}
 	return preview.Replacements, nil
 }
-
-// minKnown is the least length of a secret that is looked for, in bytes: shorter ones are words.
-const minKnown = 8

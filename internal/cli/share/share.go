@@ -87,14 +87,11 @@ func parseSpan(text string, now time.Time) (time.Duration, error) {
 	if _, notDate := time.Parse(time.DateOnly, text); notDate == nil {
 		span = at.Sub(now)
 	}
-	if err != nil || span < time.Minute || span > maxSpan {
+	if err != nil || span < api.MinShareTime || span > api.MaxShareTime {
 		return 0, cli.UsageErrorf("--expires takes a time from a minute to 100 years, such as 7d or 12h, or a date to come, got %q", text)
 	}
 	return span, nil
 }
-
-// maxSpan is the longest time of a share.
-const maxSpan = 100 * 365 * 24 * time.Hour
 
 // sharePreview is what --dry-run prints.
 type sharePreview struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -12,6 +13,12 @@ import (
 type ShareRequest struct {
 	Expires int64 `json:"expires,omitzero"` // milliseconds from now; 0 is as configured
 }
+
+// The bounds of the time of a share.
+const (
+	MinShareTime = time.Minute
+	MaxShareTime = 100 * 365 * 24 * time.Hour
+)
 
 // Share is a published session, or one that is to be published or withdrawn.
 type Share struct {

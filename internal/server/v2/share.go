@@ -24,12 +24,6 @@ type Shares interface {
 	Find(ctx context.Context, id string) (api.Share, error)
 }
 
-// The bounds of the time of a share, in milliseconds.
-const (
-	minShareTime = 60_000
-	maxShareTime = 100 * 365 * 24 * 3600_000
-)
-
 // shareHandlers publishes sessions.
 type shareHandlers struct{ *dependencies }
 
@@ -49,7 +43,7 @@ func (d *dependencies) listShareOperations() []operation.Operation {
 }
 
 func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (api.Data[api.Share], error) {
-	if e := in.Body.Expires; e != 0 && (e < minShareTime || e > maxShareTime) {
+	if e := in.Body.Expires; e != 0 && (e < api.MinShareTime.Milliseconds() || e > api.MaxShareTime.Milliseconds()) {
 		return api.Data[api.Share]{}, session.Errorf(session.CodeInvalid, "expires is 0, or milliseconds from a minute to 100 years").
 			At("body.expires")
 	}

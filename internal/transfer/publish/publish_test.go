@@ -353,6 +353,28 @@ func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
 	})
 }
 
+// Where nothing can be recorded, as on a full disk, an end of a share is tried once a minute.
+func TestUnrecordedFailuresWait(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(publish.Order{Target: remote.Target, Expires: time.Hour})
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down)
+		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written there
+			t.Fatal(err)
+		}
+		before := len(w.server.Requests())
+		w.settle(2 * time.Hour)
+		if n := len(w.server.Requests()) - before; n < 10 || n > 200 {
+			t.Errorf("%d requests in an hour", n)
+		}
+		w.server.Recover()
+		w.settle(2 * time.Minute)
+		if w.server.IsShared(s.Remote) {
+			t.Error("the share is still there")
+		}
+	})
+}
+
 // Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
 func TestDisabledSendsNothing(t *testing.T) {
 	play(t, func(w *world) {

@@ -17,6 +17,8 @@ const (
 	maxPushes = 4
 	// openTime is the time after which a share without an address is left of a process that ended.
 	openTime = time.Minute
+	// unrecordedTime is the time between attempts whose failures cannot be recorded.
+	unrecordedTime = time.Minute
 	// lastTime bounds what is sent after the end of the context.
 	lastTime = 3 * time.Second
 )
@@ -161,7 +163,12 @@ func (o *Outbox) advance(ctx context.Context, id string) {
 	}
 	o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
 	if _, err := o.Registry.change(id, func(s *Share) { s.noteFailure(err, now) }); err != nil {
+		// Nothing says when to try again, as on a full disk: the claim is kept for that time, unless a person interrupts it.
 		o.Logger.Warn("the failure of a share could not be recorded", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(unrecordedTime):
+		}
 	}
 }
 
