@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,7 +26,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/check"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
-	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -62,7 +63,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 // examineEnvironment examines everything but the store: files, the configuration of the directory, the models, and
 // what this machine lacks.
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o client.Options) []finding.Finding {
-	found := slices.Concat(dirs.ExamineModes(), server.ExamineSecret(dirs.Data), audit.New(dirs.Data).Examine(ctx),
+	found := slices.Concat(dirs.ExamineModes(), discovery.ExamineSecret(dirs.Data), audit.New(dirs.Data).Examine(ctx),
 		examineDropped(ctx, dirs, time.Now()), snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
 	cfg, err := h.Config(ctx, o)
 	if err != nil {

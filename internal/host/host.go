@@ -33,7 +33,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/access/auth"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/access/trust"
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/client"
@@ -43,8 +46,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/models/wellknown"
 	"github.com/cairn-dev/cairn/internal/record/searchindex"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
-	"github.com/cairn-dev/cairn/internal/server"
-	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -271,7 +272,7 @@ func (h Host) OwnTransport(ctx context.Context, o client.Options, address string
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	socket, err := server.FindSocket(ctx, dirs.Data, address)
+	socket, err := discovery.FindSocket(ctx, dirs.Data, address)
 	if err != nil || socket == "" {
 		return nil, err
 	}

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
-	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -242,7 +243,7 @@ func TestServeWhileAnOwnerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", server.SocketPath(data))
+	l, err := net.Listen("unix", discovery.SocketPath(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestServeWhileAnOwnerEnds(t *testing.T) {
 	})}
 	go func() { _ = owner.Serve(l) }()
 	defer owner.Close()
-	if err := lease.Update("unix://" + server.SocketPath(data)); err != nil {
+	if err := lease.Update("unix://" + discovery.SocketPath(data)); err != nil {
 		t.Fatal(err)
 	}
 	dirs, err := config.FindDirectories(optionsOf(home).Env)
@@ -325,7 +326,7 @@ func TestServeTwice(t *testing.T) {
 	if note := <-notes; first.URL == second.URL || !strings.Contains(note, fmt.Sprintf("process %d owns", first.PID)) {
 		t.Errorf("%s and %s; %q", first.URL, second.URL, note)
 	}
-	secret, err := server.LoadSecret(filepath.Join(home, "data"))
+	secret, err := discovery.LoadSecret(filepath.Join(home, "data"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +366,7 @@ func TestLeaseAndSocketRemoved(t *testing.T) {
 	data := filepath.Join(home, "data")
 	o := optionsOf(home)
 	first := serve(t, o)
-	if err := errors.Join(os.Remove(filepath.Join(data, "lease")), os.Remove(server.SocketPath(data))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(data, "lease")), os.Remove(discovery.SocketPath(data))); err != nil {
 		t.Fatal(err)
 	}
 	second := serve(t, o)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client"
@@ -78,13 +80,13 @@ func startOwnerServer(
 }
 
 func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *listenAddress) error {
-	secret, err := server.LoadSecret(r.dirs.Data)
+	secret, err := discovery.LoadSecret(r.dirs.Data)
 	if err != nil {
 		return err
 	}
 	// Only the process with the lease has the socket of the data directory.
 	if r.lease != nil {
-		r.socket = server.SocketPath(r.dirs.Data)
+		r.socket = discovery.SocketPath(r.dirs.Data)
 	}
 	c := listenerConfig(o, at)
 	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
@@ -112,7 +114,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 	if at != nil {
 		addresses = append(addresses, r.server.URL())
 	}
-	err = server.WriteDiscovery(r.dirs.Data, server.Discovery{
+	err = discovery.Write(r.dirs.Data, discovery.Server{
 		PID: os.Getpid(), Version: o.Version, Socket: r.socket, URL: r.server.URL(), Secret: secret,
 		Started: time.Now().UnixMilli(),
 	})
@@ -130,7 +132,7 @@ func (r *ownerServer) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	err := r.engine.Close(ctx)
-	err = errors.Join(err, r.server.Shutdown(ctx), server.RemoveDiscovery(r.dirs.Data, os.Getpid()))
+	err = errors.Join(err, r.server.Shutdown(ctx), discovery.Remove(r.dirs.Data, os.Getpid()))
 	err = errors.Join(err, turnlog.AwaitGroup(ctx, &r.background))
 	return errors.Join(err, r.release())
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/client/discovery"
 )
 
 // newOwnerTransport returns a transport to the process that listens at the socket of the owner. Its connections have
@@ -15,7 +15,7 @@ func newOwnerTransport(socket string) *http.Transport {
 		if err := protectClient(); err != nil {
 			return nil, err
 		}
-		conn, _, err := server.DialOwner(ctx, socket)
+		conn, _, err := discovery.DialOwner(ctx, socket)
 		return conn, err
 	}}
 }

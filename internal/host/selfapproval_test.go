@@ -16,10 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/script"
 )
@@ -216,7 +217,7 @@ func TestAnMCPServerCannotApprove(t *testing.T) {
 // everything.
 func leaveCredentials(t *testing.T, dir, data string, s *serving) string {
 	t.Helper()
-	secret, err := server.LoadSecret(data)
+	secret, err := discovery.LoadSecret(data)
 	if err != nil {
 		t.Fatal(err)
 	}

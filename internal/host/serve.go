@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client"
@@ -165,7 +167,7 @@ func (s *serverProcess) serveAsRelay(ctx context.Context, ready func(client.List
 }
 
 func (s *serverProcess) newRelay() (*server.Server, error) {
-	secret, err := server.LoadSecret(s.dirs.Data)
+	secret, err := discovery.LoadSecret(s.dirs.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	c.Streams = s.streams
 	c.Secret, c.BodyLimit, c.Logger, c.Tokens = secret, s.bodyLimit, log, accesstoken.New(s.dirs.Data)
 	c.Audit = audit.New(s.dirs.Data)
-	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
+	c.Relay = server.Relay{Socket: discovery.SocketPath(s.dirs.Data), Directory: s.options.Dir}
 	if s.options.Sandbox.IsConfined() {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others
 	}
@@ -236,7 +238,7 @@ func (s *serverProcess) switchOwner(ctx context.Context, owner sqlite.Owner) err
 }
 
 func (s *serverProcess) setOwner(ctx context.Context, pid int) {
-	here, err := server.JoinOwner(ctx, server.SocketPath(s.dirs.Data))
+	here, err := server.JoinOwner(ctx, discovery.SocketPath(s.dirs.Data))
 	s.ownerPIDHere.Store(int64(here))
 	s.ownerPID.Store(int64(pid))
 	s.joined = err == nil

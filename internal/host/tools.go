@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/access/permission"
 	"github.com/cairn-dev/cairn/internal/location/cell"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -16,7 +18,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/location/skill"
 	"github.com/cairn-dev/cairn/internal/models"
-	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
@@ -130,7 +131,7 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 // listServerPorts returns the ports at which this process and the announced server of its data directory listen.
 func (l *locationCache) listServerPorts() []int {
 	ports := []int{int(l.port.Load())}
-	if d, err := server.Discover(l.dirs.Data); err == nil {
+	if d, err := discovery.Read(l.dirs.Data); err == nil {
 		if u, err := url.Parse(d.URL); err == nil {
 			n, _ := strconv.Atoi(u.Port()) // 0 without one
 			ports = append(ports, n)

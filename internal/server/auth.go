@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/location/pty"
-	"github.com/cairn-dev/cairn/internal/server/peer"
-	"github.com/cairn-dev/cairn/internal/server/v1"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/server/peer"
 )
 
 // relayClient is the client of the requests that a relay passes on. The relay has applied the bounds of its clients.

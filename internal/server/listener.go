@@ -2,45 +2,30 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
+
+	"github.com/cairn-dev/cairn/internal/client/discovery"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxSocket is the longest path of a unix socket that all systems support.
-const maxSocket = 100
-
-// SocketPath returns the path of the socket of a data directory: in the directory or, if that path is too long for a
-// socket, in a private directory for temporary files.
-func SocketPath(dataDir string) string {
-	p := filepath.Join(dataDir, "server.sock")
-	if len(p) <= maxSocket {
-		return p
-	}
-	sum := sha256.Sum256([]byte(p))
-	return filepath.Join(os.TempDir(), "cairn-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
-}
-
 // listenUnix opens the socket in a directory that only the user can enter. It replaces a socket without a listener.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if len(path) > maxSocket {
+	if len(path) > discovery.MaxSocketPath {
 		return nil, session.Errorf(
 			session.CodeInvalid,
 			"the socket's path has %d bytes, the limit is %d: %s",
 			len(path),
-			maxSocket,
+			discovery.MaxSocketPath,
 			path,
 		)
 	}
-	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
+	if err := discovery.EnsurePrivateDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	// A socket at which a process answers is not taken over; one that is left is removed.
@@ -89,29 +74,4 @@ func (l *socketListener) Close() error {
 		}
 	})
 	return l.Listener.Close()
-}
-
-// ensurePrivateDir creates the directory for the user alone. It refuses a directory that another user owns or can
-// enter.
-func ensurePrivateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return session.Errorf(session.CodeUnavailable, "cannot make the directory %s", dir).Because(err)
-	}
-	info, err := os.Lstat(dir)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		info, err = os.Stat(dir)
-	}
-	if err != nil {
-		return session.Errorf(session.CodeUnavailable, "cannot inspect the directory %s", dir).Because(err)
-	}
-	if !isOwnedByUser(info) {
-		return session.Errorf(session.CodeInvalid, "the directory %s belongs to another user", dir)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
-			return session.Errorf(session.CodeInvalid, "the directory %s is open to other users; chmod 700 it", dir).
-				Because(err)
-		}
-	}
-	return nil
 }

@@ -3,18 +3,17 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/discovery"
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -39,7 +38,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 		Transport: &ownerWatch{patience: ownerPatience, next: &http.Transport{
 			// Another process may have taken the socket: requests go to the owner only.
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, pid, err := DialOwner(ctx, c.Socket)
+				conn, pid, err := discovery.DialOwner(ctx, c.Socket)
 				if err == nil && pid != 0 && c.Owner != nil && !c.Owner(pid) {
 					return nil, errors.Join(errOwner, conn.Close())
 				}
@@ -54,7 +53,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 				return // the client has disconnected
 			}
 			// By precedence: an error of the client's body, an untrusted socket, an owner that does not respond.
-			untrusted, ok := errors.AsType[*session.Error](err)   // of DialOwner
+			untrusted, ok := errors.AsType[*session.Error](err)   // of discovery.DialOwner
 			if bodyErr := httpio.BodyError(err); bodyErr != nil { // of the client's request
 				err = bodyErr
 			} else if ok {
@@ -80,7 +79,7 @@ func JoinOwner(ctx context.Context, socket string) (pid int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	// Connect here, not in a goroutine of the transport, which can outlive the request and would set pid then.
-	conn, pid, err := DialOwner(ctx, socket)
+	conn, pid, err := discovery.DialOwner(ctx, socket)
 	if err != nil {
 		return pid, err
 	}
@@ -98,43 +97,6 @@ func JoinOwner(ctx context.Context, socket string) (pid int, err error) {
 	}
 	return pid, resp.Body.Close()
 }
-
-// DialOwner connects to the socket of the owner of the data and returns the pid of the process that listens there. It
-// is an error if that may be a process of a tool: a command can end the owner and start another one in its place.
-func DialOwner(ctx context.Context, socket string) (net.Conn, int, error) {
-	d := net.Dialer{Timeout: ownerDial}
-	conn, err := d.DialContext(ctx, "unix", socket)
-	u, ok := conn.(*net.UnixConn)
-	if err != nil || !ok {
-		return conn, 0, err
-	}
-	h, _ := peer.ReadCredentials(u)
-	defer h.Close()
-	if err := h.CheckMark(); err != nil {
-		_ = u.Close()
-		return nil, h.PID, describeUntrusted(h.PID, socket, err)
-	}
-	return conn, h.PID, nil
-}
-
-// describeUntrusted returns the error for an owner that may be a process of a tool.
-func describeUntrusted(pid int, socket string, err error) error {
-	var text string
-	switch {
-	case errors.Is(err, peer.ErrTool):
-		text = fmt.Sprintf("process %d, which owns the data and listens at %s, is not trusted: %v; "+
-			"end it (kill %d) and try again", pid, socket, err, pid)
-	case errors.Is(err, peer.ErrHidden):
-		text = fmt.Sprintf("the process that owns the data and listens at %s is not trusted: %v; "+
-			"use cairn in the same container, or end that process", socket, err)
-	default: // another process takes over
-		return fmt.Errorf("the process at %s: %w", socket, err)
-	}
-	return session.Errorf(session.CodeUnavailable, "%s", text).Because(err)
-}
-
-// ownerDial bounds the time to connect to the owner.
-const ownerDial = 2 * time.Second
 
 // rewrite makes the request one of a program of the same user. The stages have checked the caller; the owner checks its
 // scope once more and records it.

@@ -18,12 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
+
 	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/host"
-	"github.com/cairn-dev/cairn/internal/server"
 )
 
 const (
@@ -134,7 +135,7 @@ func (w *world) start(faults string) *child {
 		}
 		return nil
 	}
-	socket := server.SocketPath(filepath.Join(w.home, "data"))
+	socket := discovery.SocketPath(filepath.Join(w.home, "data"))
 	c.client = &api.Client{Base: "http://localhost", Directory: w.work, HTTP: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer

@@ -1,4 +1,4 @@
-package server_test
+package discovery_test
 
 import (
 	"errors"
@@ -11,39 +11,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/client/discovery"
 	"github.com/cairn-dev/cairn/internal/server"
 )
 
+const secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 func TestDiscovery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := server.Discover(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := discovery.Read(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before anything: %v", err)
 	}
-	want := server.Discovery{PID: 7, Version: "1", Socket: "/s", URL: "http://127.0.0.1:1", Secret: secret, Started: 5}
+	want := discovery.Server{PID: 7, Version: "1", Socket: "/s", URL: "http://127.0.0.1:1", Secret: secret, Started: 5}
 	for range 2 { // also over an older one
-		if err := server.WriteDiscovery(dir, want); err != nil {
+		if err := discovery.Write(dir, want); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := server.Discover(dir)
+	got, err := discovery.Read(dir)
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
-	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, server.DiscoveryFile): 0o600} {
+	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, discovery.FileName): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := server.RemoveDiscovery(dir, 8); err != nil { // another process's file
+	if err := discovery.Remove(dir, 8); err != nil { // another process's file
 		t.Error(err)
 	}
-	if _, err := server.Discover(dir); err != nil {
+	if _, err := discovery.Read(dir); err != nil {
 		t.Error("another process took it away")
 	}
-	if err := server.RemoveDiscovery(dir, 7); err != nil {
+	if err := discovery.Remove(dir, 7); err != nil {
 		t.Error(err)
 	}
-	if _, err := server.Discover(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := discovery.Read(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after all: %v", err)
 	}
 	if rest, _ := filepath.Glob(filepath.Join(dir, "*")); len(rest) != 0 {
@@ -54,7 +57,7 @@ func TestDiscovery(t *testing.T) {
 // A file that others could have written or read is not trusted, nor a link.
 func TestDiscoveryTrustsOnlyItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, server.DiscoveryFile)
+	path := filepath.Join(dir, discovery.FileName)
 	other := filepath.Join(dir, "other")
 	for name, plant := range map[string]func() error{
 		"readable": func() error {
@@ -69,7 +72,7 @@ func TestDiscoveryTrustsOnlyItsOwn(t *testing.T) {
 		if err := plant(); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := server.Discover(dir); err == nil {
+		if d, err := discovery.Read(dir); err == nil {
 			t.Errorf("%s: got %+v", name, d)
 		}
 		if err := os.RemoveAll(path); err != nil {
@@ -86,7 +89,7 @@ func TestTheSecretIsOne(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			s, err := server.LoadSecret(dir)
+			s, err := discovery.LoadSecret(dir)
 			if err != nil || len(s) != 64 {
 				t.Errorf("%q %v", s, err)
 			}
@@ -105,11 +108,11 @@ func TestTheSecretIsOne(t *testing.T) {
 }
 
 func TestSockets(t *testing.T) {
-	if p := server.SocketPath("/data"); p != "/data/server.sock" {
+	if p := discovery.SocketPath("/data"); p != "/data/server.sock" {
 		t.Errorf("got %s", p)
 	}
-	long := server.SocketPath("/" + strings.Repeat("x", 200))
-	if len(long) > 100 || long == server.SocketPath("/"+strings.Repeat("y", 200)) {
+	long := discovery.SocketPath("/" + strings.Repeat("x", 200))
+	if len(long) > 100 || long == discovery.SocketPath("/"+strings.Repeat("y", 200)) {
 		t.Errorf("got %s", long)
 	}
 	h := start(t, server.Config{})
@@ -127,11 +130,11 @@ func TestPartialFilesAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := server.WriteDiscovery(dir, server.Discovery{PID: 1}); err != nil {
+	if err := discovery.Write(dir, discovery.Server{PID: 1}); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 || entries[0].Name() != server.DiscoveryFile ||
+	if err != nil || len(entries) != 2 || entries[0].Name() != discovery.FileName ||
 		entries[1].Name() != "server.json.backup" {
 		t.Errorf("left are %v, %v", entries, err)
 	}

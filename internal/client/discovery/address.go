@@ -1,4 +1,4 @@
-package server
+package discovery
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // machine; "" if another server does, or the server does not answer at its socket. A server that only relays has
 // another address. It is an error if a process of a tool listens there.
 func FindSocket(ctx context.Context, dataDir, address string) (socket string, err error) {
-	d, err := Discover(dataDir)
+	d, err := Read(dataDir)
 	if err != nil || d.Socket == "" || !isSameAddress(d.URL, address) {
 		return "", nil // no server has announced itself there
 	}
