@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/location/config"
-	"github.com/go-json-experiment/json"
 )
 
 // startBackgroundServer starts `cairn serve --until-idle` without this process's terminal, so that it survives

@@ -276,7 +276,7 @@ func (h Host) OwnTransport(ctx context.Context, o client.Options, address string
 	if err != nil || socket == "" {
 		return nil, err
 	}
-	return newOwnerTransport(socket), nil
+	return discovery.NewTransport(socket), nil
 }
 
 func newTrustJudge(dirs config.Directories, o client.Options) *trust.Judge {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
@@ -34,8 +35,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/server/nextrequest"
-	"github.com/cairn-dev/cairn/internal/server/v1"
-	"github.com/cairn-dev/cairn/internal/server/v2"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
@@ -87,7 +88,7 @@ func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories
 
 func (w *owner) open(ctx context.Context, o client.Options) error {
 	dirs := w.dirs
-	if err := protectProcess(); err != nil {
+	if err := peer.ProtectProcess(); err != nil {
 		return fmt.Errorf("protect the process: %w", err)
 	}
 	// An invalid file stops what needs its location, but not commands such as session list.

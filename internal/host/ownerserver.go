@@ -198,7 +198,7 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o client.Options) (
 		if err != nil || u.Scheme != "unix" {
 			continue
 		}
-		t := newOwnerTransport(u.Path)
+		t := discovery.NewTransport(u.Path)
 		c := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir, IsLocal: true}
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/location/project"
 	"github.com/cairn-dev/cairn/internal/record/store"
-	"github.com/cairn-dev/cairn/internal/server/v2"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

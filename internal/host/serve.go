@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/access/peer"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -181,7 +182,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	if s.options.Sandbox.IsConfined() {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others
 	}
-	if err := protectProcess(); err != nil {
+	if err := peer.ProtectProcess(); err != nil {
 		return nil, err
 	}
 	isSelf := c.ToolProcess

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/location/pty"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/v1"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 

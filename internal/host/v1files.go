@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
-	"github.com/cairn-dev/cairn/internal/server/v1"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -297,4 +298,12 @@ func TestMain(m *testing.M) {
 		return
 	}
 	m.Run()
+}
+
+func TestSocketIsPrivate(t *testing.T) {
+	h := start(t, server.Config{})
+	info, err := os.Stat(h.socket)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
+	}
 }

@@ -1,4 +1,5 @@
-// Package peer identifies the process at the other end of a connection: the user's, or one of a tool.
+// Package peer identifies the process at the other end of a connection: the user's, or one of a tool. It also keeps this
+// process from being read by others of the user.
 package peer
 
 import (

@@ -1,4 +1,4 @@
-package host
+package peer
 
 import (
 	"os"
@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protectProcess keeps other processes of the user, such as those of tools, from reading this process's memory and
+// ProtectProcess keeps other processes of the user, such as those of tools, from reading this process's memory and
 // environment, where keys and the password are. It does not keep out root. Programs that this process starts are not
 // protected.
-func protectProcess() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+func ProtectProcess() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// protectClient is protectProcess for a client of the owner's socket: another process of the user could use its
+// ProtectClient is ProtectProcess for a client of the owner's socket: another process of the user could use its
 // connection. Where /proc hides processes (hidepid), the owner could not identify a protected client, which then stays
 // as it is.
-func protectClient() error {
+func ProtectClient() error {
 	mounts, _ := os.ReadFile("/proc/self/mounts") // unreadable: nothing is known to be hidden
 	for line := range strings.Lines(string(mounts)) {
 		if fields := strings.Fields(line); len(fields) > 3 && fields[1] == "/proc" &&
@@ -23,5 +23,5 @@ func protectClient() error {
 			return nil
 		}
 	}
-	return protectProcess()
+	return ProtectProcess()
 }
