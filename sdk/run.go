@@ -1,0 +1,259 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Prompt is what a session is asked to do.
+type Prompt struct {
+	Text  string
+	Files []File
+	// ID, if it is set, begins with "msg_". The same prompt with the same id is admitted once, so that one whose answer
+	// was lost can be repeated. "" chooses one.
+	ID    string
+	Agent string // from this prompt on; "" leaves that of the session
+	Model string // from this prompt on, as "provider/model#variant"; "" leaves that of the session
+	// Queue waits until the session is idle. Without it, a prompt to a session at work is taken at the next turn.
+	Queue bool
+	Asks  AskPolicy
+	// Schema, a JSON schema of an object, makes the answer one JSON value that is valid by it: Result.Value.
+	Schema json.RawMessage
+}
+
+// AskPolicy says how asks of the work on a prompt are answered. Rules that deny hold in any case.
+type AskPolicy string
+
+// The policies. With AskWait the work waits until Client.Reply or a person answers.
+const (
+	AskWait  AskPolicy = ""
+	AskDeny  AskPolicy = "deny"  // each is denied, and the model goes on
+	AskAllow AskPolicy = "allow" // each is allowed, but for those that only a person may allow
+	AskEdits AskPolicy = "edits" // changes of files are allowed; all else waits
+	AskFail  AskPolicy = "fail"  // the first one is denied and ends the work
+)
+
+// Result is how the work on a prompt came out.
+type Result struct {
+	Text    string          // the model's last words: the texts of the newest turn that has any
+	Value   json.RawMessage // the answer of a prompt with a Schema
+	Agent   string
+	Model   string // as "provider/model#variant"
+	Finish  string // as Message.Finish, of the last turn
+	Turns   int
+	CostUSD float64 // 0 also if no price is known
+	Tokens  Tokens
+	Denied  []string // the actions that were denied
+}
+
+// RunError is the error of work that ended without an answer. Result is how far it came.
+type RunError struct {
+	Failure
+	Result Result
+}
+
+// Error returns the message of the failure.
+func (e *RunError) Error() string { return e.Message }
+
+// Prompt records a prompt and returns its id. The work begins by itself, and goes on when the program ends. Run and Do
+// follow it.
+func (s *Session) Prompt(ctx context.Context, p Prompt) (id string, err error) {
+	r, err := s.newRequest(p)
+	if err != nil {
+		return "", err
+	}
+	err = s.client.call(ctx, func(ctx context.Context) error { _, err := s.client.api.Prompt(ctx, s.id, r); return err })
+	return string(r.ID), err
+}
+
+// newRequest returns the request for a prompt, with an id.
+func (s *Session) newRequest(p Prompt) (api.PromptRequest, error) {
+	model, err := parseModel(p.Model)
+	if err != nil {
+		return api.PromptRequest{}, err
+	}
+	r := api.PromptRequest{
+		ID: session.MessageID(p.ID), Delivery: session.Steer, Asks: session.AskPolicy(p.Asks),
+		Prompt: &session.Prompt{Text: p.Text, Agent: p.Agent, Model: model},
+	}
+	if r.ID == "" {
+		r.ID = session.MessageID(s.client.ids.New(session.PrefixMessage))
+	}
+	if p.Queue {
+		r.Delivery = session.Queue
+	}
+	for _, f := range p.Files {
+		r.Prompt.Files = append(r.Prompt.Files, f.stored())
+	}
+	if p.Schema != nil {
+		if !json.Valid(p.Schema) {
+			return r, invalid("Schema", "the schema is not valid JSON")
+		}
+		r.Prompt.Format = &session.Format{Schema: []byte(p.Schema)}
+	}
+	return r, nil
+}
+
+// Do gives the session a prompt and returns its result when the work is done. If ctx ends before, the work goes on
+// (Interrupt stops it). Since nothing else may answer, the asks of a prompt with AskWait are denied; Run lets the
+// program answer them. The error of work that failed is a *RunError.
+func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
+	if p.Asks == AskWait {
+		p.Asks = AskDeny
+	}
+	var out Result
+	for _, err := range s.run(ctx, p, &out) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// Run gives the session a prompt and yields what happens in the work on it until that is done, without what belongs to
+// other prompts. If the loop ends before, or ctx, the work goes on (Interrupt stops it). Answer what it asks, or set
+// Prompt.Asks: otherwise it waits. If the work failed, the last thing yielded is a *RunError.
+func (s *Session) Run(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
+	return s.run(ctx, p, new(Result))
+}
+
+// run is Run; it sets out when the work is done.
+func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		r, err := s.newRequest(p)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		ctx, cancel := s.client.untilClosed(ctx)
+		defer cancel()
+		// The position before the prompt comes first, so that nothing of its work is missed.
+		var head int64
+		err = s.client.call(ctx, func(ctx context.Context) (err error) { head, err = s.client.api.Head(ctx, s.id); return err })
+		if err == nil {
+			err = s.client.call(ctx, func(ctx context.Context) error { _, err := s.client.api.Prompt(ctx, s.id, r); return err })
+		}
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		w := work{session: s, request: r, progress: follow.NewProgress(r.ID, head)}
+		w.watch = s.watch(ctx, follow.Options{After: head, Tasks: true, Notes: true, Output: true})
+		defer w.watch.stop()
+		w.watch.ExpectIdle()
+		if err = w.follow(ctx, yield); err == errStopped {
+			return
+		}
+		if err == nil {
+			*out, err = w.result()
+		}
+		if err != nil {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// errStopped says that the caller wants no more events.
+var errStopped = errors.New("stopped")
+
+// work is the work on one prompt.
+type work struct {
+	session  *Session
+	request  api.PromptRequest
+	watch    *watch
+	progress *follow.Progress
+	resumes  int   // how often the work was resumed without progress
+	resumed  int64 // the newest event then
+}
+
+// follow yields events until the work is done.
+func (w *work) follow(ctx context.Context, yield func(Event, error) bool) error {
+	for {
+		u, err := w.watch.next(ctx)
+		if err != nil {
+			return err
+		}
+		isOwn := w.progress.IsUnderWay()
+		switch {
+		case u.Event != nil:
+			isOwn = w.progress.Apply(*u.Event) || isAdmission(*u.Event, w.request.ID)
+		case u.Task != nil && isOwn:
+			w.progress.ApplyAsk(u.Task.Data)
+		case u.Found || u.Idle && !w.isDone(): // the process that worked has ended
+			if err := w.resume(ctx); err != nil {
+				return err
+			}
+		case u.Idle:
+			return nil
+		}
+		if e, ok := newEvent(u); ok && isOwn && !yield(e, nil) {
+			return errStopped
+		}
+		if w.progress.Over || w.progress.Withdrawn {
+			return nil
+		}
+	}
+}
+
+func isAdmission(e session.Event, id session.MessageID) bool {
+	d, ok := e.Data.(*session.PromptAdmitted)
+	return ok && d.MessageID == id
+}
+
+// maxResumes bounds how often idle work is resumed without progress.
+const maxResumes = 3
+
+func (w *work) isDone() bool {
+	return w.progress.IsComplete() && (!w.progress.HasTasks() || w.resumes > maxResumes)
+}
+
+// resume continues work that its process left: the same prompt again wakes the session; if that changed nothing, the
+// session is resumed.
+func (w *work) resume(ctx context.Context) error {
+	if w.resumed != w.progress.Cursor {
+		w.resumes, w.resumed = 0, w.progress.Cursor
+	}
+	if w.resumes++; w.resumes > maxResumes+1 {
+		return &Error{Code: CodeUnavailable, Message: "the session stopped before the work was done"}
+	}
+	c, id := w.session.client.api, w.session.id
+	err := follow.RepeatUntilAnswered(ctx, func() error {
+		if w.resumes > 1 && !w.progress.IsComplete() {
+			return c.Resume(ctx, id)
+		}
+		_, err := c.Prompt(ctx, id, w.request)
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
+			return nil
+		}
+		return err
+	})
+	w.watch.ExpectIdle()
+	return publicError(err)
+}
+
+// result returns how the work came out.
+func (w *work) result() (Result, error) {
+	p := w.progress
+	r := Result{
+		Text: strings.Join(p.Said, "\n\n"), Value: json.RawMessage(p.Value), Agent: p.Agent, Model: formatModel(&p.Model),
+		Finish: p.Finish, Turns: p.Turns, CostUSD: dollars(p.Cost), Tokens: newTokens(p.Tokens),
+	}
+	for _, d := range p.Denials {
+		r.Denied = append(r.Denied, d.Action)
+	}
+	switch {
+	case p.Withdrawn:
+		return r, &RunError{Failure{"withdrawn", "the prompt was withdrawn"}, r}
+	case p.Failure != nil:
+		return r, &RunError{*newFailure(p.Failure), r}
+	default:
+		return r, nil
+	}
+}
