@@ -5,8 +5,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // maxSchema bounds the file of --format-schema; the engine's own limit is the same.

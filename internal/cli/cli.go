@@ -32,7 +32,7 @@ type Process struct {
 	// Terminal opens the controlling terminal for questions. It fails if the process has no controlling terminal or is in
 	// its background.
 	Terminal func() (io.ReadWriteCloser, error)
-	Embedded *llm.EmbeddedModel // as in Options
+	Embedded *llm.EmbeddedModel // a model of the program itself; nil for none
 }
 
 // HandleSignals gives a command two chances: the first signal closes Stopping, so that the command ends in order; the

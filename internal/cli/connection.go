@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
-	"github.com/spf13/cobra"
 )
 
 // ClientAction is Action for a command that works through a client.

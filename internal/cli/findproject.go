@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/spf13/cobra"
 )
 
 // ProjectCompletions returns the ids of the projects with their names.

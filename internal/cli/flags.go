@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/terminal"
-	"github.com/spf13/cobra"
 )
 
 // GroupCommand adds the subcommands to a command that only holds others, and makes it report a missing or unknown one.

@@ -6,11 +6,13 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/cairn-dev/cairn/internal/client"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Invocation is one command being run.
@@ -107,7 +109,10 @@ func (a *Invocation) HostOptions(dir string) (client.Options, error) {
 // flag or argument that dir is the value of.
 func (a *Invocation) DirectoryOptions(argument, dir string) (client.Options, error) {
 	env, err := a.Logs.applyLevel(a.Env)
-	o := client.Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note, Embedded: a.Embedded}
+	o := client.Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}
+	if a.Embedded != nil {
+		o.Program.Models = []*llm.EmbeddedModel{a.Embedded}
+	}
 	if dir == "" || err != nil {
 		return o, err
 	}

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/terminal"
-	"github.com/spf13/cobra"
 )
 
 // LogFlags are flags that every OpenCode command has. Logs go to standard error anyway, at the level of CAIRN_LOG, and

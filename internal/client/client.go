@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -42,7 +41,7 @@ type Options struct {
 	Detach  bool                // starts a background server if the store has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
 
-	Embedded *llm.EmbeddedModel // a model that the program itself provides; nil for none
+	Program Program
 }
 
 // ServeOptions are those of cairn serve. What is not set is as the user's configuration says.

@@ -27,7 +27,7 @@ func (l *locationCache) newChain(p *locationSetup) *extension.Chain {
 		Environment: environment, Supervisor: process.SupervisorCommand(),
 		Logger: l.logger, ServerTool: p.servers.FindTool, Show: l.showNote,
 	})
-	extensions := hooks.Extensions()
+	extensions := append(hooks.Extensions(), l.program.Extensions...)
 	if p.plugins.set != nil {
 		extensions = append(extensions, p.plugins.set.Extensions(p.plugins.State)...)
 	}

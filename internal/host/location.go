@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/trust"
+	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/scope"
 	"github.com/cairn-dev/cairn/internal/location/config"
@@ -66,6 +67,8 @@ type locationCache struct {
 	changes atomic.Int64
 
 	renamedAt atomic.Int64 // when FollowRenamed last looked, in Unix milliseconds
+
+	program client.Program // what this process adds to all locations
 
 	limit int // slots that are kept at most, beside those in use
 

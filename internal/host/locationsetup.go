@@ -71,7 +71,7 @@ func (l *locationCache) newSetup(cfg *config.Config, pr project.Project, loaded 
 		})
 	}
 	p.agents = agent.New(cfg, agent.Options{
-		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames()),
+		Allowed: allowed, Plans: p.plans, Asking: slices.Concat(p.servers.Actions(), loaded.toolNames(), l.program.Asking),
 	})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
 	if p.languages = l.languages.find(pr.Directory); p.languages == nil || loaded.isLoaded {
@@ -169,6 +169,11 @@ func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (
 	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
 	if err := instruction.RegisterEnvironment(r, environment); err != nil {
 		return nil, err
+	}
+	for key, producer := range l.program.Sources {
+		if _, err := r.Register(key, producer); err != nil {
+			return nil, err
+		}
 	}
 	return r, instruction.Register(r, l.instructionOptions(cfg, pr))
 }

@@ -18,7 +18,7 @@ import (
 // newPool returns the models of this process, for commands that run without an owner.
 func newPool(dirs config.Directories, o client.Options) *models.Pool {
 	return models.NewPool(models.Options{
-		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(), Embedded: o.Embedded,
+		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(), Embedded: o.Program.Models,
 	})
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,10 @@ type owner struct {
 // openOwner opens everything behind a lease, or read-only without one. It releases the lease if it fails. Call recover
 // when the surfaces are ready; until then no work runs.
 func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.Options) (*owner, error) {
-	tuneMemory(o.Env)
-	w := &owner{dirs: dirs, lease: lease, logger: newLogger(o.Env)}
+	if !o.Program.IsLibrary {
+		tuneMemory(o.Env)
+	}
+	w := &owner{dirs: dirs, lease: lease, logger: cmp.Or(o.Program.Logger, newLogger(o.Env))}
 	if err := w.open(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
 	}
@@ -219,7 +222,7 @@ func (w *owner) newLocations(
 		},
 		dirs: w.dirs, getenv: o.Env,
 		models: models.NewPool(models.Options{
-			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Embedded,
+			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport, Embedded: o.Program.Models,
 		}),
 		outputs: &tool.Outputs{
 			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),
@@ -233,7 +236,7 @@ func (w *owner) newLocations(
 			},
 			Supervisor: process.SupervisorCommand(), Transport: provider.NewLazyTransport(), Logger: w.logger,
 		}),
-		plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
+		program: o.Program, plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	l.life, l.end = context.WithCancelCause(context.Background())
 	if o.Replay == "" {

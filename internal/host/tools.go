@@ -114,6 +114,9 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	if err == nil && p.config.LSP != nil {
 		_, err = r.Register(lsp.NewTool(p.languages, p.tools.file.Paths))
 	}
+	if err == nil {
+		_, err = r.Register(l.program.Tools...)
+	}
 	if err != nil || p.plugins.set == nil {
 		return r, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Default implements scope.Models: the configured model, else the embedded one, else the newest usable one, else the offline guide. A
+// Default implements scope.Models: the configured model, else the first embedded one, else the newest usable one, else the offline guide. A
 // configured name without a provider is an error with the models of that name.
 func (m *Set) Default() (session.ModelRef, error) {
 	if name := m.Config.Model.BareName(); name != "" {
@@ -19,8 +19,8 @@ func (m *Set) Default() (session.ModelRef, error) {
 		e.Message += "; the setting model needs its provider, as in provider/model, or choose one with --model"
 		return session.ModelRef{}, e
 	}
-	if own := m.pool.embedded; own != nil && m.Config.Model == "" {
-		return session.ModelRef{ID: own.ID, ProviderID: guide.ProviderID}, nil
+	if own := m.pool.embedded; len(own) > 0 && m.Config.Model == "" {
+		return session.ModelRef{ID: own[0].ID, ProviderID: guide.ProviderID}, nil
 	}
 	if ref := m.Config.Model.Ref(); ref != nil {
 		return *ref, nil

@@ -21,10 +21,10 @@ func (m *Set) AvailableModels() (list []catalog.Model) {
 	return append(list, m.OfflineModels()...)
 }
 
-// OfflineModels returns the models that need no provider: the guide, and the embedded one.
+// OfflineModels returns the models that need no provider: the guide, and the embedded ones.
 func (m *Set) OfflineModels() []catalog.Model {
 	list := []catalog.Model{newOfflineModel(guide.ModelID, "Offline guide (not a language model)")}
-	if own := m.Embedded(); own != nil {
+	for _, own := range m.Embedded() {
 		list = append(list, newOfflineModel(own.ID, own.Name))
 	}
 	return list

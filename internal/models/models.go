@@ -42,10 +42,10 @@ import (
 // Options are the settings of the process that a Pool uses.
 type Options struct {
 	Dirs      config.Directories
-	Getenv    func(string) string // looks up environment variables
-	Version   string              // of cairn, for the User-Agent header
-	Transport http.RoundTripper   // to providers; a recording or a replay of their traffic stands in for the network here
-	Embedded  *llm.EmbeddedModel  // nil for none
+	Getenv    func(string) string  // looks up environment variables
+	Version   string               // of cairn, for the User-Agent header
+	Transport http.RoundTripper    // to providers; a recording or a replay of their traffic stands in for the network here
+	Embedded  []*llm.EmbeddedModel // the first one is the default of a configuration without a model
 }
 
 // Pool holds the model data that all locations share. It is safe for concurrent use.
@@ -55,7 +55,7 @@ type Pool struct {
 	Transport http.RoundTripper
 
 	getenv       func(string) string
-	embedded     *llm.EmbeddedModel // nil for none
+	embedded     []*llm.EmbeddedModel
 	tokens       tokenCache
 	localServers localServers
 	calibration  calibration

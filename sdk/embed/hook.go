@@ -1,0 +1,165 @@
+package embed
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/extension"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/sdk"
+)
+
+// Hooks are functions of the program that look at the work of all sessions, or change it. Nil functions are not called.
+// They are called concurrently, and return when their ctx ends; all hooks at one point have five seconds together, by
+// default (extensions.timeout of the configuration). What they change is recorded. An error fails what the hook looks at:
+// the prompt is refused, the call does not run, its result is a failure, the permission is denied.
+type Hooks struct {
+	Prompt     func(ctx context.Context, h *PromptHook) error     // a prompt, before it is recorded
+	BeforeCall func(ctx context.Context, h *CallHook) error       // a call of a tool, before it runs
+	AfterCall  func(ctx context.Context, h *ResultHook) error     // the result of a call that succeeded
+	Permission func(ctx context.Context, h *PermissionHook) error // an ask, before people are asked
+}
+
+// PromptHook is a prompt. Text can be changed.
+type PromptHook struct {
+	SessionID string
+	PromptID  string
+	Text      string
+}
+
+// CallHook is a call of a tool. Input can be changed, to another object that is valid by the tool's schema.
+type CallHook struct {
+	SessionID string
+	CallID    string
+	Agent     string
+	Tool      string
+	Input     json.RawMessage
+}
+
+// ResultHook is the result of a call. Title and Text can be changed.
+type ResultHook struct {
+	SessionID string
+	CallID    string
+	Agent     string
+	Tool      string
+	Input     json.RawMessage
+	Title     string
+	Text      string
+}
+
+// PermissionHook is a request for a permission that no rule denies. Effect is what the rules say, sdk.EffectAllow or
+// sdk.EffectAsk, and can be changed to any effect. Reason is for the model and for people.
+type PermissionHook struct {
+	SessionID string
+	CallID    string
+	Agent     string
+	Tool      string
+	Action    string
+	Resources []string
+	Effect    sdk.Effect
+	Reason    string
+}
+
+// extensionID names the hooks of the program in records.
+const extensionID = "program"
+
+func (h Hooks) extensions() []extension.Extension {
+	e := extension.Extension{ID: extensionID, MayAllow: true}
+	if h.Prompt != nil {
+		e.Prompt = h.promptPoint
+	}
+	if h.BeforeCall != nil {
+		e.Call = h.callPoint
+	}
+	if h.AfterCall != nil {
+		e.Result = h.resultPoint
+	}
+	if h.Permission != nil {
+		e.Permission = h.permissionPoint
+	}
+	if h.Prompt == nil && h.BeforeCall == nil && h.AfterCall == nil && h.Permission == nil {
+		return nil
+	}
+	return []extension.Extension{e}
+}
+
+func (h Hooks) promptPoint(ctx context.Context, p *extension.Prompt) error {
+	v := PromptHook{string(p.SessionID), string(p.MessageID), p.Prompt.Text}
+	if err := h.Prompt(ctx, &v); err != nil {
+		return err
+	}
+	p.Prompt.Text = v.Text
+	return nil
+}
+
+func (h Hooks) callPoint(ctx context.Context, c *extension.Call) error {
+	v := CallHook{string(c.SessionID), c.CallID, c.Agent, c.Tool, json.RawMessage(c.Input)}
+	if err := h.BeforeCall(ctx, &v); err != nil {
+		return err
+	}
+	c.Input = jsontext.Value(v.Input)
+	return nil
+}
+
+func (h Hooks) resultPoint(ctx context.Context, r *extension.Result) error {
+	v := ResultHook{
+		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(r.Input), r.Title, textOf(r.Content),
+	}
+	before := v.Text
+	if err := h.AfterCall(ctx, &v); err != nil {
+		return err
+	}
+	r.Title = v.Title
+	if v.Text != before {
+		r.Content = replaceText(r.Content, v.Text)
+	}
+	return nil
+}
+
+func (h Hooks) permissionPoint(ctx context.Context, p *extension.Permission) error {
+	v := PermissionHook{
+		string(p.SessionID), p.CallID, p.Agent, p.Tool, p.Action, p.Resources, sdk.Effect(p.Effect), p.Reason,
+	}
+	if err := h.Permission(ctx, &v); err != nil {
+		return err
+	}
+	p.Effect, p.Reason = session.Effect(v.Effect), v.Reason
+	return nil
+}
+
+// textOf joins the texts of a result.
+func textOf(content []session.ToolContent) (text string) {
+	for _, c := range content {
+		switch {
+		case c.Type != "text":
+		case text != "":
+			text += "\n" + c.Text
+		default:
+			text = c.Text
+		}
+	}
+	return text
+}
+
+// replaceText returns the content with the text in place of all texts, and the files as they are.
+func replaceText(content []session.ToolContent, text string) []session.ToolContent {
+	out := session.TextContent(text)
+	for _, c := range content {
+		if c.Type != "text" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// newAttachment returns a file of a result in the terms of the server.
+func newAttachment(f sdk.File) session.File {
+	out := session.File{URI: f.URI, Mime: f.MediaType, Name: f.Name}
+	if f.Data != nil {
+		out.URI = "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
+	}
+	return out
+}

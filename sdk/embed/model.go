@@ -1,0 +1,316 @@
+package embed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/sdk"
+)
+
+// Model is a language model that the program provides.
+type Model struct {
+	ID            string // letters, digits, '.', '_' and '-'; sessions use it as "cairn/ID"
+	Name          string // for people; "" is the id
+	ContextWindow int64  // tokens; 0 is unknown, and then nothing is compacted before the model refuses
+	// Generate answers a request: it yields what the model says, piece by piece. The first error ends it, and so does
+	// ctx. It is called concurrently. The request belongs to cairn: do not change or keep it.
+	Generate func(ctx context.Context, r *Request) iter.Seq2[Chunk, error]
+}
+
+// Request is one request to a model: all that it gets.
+type Request struct {
+	SessionID string
+	System    []string // the system context, in its parts
+	Messages  []Message
+	Tools     []ToolDefinition // by name
+	// Schema, if it is set, is the JSON schema that the answer is to be valid by.
+	Schema json.RawMessage
+}
+
+// Message is an entry of the conversation. Role is sdk.RoleUser, sdk.RoleAssistant, sdk.RoleSystem, or RoleTool.
+type Message struct {
+	Role  sdk.Role
+	Parts []Part
+}
+
+// RoleTool is the role of a message with the results of calls.
+const RoleTool sdk.Role = "tool"
+
+// Part is a piece of a message. One of its fields is set.
+type Part struct {
+	Text      string
+	Reasoning string
+	File      *sdk.File
+	Call      *Call
+	Result    *CallResult
+}
+
+// Call is a call of a tool by the model. Input is an object.
+type Call struct {
+	ID, Tool string
+	Input    json.RawMessage
+}
+
+// CallResult is the outcome of the call with the id.
+type CallResult struct {
+	ID, Tool string
+	Text     string
+	Files    []sdk.File
+	IsError  bool
+}
+
+// ToolDefinition describes a tool to the model. Schema is a JSON schema of an object.
+type ToolDefinition struct {
+	Name, Description string
+	Schema            json.RawMessage
+}
+
+// Chunk is a piece of an answer. Texts continue one another. A Call is complete; one without an ID gets one. Usage is
+// what the request used, and counts once, in the last chunk that has it.
+type Chunk struct {
+	Text      string
+	Reasoning string
+	Call      *Call
+	Usage     *sdk.Tokens
+	// Finish says why the answer ends, in its last chunk: stop, length or content-filter. "" is stop, or tool-calls after
+	// a call.
+	Finish string
+}
+
+// Retry returns an error of Generate after which the same request may succeed: it is sent again after a while, at the
+// earliest after the duration; 0 leaves that to cairn. Without it an error ends the work.
+func Retry(err error, after time.Duration) error { return &retryError{err, after} }
+
+type retryError struct {
+	error
+	after time.Duration
+}
+
+// Unwrap returns the cause.
+func (e *retryError) Unwrap() error { return e.error }
+
+func newModels(models []Model) (out []*llm.EmbeddedModel, err error) {
+	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	seen := map[string]bool{"guide": true} // cairn's own
+	for i, m := range models {
+		field := "Models[" + strconv.Itoa(i) + "]"
+		switch {
+		case !name.MatchString(m.ID):
+			return nil, invalid(field, "the id %q of a model is not made of letters, digits, '.', '_' and '-'", m.ID)
+		case seen[m.ID]:
+			return nil, invalid(field, "there are two models with the id %q", m.ID)
+		case m.Generate == nil:
+			return nil, invalid(field, "the model %q has no function Generate", m.ID)
+		}
+		seen[m.ID] = true
+		one := &llm.EmbeddedModel{ID: m.ID, Name: m.Name}
+		if one.Name == "" {
+			one.Name = m.ID
+		}
+		one.Open = func() (llm.Model, int64, error) { return model{m}, m.ContextWindow, nil }
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// model is a Model as the engine uses one.
+type model struct{ Model }
+
+// Stream implements llm.Model.
+func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		ctx, dog := llm.Watch(ctx, req.Clocks)
+		defer dog.Stop()
+		dog.MarkConnected()
+		s := stream{yield: yield}
+		for c, err := range m.Generate(ctx, newRequest(req)) {
+			dog.MarkByte()
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				s.end()
+				s.fail(ctx, err)
+				return
+			}
+			if s.add(c); s.stopped {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			s.fail(ctx, context.Cause(ctx))
+			return
+		}
+		s.finish()
+	}
+}
+
+// stream turns chunks into events.
+type stream struct {
+	yield   func(llm.Event, error) bool
+	begun   bool
+	stopped bool   // the consumer wants no more
+	open    string // the kind of the open block: "text", "reasoning" or ""
+	blocks  int
+	calls   int
+	usage   sdk.Tokens
+	reason  string
+}
+
+func (s *stream) emit(e llm.Event) {
+	if !s.begun {
+		s.begun = true
+		s.stopped = !s.yield(llm.ResponseStart{}, nil)
+	}
+	if !s.stopped {
+		s.stopped = !s.yield(e, nil)
+	}
+}
+
+// add emits a chunk.
+func (s *stream) add(c Chunk) {
+	s.addText("reasoning", c.Reasoning)
+	s.addText("text", c.Text)
+	if c.Call != nil {
+		s.end()
+		s.calls++
+		id := c.Call.ID
+		if id == "" {
+			id = "call_" + strconv.Itoa(s.calls)
+		}
+		input := string(c.Call.Input)
+		if input == "" {
+			input = "{}"
+		}
+		event := llm.ToolCallEvent{ID: id, Name: c.Call.Tool, Input: []byte(input), Raw: input}
+		if !json.Valid([]byte(input)) {
+			event.Invalid = "the arguments are not valid JSON"
+		}
+		s.emit(llm.ToolInputStart{ID: id, Name: c.Call.Tool})
+		s.emit(llm.ToolInputDelta{ID: id, Delta: input})
+		s.emit(llm.ToolInputEnd{ID: id})
+		s.emit(event)
+	}
+	if c.Usage != nil {
+		s.usage = *c.Usage
+	}
+	if c.Finish != "" {
+		s.reason = c.Finish
+	}
+}
+
+// addText continues the open block, or begins one of the kind.
+func (s *stream) addText(kind, text string) {
+	if text == "" {
+		return
+	}
+	if s.open != kind {
+		s.end()
+		s.open, s.blocks = kind, s.blocks+1
+		if kind == "text" {
+			s.emit(llm.TextStart{ID: s.blockID()})
+		} else {
+			s.emit(llm.ReasoningStart{ID: s.blockID()})
+		}
+	}
+	if kind == "text" {
+		s.emit(llm.TextDelta{ID: s.blockID(), Delta: text})
+	} else {
+		s.emit(llm.ReasoningDelta{ID: s.blockID(), Delta: text})
+	}
+}
+
+func (s *stream) blockID() string { return s.open + "_" + strconv.Itoa(s.blocks) }
+
+// end ends the open block.
+func (s *stream) end() {
+	switch s.open {
+	case "text":
+		s.emit(llm.TextEnd{ID: s.blockID()})
+	case "reasoning":
+		s.emit(llm.ReasoningEnd{ID: s.blockID()})
+	}
+	s.open = ""
+}
+
+func (s *stream) finish() {
+	s.end()
+	reason := llm.FinishReason(s.reason)
+	switch {
+	case reason == "" && s.calls > 0:
+		reason = llm.FinishToolCalls
+	case reason == "":
+		reason = llm.FinishStop
+	}
+	u := s.usage
+	s.emit(llm.Finish{Reason: reason, Usage: llm.Usage{
+		Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output + u.Reasoning, Reasoning: u.Reasoning,
+		CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+	}})
+}
+
+// fail ends the stream with an error.
+func (s *stream) fail(ctx context.Context, err error) {
+	if s.stopped {
+		return
+	}
+	if ctx.Err() != nil {
+		s.yield(nil, llm.AsError(ctx, err))
+		return
+	}
+	e := &llm.Error{Class: llm.Unknown, Permanent: true, Message: err.Error(), Err: err}
+	if again, ok := errors.AsType[*retryError](err); ok {
+		e.Class, e.Permanent, e.RetryAfter = llm.Overloaded, false, again.after
+	}
+	s.yield(nil, e)
+}
+
+func newRequest(r *llm.Request) *Request {
+	out := &Request{SessionID: r.Session, System: r.System, Schema: json.RawMessage(r.OutputSchema)}
+	for _, m := range r.Messages {
+		one := Message{Role: sdk.Role(m.Role)}
+		for _, p := range m.Parts {
+			one.Parts = append(one.Parts, newPart(p))
+		}
+		out.Messages = append(out.Messages, one)
+	}
+	for _, t := range r.Tools {
+		out.Tools = append(out.Tools, ToolDefinition{t.Name, t.Description, json.RawMessage(t.Schema)})
+	}
+	return out
+}
+
+func newPart(p llm.Part) Part {
+	switch p := p.(type) {
+	case llm.Text:
+		return Part{Text: p.Text}
+	case llm.Reasoning:
+		return Part{Reasoning: p.Text}
+	case llm.Media:
+		return Part{File: &sdk.File{Name: p.Name, MediaType: p.MediaType, Data: p.Data, URI: p.URL}}
+	case llm.ToolCall:
+		return Part{Call: &Call{p.ID, p.Name, json.RawMessage(p.Input)}}
+	case llm.ToolResult:
+		r := &CallResult{ID: p.ID, Tool: p.Name, IsError: p.IsError}
+		for _, c := range p.Content {
+			switch c := newPart(c); {
+			case c.File != nil:
+				r.Files = append(r.Files, *c.File)
+			case r.Text != "":
+				r.Text += "\n" + c.Text
+			default:
+				r.Text = c.Text
+			}
+		}
+		return Part{Result: r}
+	default:
+		return Part{Text: fmt.Sprintf("[%T]", p)}
+	}
+}

@@ -1,0 +1,142 @@
+package embed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/sdk"
+)
+
+// Tool is a tool that the program provides to the model. NewTool makes one from a function.
+type Tool struct {
+	Name        string // a letter, then letters, digits, '_' and '-', at most 64
+	Description string // for the model
+	// Schema is the JSON schema of the arguments, an object. Arguments that are not valid by it do not reach Run. Nil is
+	// a tool without arguments.
+	Schema json.RawMessage
+	// Ask asks for a permission before each call, unless a rule or a saved approval allows it; the action is the name of
+	// the tool. Without it calls run as the model makes them, unless a rule denies the tool.
+	Ask bool
+	// Run executes a call. When ctx ends it stops what it does and returns. An error is for the model: it reads the text
+	// and goes on. It is called concurrently. A call that was cut off by the end of the process is not run again.
+	Run func(ctx context.Context, c ToolCall) (ToolResult, error)
+}
+
+// ToolCall is a call of a Tool.
+type ToolCall struct {
+	SessionID string
+	MessageID string // of the turn that makes the call
+	CallID    string
+	Agent     string
+	Input     json.RawMessage // an object, valid by the schema
+	// Progress shows people the output so far. It never blocks.
+	Progress func(text string)
+}
+
+// ToolResult is the result of a call. A text of more than 50 KiB or 2,000 lines is shortened for the model, and stored as
+// a whole in a file that it can read.
+type ToolResult struct {
+	Text  string     // for the model
+	Title string     // for people, one line; may be ""
+	Files []sdk.File // for the model, with their Data
+}
+
+// NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
+// whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or omitzero
+// is required. The error is one of In: a type that JSON does not have.
+func NewTool[In any](
+	name, description string, run func(ctx context.Context, in In) (string, error),
+) (Tool, error) {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		return Tool{}, fmt.Errorf("describe the arguments of the tool %s: %w", name, err)
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return Tool{}, fmt.Errorf("describe the arguments of the tool %s: %w", name, err)
+	}
+	return Tool{
+		Name: name, Description: description, Schema: raw,
+		Run: func(ctx context.Context, c ToolCall) (ToolResult, error) {
+			var in In
+			if err := json.Unmarshal(c.Input, &in); err != nil {
+				return ToolResult{}, fmt.Errorf("the arguments cannot be read: %w", err)
+			}
+			text, err := run(ctx, in)
+			return ToolResult{Text: text}, err
+		},
+	}, nil
+}
+
+// newTools returns the tools, and the actions of those that ask.
+func newTools(tools []Tool) (out []tool.Tool, asking []string, err error) {
+	seen := map[string]bool{}
+	for i, t := range tools {
+		field := "Tools[" + strconv.Itoa(i) + "]"
+		if t.Schema == nil {
+			t.Schema = []byte(`{"type":"object","properties":{}}`)
+		}
+		var object map[string]any
+		switch {
+		case !tool.IsName(t.Name):
+			return nil, nil, invalid(field, "the name %q of a tool is not a letter with at most 63 letters, digits, '_' and '-'", t.Name)
+		case seen[t.Name]:
+			return nil, nil, invalid(field, "there are two tools with the name %q", t.Name)
+		case t.Run == nil:
+			return nil, nil, invalid(field, "the tool %q has no function Run", t.Name)
+		case json.Unmarshal(t.Schema, &object) != nil || object == nil:
+			return nil, nil, invalid(field, "the schema of the tool %q is not a JSON object", t.Name)
+		}
+		seen[t.Name] = true
+		if t.Ask {
+			asking = append(asking, t.Name)
+		}
+		out = append(out, programTool{t})
+	}
+	return out, asking, nil
+}
+
+// programTool is a Tool as the engine uses one.
+type programTool struct{ tool Tool }
+
+// Definition implements tool.Tool.
+func (p programTool) Definition() tool.Definition {
+	return tool.Definition{Name: p.tool.Name, Description: p.tool.Description, Schema: []byte(p.tool.Schema)}
+}
+
+// Run implements tool.Tool.
+func (p programTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	if p.tool.Ask {
+		err := call.Ask(ctx, tool.Request{
+			Action: p.tool.Name, Resources: []string{"*"}, Save: []string{"*"},
+			Metadata: tool.EncodeObject(map[string]any{"input": call.Input}),
+		})
+		if err != nil {
+			return tool.Output{}, err
+		}
+	}
+	result, err := p.tool.Run(ctx, ToolCall{
+		SessionID: string(call.SessionID), MessageID: string(call.MessageID), CallID: call.CallID, Agent: call.Agent,
+		Input: json.RawMessage(call.Input),
+		Progress: func(text string) {
+			call.Progress(tool.Output{Content: session.TextContent(text)})
+		},
+	})
+	out := tool.Output{Title: session.ClipText(result.Title, maxTitle), Content: session.TextContent(result.Text)}
+	for _, f := range result.Files {
+		out.Attachments = append(out.Attachments, newAttachment(f))
+	}
+	if err != nil && ctx.Err() == nil {
+		err = tool.Failf("%s", err.Error())
+	}
+	return out, err
+}
+
+// maxTitle bounds the title of a call, in bytes.
+const maxTitle = 200
