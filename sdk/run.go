@@ -148,7 +148,7 @@ func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Even
 		w.watch = s.watch(ctx, follow.Options{After: head, Tasks: true, Notes: true, Output: true})
 		defer w.watch.stop()
 		w.watch.ExpectIdle()
-		if err = w.follow(ctx, yield); err == errStopped {
+		if err = w.follow(ctx, yield); errors.Is(err, errStopped) {
 			return
 		}
 		if err == nil {

@@ -12,7 +12,7 @@ type layer struct{ name, folders string }
 // testLayer holds what only tests import. It may import everything.
 const testLayer = "test"
 
-// layers lists the folders below internal/ from bottom to top. A package imports packages of its own layer and of
+// layers lists the folders below internal/, and those of the public library, from bottom to top. A package imports packages of its own layer and of
 // layers below it. The longest matching folder decides.
 var layers = []layer{
 	{"leaves", "checkout fault fileattr fileuri finding frontmatter linediff netaddr proctable spelling statefile telemetry terminal"},
@@ -28,9 +28,12 @@ var layers = []layer{
 	{"models", "models"},
 	{"opencode", "opencode"},
 	{"client", "client"},
+	{"sdk", "sdk"},
 	{"transfer", "transfer"},
 	{"server", "server"},
 	{"host", "host"},
+	{"embed", "sdk/embed"},
+	{"cairntest", "sdk/cairntest"},
 	{"tui", "tui"},
 	{"cli", "cli"},
 	{"main", "main"},

@@ -123,6 +123,9 @@ func shortName(dir string) string {
 	if short, ok := strings.CutPrefix(dir, "internal/"); ok {
 		return short
 	}
+	if dir == "sdk" || strings.HasPrefix(dir, "sdk/") { // no folder below internal/ has the name
+		return dir
+	}
 	return "./" + dir // outside internal/: cannot be mistaken for a package of the house
 }
 

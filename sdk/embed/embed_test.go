@@ -1,0 +1,346 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/cairn-dev/cairn/sdk"
+	"github.com/cairn-dev/cairn/sdk/cairntest"
+	"github.com/cairn-dev/cairn/sdk/embed"
+)
+
+func newSession(t *testing.T, c *sdk.Client) *sdk.Session {
+	t.Helper()
+	s, err := c.CreateSession(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// findCall returns the first call of the tool in a session.
+func findCall(t *testing.T, s *sdk.Session, tool string) *sdk.ToolCall {
+	t.Helper()
+	for m, err := range s.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range m.Parts {
+			if p.Call != nil && p.Call.Tool == tool {
+				return p.Call
+			}
+		}
+	}
+	t.Fatalf("the session has no call of %s", tool)
+	return nil
+}
+
+type lookupInput struct {
+	Name string `json:"name" jsonschema:"whom to look up"`
+}
+
+// The model gets the program's tools with their schema, and the program the arguments; an error is for the model.
+func TestTool(t *testing.T) {
+	lookup, err := embed.NewTool("lookup", "Look up a person.", func(_ context.Context, in lookupInput) (string, error) {
+		if in.Name == "nobody" {
+			return "", errors.New("nobody is unknown")
+		}
+		return "found " + in.Name, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("lookup", map[string]any{"name": "ada"})),
+		cairntest.Turn(cairntest.Call("lookup", map[string]any{"nom": "ada"})),
+		cairntest.Turn(cairntest.Call("lookup", map[string]any{"name": "nobody"})),
+		cairntest.Turn(cairntest.Text("Done.")),
+	)
+	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{lookup}})
+	s := newSession(t, store.Client())
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "look"}); err != nil {
+		t.Fatal(err)
+	}
+	// The definition that the model got.
+	var schema string
+	for _, d := range model.Requests()[0].Tools {
+		if d.Name == "lookup" {
+			schema = d.Description + string(d.Schema)
+		}
+	}
+	for _, text := range []string{"Look up a person.", `"required":["name"]`, "whom to look up"} {
+		if !strings.Contains(schema, text) {
+			t.Errorf("the definition lacks %q: %s", text, schema)
+		}
+	}
+	// The results that the model got.
+	var got []string
+	for _, m := range model.Requests()[3].Messages {
+		for _, p := range m.Parts {
+			if p.Result != nil {
+				got = append(got, fmt.Sprint(p.Result.IsError, " ", p.Result.Text))
+			}
+		}
+	}
+	if len(got) != 3 || got[0] != "false found ada" || !strings.HasPrefix(got[1], "true ") || got[2] != "true nobody is unknown" {
+		t.Errorf("the results are %q", got)
+	}
+}
+
+// A tool that asks does not run before the reply.
+func TestToolAsks(t *testing.T) {
+	ran := 0
+	deploy := embed.Tool{
+		Name: "deploy", Description: "Deploy.", Ask: true,
+		Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
+			ran++
+			return embed.ToolResult{Text: "deployed", Title: "to production"}, nil
+		},
+	}
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("deploy", nil)), cairntest.Turn(cairntest.Text("Denied.")),
+		cairntest.Turn(cairntest.Call("deploy", nil)), cairntest.Turn(cairntest.Text("Done.")),
+	)
+	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{deploy}})
+	s := newSession(t, store.Client())
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "deploy"}); err != nil || ran != 0 || len(r.Denied) != 1 {
+		t.Errorf("denied: ran %d times, %+v, %v", ran, r, err)
+	}
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "deploy", Asks: sdk.AskAllow}); err != nil || ran != 1 {
+		t.Errorf("allowed: ran %d times, %+v, %v", ran, r, err)
+	}
+}
+
+// A source is in the first request, and a change of it in a message of a later one.
+func TestContextSource(t *testing.T) {
+	var mu sync.Mutex
+	text := "The moon is full."
+	source := embed.ContextSource{Key: "moon", Read: func(context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return text, nil
+	}}
+	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("One.")), cairntest.Turn(cairntest.Text("Two.")))
+	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Context: []embed.ContextSource{source}})
+	s := newSession(t, store.Client())
+	for _, next := range []string{"The moon is new.", ""} {
+		if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		text = next
+		mu.Unlock()
+	}
+	requests := model.Requests()
+	if !strings.Contains(strings.Join(requests[0].System, "\n"), "The moon is full.") {
+		t.Errorf("the first system context is %q", requests[0].System)
+	}
+	if said := fmt.Sprintf("%+v", requests[1].Messages); !strings.Contains(said, "The moon is new.") {
+		t.Errorf("the second request has %s", said)
+	}
+}
+
+// Hooks change prompts, calls and results, and decide on permissions; an error of one fails what it looks at.
+func TestHooks(t *testing.T) {
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo one"})),
+		cairntest.Turn(cairntest.Call("read", map[string]any{"filePath": "/etc/hostname"})),
+		cairntest.Turn(cairntest.Text("Done.")),
+	)
+	hooks := embed.Hooks{
+		Prompt: func(_ context.Context, h *embed.PromptHook) error {
+			if h.Text == "refuse" {
+				return errors.New("not today")
+			}
+			h.Text += " please"
+			return nil
+		},
+		BeforeCall: func(_ context.Context, h *embed.CallHook) error {
+			if h.Tool == "read" {
+				return errors.New("no reading")
+			}
+			h.Input = []byte(strings.Replace(string(h.Input), "one", "two", 1))
+			return nil
+		},
+		AfterCall:  func(_ context.Context, h *embed.ResultHook) error { h.Text = strings.ToUpper(h.Text); return nil },
+		Permission: func(_ context.Context, h *embed.PermissionHook) error { h.Effect = sdk.EffectAllow; return nil },
+	}
+	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Hooks: hooks})
+	s := newSession(t, store.Client())
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "refuse"}); err == nil || !strings.Contains(err.Error(), "not today") {
+		t.Errorf("a prompt that a hook refuses: %v", err)
+	}
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if call := findCall(t, s, "bash"); call.Output != "TWO\n" {
+		t.Errorf("the call is %+v", call)
+	}
+	if call := findCall(t, s, "read"); call.Error == nil || !strings.Contains(call.Error.Message, "no reading") {
+		t.Errorf("the refused call is %+v", call)
+	}
+	if text := model.Requests()[0].Messages[0].Parts[0].Text; text != "go please" {
+		t.Errorf("the prompt is %q", text)
+	}
+}
+
+// An error of a model ends the work; one that it wants to be repeated does not.
+func TestModelErrors(t *testing.T) {
+	model := cairntest.NewModel(
+		cairntest.Fail(embed.Retry(errors.New("busy"), time.Millisecond)), cairntest.Turn(cairntest.Text("Now.")),
+		cairntest.Fail(errors.New("broken")),
+	)
+	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}})
+	s := newSession(t, store.Client())
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil || r.Text != "Now." {
+		t.Errorf("%+v, %v", r, err)
+	}
+	_, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
+	if failed, ok := errors.AsType[*sdk.RunError](err); !ok || !strings.Contains(failed.Message, "broken") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Options that cannot be used are named, and nothing is opened.
+func TestInvalidOptions(t *testing.T) {
+	generate := cairntest.NewModel().Model().Generate
+	run := func(context.Context, embed.ToolCall) (embed.ToolResult, error) { return embed.ToolResult{}, nil }
+	read := func(context.Context) (string, error) { return "", nil }
+	for field, o := range map[string]embed.Options{
+		"Home":       {Home: "home"},
+		"Directory":  {Directory: "."},
+		"Config":     {Config: []byte("{")},
+		"Models[0]":  {Models: []embed.Model{{ID: "a b", Generate: generate}}},
+		"Models[1]":  {Models: []embed.Model{{ID: "a", Generate: generate}, {ID: "a", Generate: generate}}},
+		"Tools[0]":   {Tools: []embed.Tool{{Name: "1", Run: run}}},
+		"Tools[1]":   {Tools: []embed.Tool{{Name: "a", Run: run}, {Name: "b"}}},
+		"Context[0]": {Context: []embed.ContextSource{{Key: "A", Read: read}}},
+	} {
+		t.Run(field, func(t *testing.T) {
+			store, err := embed.Open(t.Context(), &o)
+			e, ok := errors.AsType[*sdk.Error](err)
+			if store != nil || !ok || e.Code != sdk.CodeInvalid || e.Field != field {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Two programs share a home: the second one is a client of the first, unless it adds something of its own.
+func TestSharedHome(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("Hello.")))
+	first := cairntest.Open(t, &embed.Options{Home: home, Models: []embed.Model{model.Model()}})
+	second := cairntest.Open(t, &embed.Options{Home: home})
+	if first.Owner() != "" || !strings.HasPrefix(second.Owner(), "process ") {
+		t.Errorf("the owners are %q and %q", first.Owner(), second.Owner())
+	}
+	s := newSession(t, second.Client())
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "hello"}); err != nil || r.Text != "Hello." {
+		t.Errorf("%+v, %v", r, err)
+	}
+	_, err := embed.Open(t.Context(), &embed.Options{Home: home, Models: []embed.Model{model.Model()}})
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeConflict || !strings.Contains(e.Message, "use another home") {
+		t.Errorf("a third one with a model: %v", err)
+	}
+}
+
+// A store that is closed has no goroutine left, and the next one has what was recorded.
+func TestClose(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	model := cairntest.NewModel(cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo hi"})), cairntest.Turn(cairntest.Text("Hello.")))
+	o := &embed.Options{Home: home, Models: []embed.Model{model.Model()}, Env: func(string) string { return "" }, Directory: t.TempDir()}
+	store, err := embed.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, store.Client())
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "hello", Asks: sdk.AskAllow}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	// The supervisor of the command, a process of its own, may take a moment to exit.
+	left := listGoroutines()
+	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = listGoroutines() {
+		runtime.Gosched()
+	}
+	if len(left) > 0 {
+		t.Errorf("goroutines that outlive the store:\n%s", strings.Join(left, "\n\n"))
+	}
+	again := cairntest.Open(t, o)
+	found, err := again.Client().OpenSession(t.Context(), s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for m, err := range found.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, m.Text)
+	}
+	if diff := cmp.Diff([]string{"hello", "", "Hello."}, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// listGoroutines returns the stacks of goroutines that run code of cairn's, but for that of the test.
+func listGoroutines() (out []string) {
+	buffer := make([]byte, 1<<20)
+	stacks := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
+	for _, stack := range stacks[1:] {
+		if strings.Contains(stack, "cairn-dev/cairn") && !strings.Contains(stack, "testing.(*T).Run") {
+			out = append(out, stack)
+		}
+	}
+	return out
+}
+
+// A home of a newer version is refused in words, and stays as it is.
+func TestNewerHome(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	store, err := embed.Open(t.Context(), &embed.Options{Home: home, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setSchemaVersion(t, filepath.Join(home, "data", "cairn.db"), 9999)
+	_, err = embed.Open(t.Context(), &embed.Options{Home: home, Env: func(string) string { return "" }})
+	if err == nil || !strings.Contains(err.Error(), "newer") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(home, "data", "cairn.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+// setSchemaVersion makes a database one of another version of cairn.
+func setSchemaVersion(t *testing.T, path string, version int) {
+	t.Helper()
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := sqlitex.ExecuteTransient(c, fmt.Sprintf("PRAGMA user_version = %d", version), nil); err != nil {
+		t.Fatal(err)
+	}
+}
