@@ -2,11 +2,9 @@ package sdk
 
 import (
 	"context"
-	stdjson "encoding/json"
+	"encoding/json"
 	"iter"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -42,7 +40,7 @@ type (
 	// ToolCalled is the event that a call of a tool begins. Input is an object.
 	ToolCalled struct {
 		MessageID, PartID, CallID, Tool string
-		Input                           stdjson.RawMessage
+		Input                           json.RawMessage
 	}
 	// ToolProgress is live progress of a call: Output is what there is so far. It can be of a subagent's session.
 	ToolProgress struct{ MessageID, PartID, CallID, Title, Output string }
@@ -83,7 +81,7 @@ type (
 	// Other is an event that has no type of its own here. Kind and Data are those of the V2 API (openapi/v2.json).
 	Other struct {
 		Kind string
-		Data stdjson.RawMessage
+		Data json.RawMessage
 	}
 )
 
@@ -224,7 +222,7 @@ func newEventData(e session.Event) EventData {
 		return ReasoningEnded{string(d.AssistantMessageID), string(d.PartID), d.Text}
 	case *session.ToolCalled:
 		return ToolCalled{
-			string(d.AssistantMessageID), string(d.PartID), d.CallID, d.Tool, stdjson.RawMessage(d.Input),
+			string(d.AssistantMessageID), string(d.PartID), d.CallID, d.Tool, json.RawMessage(d.Input),
 		}
 	case *session.ToolSuccess:
 		output, files := splitContent(d.Content)
@@ -258,13 +256,4 @@ func newEventData(e session.Event) EventData {
 	default:
 		return newOther(e)
 	}
-}
-
-// newOther returns an event in the form of the V2 API.
-func newOther(e session.Event) EventData {
-	raw, err := json.Marshal(e.Data, json.Deterministic(true))
-	if err != nil { // cannot be: it was decoded from that form
-		raw = []byte("null")
-	}
-	return Other{string(e.Data.Kind()), raw}
 }

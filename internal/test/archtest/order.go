@@ -87,8 +87,10 @@ func checkOrder(t *Tree) []Finding {
 }
 
 // mayTestImport reports whether a test of the package from may import a package of a layer above it: a driver, what
-// only tests import, for packages that serve clients a host, and for host the commands that open it.
+// only tests import, for packages that serve clients a host, for host the commands that open it, and for those of the
+// public library each other, as examples need them.
 func mayTestImport(from, to string) bool {
 	servesClients := findLayer(from) > findLayer("opencode")
-	return isIn(to, testLayer) || isDriver(to) || servesClients && to == "host" || from == "host" && isIn(to, "cli")
+	isLibrary := strings.HasPrefix(from, "sdk") && strings.HasPrefix(to, "sdk")
+	return isLibrary || isIn(to, testLayer) || isDriver(to) || servesClients && to == "host" || from == "host" && isIn(to, "cli")
 }
