@@ -144,7 +144,9 @@ func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Even
 			yield(Event{}, err)
 			return
 		}
-		w := work{session: s, request: r, progress: follow.NewProgress(r.ID, head)}
+		w := work{Work: follow.Work{
+			Client: s.client.api, ID: s.id, Request: r, Progress: follow.NewProgress(r.ID, head),
+		}}
 		w.watch = s.watch(ctx, follow.Options{After: head, Tasks: true, Notes: true, Output: true})
 		defer w.watch.stop()
 		w.watch.ExpectIdle()
@@ -165,12 +167,8 @@ var errStopped = errors.New("stopped")
 
 // work is the work on one prompt.
 type work struct {
-	session  *Session
-	request  api.PromptRequest
-	watch    *watch
-	progress *follow.Progress
-	resumes  int   // how often the work was resumed without progress
-	resumed  int64 // the newest event then
+	follow.Work
+	watch *watch
 }
 
 // follow yields events until the work is done.
@@ -180,23 +178,28 @@ func (w *work) follow(ctx context.Context, yield func(Event, error) bool) error 
 		if err != nil {
 			return err
 		}
-		isOwn := w.progress.IsUnderWay()
+		isOwn := w.Progress.IsUnderWay()
 		switch {
 		case u.Event != nil:
-			isOwn = w.progress.Apply(*u.Event) || isAdmission(*u.Event, w.request.ID)
+			isOwn = w.Progress.Apply(*u.Event) || isAdmission(*u.Event, w.Request.ID)
 		case u.Task != nil && isOwn:
-			w.progress.ApplyAsk(u.Task.Data)
-		case u.Found || u.Idle && !w.isDone(): // the process that worked has ended
-			if err := w.resume(ctx); err != nil {
-				return err
+			w.Progress.ApplyAsk(u.Task.Data)
+		case u.Found || u.Idle && !w.IsDone(): // the process that worked has ended
+			err := w.Resume(ctx)
+			if errors.Is(err, follow.ErrStopped) {
+				return &Error{Code: CodeUnavailable, Message: err.Error()}
 			}
+			if err != nil {
+				return publicError(err)
+			}
+			w.watch.ExpectIdle()
 		case u.Idle:
 			return nil
 		}
 		if e, ok := newEvent(u); ok && isOwn && !yield(e, nil) {
 			return errStopped
 		}
-		if w.progress.Over || w.progress.Withdrawn {
+		if w.Progress.Over || w.Progress.Withdrawn {
 			return nil
 		}
 	}
@@ -207,40 +210,9 @@ func isAdmission(e session.Event, id session.MessageID) bool {
 	return ok && d.MessageID == id
 }
 
-// maxResumes bounds how often idle work is resumed without progress.
-const maxResumes = 3
-
-func (w *work) isDone() bool {
-	return w.progress.IsComplete() && (!w.progress.HasTasks() || w.resumes > maxResumes)
-}
-
-// resume continues work that its process left: the same prompt again wakes the session; if that changed nothing, the
-// session is resumed.
-func (w *work) resume(ctx context.Context) error {
-	if w.resumed != w.progress.Cursor {
-		w.resumes, w.resumed = 0, w.progress.Cursor
-	}
-	if w.resumes++; w.resumes > maxResumes+1 {
-		return &Error{Code: CodeUnavailable, Message: "the session stopped before the work was done"}
-	}
-	c, id := w.session.client.api, w.session.id
-	err := follow.RepeatUntilAnswered(ctx, func() error {
-		if w.resumes > 1 && !w.progress.IsComplete() {
-			return c.Resume(ctx, id)
-		}
-		_, err := c.Prompt(ctx, id, w.request)
-		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
-			return nil
-		}
-		return err
-	})
-	w.watch.ExpectIdle()
-	return publicError(err)
-}
-
 // result returns how the work came out.
 func (w *work) result() (Result, error) {
-	p := w.progress
+	p := w.Progress
 	r := Result{
 		Text: strings.Join(p.Said, "\n\n"), Value: json.RawMessage(p.Value), Agent: p.Agent, Model: formatModel(&p.Model),
 		Finish: p.Finish, Turns: p.Turns, CostUSD: dollars(p.Cost), Tokens: newTokens(p.Tokens),

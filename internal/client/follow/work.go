@@ -1,0 +1,52 @@
+package follow
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxResumes bounds how often idle work is resumed without progress.
+const maxResumes = 3
+
+// ErrStopped says that the session stopped before the work was done, and could not be resumed.
+var ErrStopped = errors.New("the session stopped before the work was done")
+
+// Work is the work on one prompt, which its Watch follows. It is of one goroutine.
+type Work struct {
+	Client   *api.Client
+	ID       session.ID
+	Request  api.PromptRequest // with an id
+	Progress *Progress
+
+	resumes int   // how often the work was resumed without progress
+	resumed int64 // the newest event then
+}
+
+// IsDone reports whether an idle session has nothing left to do for the prompt.
+func (w *Work) IsDone() bool {
+	return w.Progress.IsComplete() && (!w.Progress.HasTasks() || w.resumes > maxResumes)
+}
+
+// Resume continues work that its process left: the same prompt again wakes the session; if that changed nothing, the
+// session is resumed. The caller expects the next Idle of the watch. Without progress it gives up with ErrStopped.
+func (w *Work) Resume(ctx context.Context) error {
+	if w.resumed != w.Progress.Cursor {
+		w.resumes, w.resumed = 0, w.Progress.Cursor
+	}
+	if w.resumes++; w.resumes > maxResumes+1 {
+		return ErrStopped
+	}
+	return RepeatUntilAnswered(ctx, func() error {
+		if w.resumes > 1 && !w.Progress.IsComplete() {
+			return w.Client.Resume(ctx, w.ID)
+		}
+		_, err := w.Client.Prompt(ctx, w.ID, w.Request)
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
+			return nil
+		}
+		return err
+	})
+}
