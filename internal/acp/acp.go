@@ -36,6 +36,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
 		life: ctx,
 	}
+	if c, ok := in.(io.Closer); ok { // ends the read that waits for a message
+		defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	}
 	err := a.conn.serve(ctx, in, a.handle)
 	cancel()
 	a.following.Wait()

@@ -85,7 +85,7 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 	case *session.ToolSuccess:
 		tool := t.calls[d.PartID]
 		delete(t.calls, d.PartID)
-		return []update{settledCall(string(d.PartID), tool, d.Title, d.Content, d.Structured)}
+		return []update{settledCall(string(d.PartID), tool, settlement{d.Title, d.Content, d.Structured})}
 	case *session.ToolFailed:
 		delete(t.calls, d.PartID)
 		return []update{failedCall(string(d.PartID), d.Error)}
@@ -150,7 +150,7 @@ func (t *itemTracker) applyItem(message string, c session.Content) []update {
 			t.calls[c.PartID] = c.Name
 			return []update{u}
 		}
-		end := settledCall(id, c.Name, c.State.Title, c.State.Content, c.State.Structured)
+		end := settledCall(id, c.Name, settlement{c.State.Title, c.State.Content, c.State.Structured})
 		if c.State.Error != nil {
 			end = failedCall(id, *c.State.Error)
 		}

@@ -189,23 +189,31 @@ func absolute(directory string, paths ...string) (out []string) {
 	return out
 }
 
-// changedFile is a file in the structured result of the tools that change files.
+// fileResult is the structured result of the tools that change files.
 type fileResult struct {
 	Diff string `json:"diff"`
 }
 
-// settledCall returns the update of a call that is over. A change of files is shown as in the call; the output of
+// settlement is the outcome of a call that succeeded.
+type settlement struct {
+	title      string
+	content    []session.ToolContent
+	structured jsontext.Value
+}
+
+// settledCall returns the update of a call that succeeded. A change of files is shown as in the call; the output of
 // others takes the place of what was shown.
-func settledCall(id, tool, title string, content []session.ToolContent, structured jsontext.Value) callUpdate {
-	u := callUpdate{id: id, title: title, status: statusCompleted, rawOutput: encodeOutput(content)}
-	if kindOf(tool) == "edit" {
-		var r fileResult
-		if json.Unmarshal(structured, &r, jsontext.AllowDuplicateNames(true)) == nil && r.Diff != "" && tool != "edit" && tool != "write" {
-			u.content = []callContent{{block: block{text: "```diff\n" + strings.TrimSuffix(r.Diff, "\n") + "\n```"}}}
-		}
+func settledCall(id, tool string, r settlement) callUpdate {
+	u := callUpdate{id: id, status: statusCompleted, rawOutput: encodeOutput(r.content)}
+	if kindOf(tool) != "edit" {
+		u.title, u.content = r.title, newContent(r.content)
 		return u
 	}
-	u.content = newContent(content)
+	var f fileResult
+	isShown := tool == "edit" || tool == "write"
+	if !isShown && json.Unmarshal(r.structured, &f, jsontext.AllowDuplicateNames(true)) == nil && f.Diff != "" {
+		u.content = []callContent{{block: block{text: "```diff\n" + strings.TrimSuffix(f.Diff, "\n") + "\n```"}}}
+	}
 	return u
 }
 

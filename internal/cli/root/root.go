@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/access"
+	"github.com/cairn-dev/cairn/internal/cli/acp"
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
 	"github.com/cairn-dev/cairn/internal/cli/mcp"
@@ -82,6 +83,7 @@ func (g program) newRoot() *cobra.Command {
 		}
 	}
 	add(groupWork, run.NewRunCommand(g.inv), run.NewFullScreenCommand(g.inv), run.NewAttachCommand(g.inv))
+	add(groupWork, acp.NewCommand(g.inv))
 	add(groupWork, undo.NewCommands(g.inv)...)
 	add(groupWork, admin.SessionCommands(g.inv)...)
 	add(groupWork, share.Commands(g.inv)...)

@@ -33,6 +33,7 @@ var layers = []layer{
 	{"server", "server"},
 	{"host", "host"},
 	{"embed", "sdk/embed"},
+	{"acp", "acp"},
 	{"cairntest", "sdk/cairntest"},
 	{"tui", "tui"},
 	{"cli", "cli"},

@@ -17,6 +17,7 @@ var statefulGlobals = map[string]string{
 var storedContexts = map[string]string{
 	"engine.coordinator":  "the root of every drain: it ends when the engine closes, not when a caller leaves",
 	"location/plugin.Set": "the life of a location's plugins: a start goes on for others when its caller leaves",
+	"acp.agent":           "the life of a connection: sessions are followed until it ends, not until a request does",
 	"sdk.Client":          "the life of a client: its calls end when it is closed",
 	"host.locationCache":  "the life of loads of plugins: a load goes on for others when its caller leaves",
 }
