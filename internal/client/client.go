@@ -39,6 +39,7 @@ type Options struct {
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox session.SandboxMode // of sessions that begin in this process, at least
 	Read    bool                // reads the store if it has no owner, instead of becoming its owner
+	Deletes bool                // the command deletes: on a full disk it may take the reserve
 	Detach  bool                // starts a background server if the store has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
 

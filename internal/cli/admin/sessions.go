@@ -363,7 +363,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 			for _, name := range args {
 				// "last" and the beginning of an id may mean another session than the user thinks, so they need a
 				// confirmation.
-				err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				err := g.inv.WithDeleteClient(ctx, func(ctx context.Context, c *api.Client) error {
 					s, err := g.findToDelete(ctx, c, name)
 					if err != nil {
 						return err
