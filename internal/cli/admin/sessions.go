@@ -83,7 +83,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					g.listSessions(list, readFacts(ctx, c, list, activities), all)
+					if len(list) == 0 && (search != "" || len(tags) > 0) {
+						g.reportNoMatch(search, tags, all)
+					} else {
+						g.listSessions(list, readFacts(ctx, c, list, activities), all)
+					}
 					if elsewhere > 0 {
 						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
 					}
@@ -116,6 +120,22 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	cmd.Flags().StringArrayVar(&tags, "tag", nil, "list only sessions with this `TAG`; of several, with all of them")
 	_ = cmd.RegisterFlagCompletionFunc("tag", g.inv.Complete(cli.TagCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// reportNoMatch says that no session has what the flags ask for. There may be others.
+func (g sessionCommands) reportNoMatch(search string, tags []string, all bool) {
+	var missing []string
+	if search != "" {
+		missing = append(missing, fmt.Sprintf("%q in its title", terminal.FirstLine(search, 60)))
+	}
+	for _, tag := range tags {
+		missing = append(missing, fmt.Sprintf("the tag %q", terminal.FirstLine(tag, 60)))
+	}
+	where := " in " + g.inv.Dir
+	if all {
+		where = ""
+	}
+	g.inv.Err.Printf("No session%s has %s.\n", where, strings.Join(missing, " and "))
 }
 
 func (g sessionCommands) sessionChildren() *cobra.Command {
