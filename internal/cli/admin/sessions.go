@@ -79,21 +79,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				case g.inv.IsOpenCode():
 					g.printOpenCodeSessionTable(list)
 				default:
-					activities, err := follow.ReadActivities(ctx, c, list)
-					if err != nil {
-						return err
-					}
-					if len(list) == 0 && (search != "" || len(tags) > 0) {
-						g.reportNoMatch(search, tags, all)
-					} else {
-						g.listSessions(list, readFacts(ctx, c, list, activities), all)
-					}
-					if elsewhere > 0 {
-						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
-					}
-					if at, err := c.Location(ctx); err == nil && at.Unlinked && !all {
-						g.inv.Err.Printf("%s\n", unlinkedNote)
-					}
+					return g.printSessionList(ctx, c, list, listFilter{search, tags, all}, elsewhere)
 				}
 				return nil
 			})
@@ -122,17 +108,46 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// reportNoMatch says that no session has what the flags ask for. There may be others.
-func (g sessionCommands) reportNoMatch(search string, tags []string, all bool) {
-	var missing []string
-	if search != "" {
-		missing = append(missing, fmt.Sprintf("%q in its title", terminal.FirstLine(search, 60)))
+// listFilter is what cairn session list is asked for.
+type listFilter struct {
+	search string
+	tags   []string
+	all    bool // of all directories
+}
+
+// printSessionList prints sessions for people, and how many sessions of other checkouts of the repository there are.
+func (g sessionCommands) printSessionList(
+	ctx context.Context, c *api.Client, list []*session.Session, filter listFilter, elsewhere int,
+) error {
+	activities, err := follow.ReadActivities(ctx, c, list)
+	if err != nil {
+		return err
 	}
-	for _, tag := range tags {
+	if len(list) == 0 && (filter.search != "" || len(filter.tags) > 0) {
+		g.reportNoMatch(filter)
+	} else {
+		g.listSessions(list, readFacts(ctx, c, list, activities), filter.all)
+	}
+	if elsewhere > 0 {
+		g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
+	}
+	if at, err := c.Location(ctx); err == nil && at.Unlinked && !filter.all {
+		g.inv.Err.Printf("%s\n", unlinkedNote)
+	}
+	return nil
+}
+
+// reportNoMatch says that no session is as the filter asks. There may be others.
+func (g sessionCommands) reportNoMatch(filter listFilter) {
+	var missing []string
+	if filter.search != "" {
+		missing = append(missing, fmt.Sprintf("%q in its title", terminal.FirstLine(filter.search, 60)))
+	}
+	for _, tag := range filter.tags {
 		missing = append(missing, fmt.Sprintf("the tag %q", terminal.FirstLine(tag, 60)))
 	}
 	where := " in " + g.inv.Dir
-	if all {
+	if filter.all {
 		where = ""
 	}
 	g.inv.Err.Printf("No session%s has %s.\n", where, strings.Join(missing, " and "))

@@ -19,6 +19,9 @@ var errGrown = errors.New("it may be larger now, and lacks what was indexed firs
 // errIrregular means that something else is in the place of the file.
 var errIrregular = errors.New("search.db is not a regular file")
 
+// errEmptied means that a table has lost its rows: what others have refers to them.
+var errEmptied = errors.New("a table of search.db was emptied")
+
 // errNoRoom means that nothing is written because the disk is nearly full.
 var errNoRoom = errors.New("the search index is not written")
 
@@ -32,7 +35,7 @@ func mustRebuild(err error) bool {
 	}
 	code := zs.ErrCode(err).ToPrimary()
 	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, errGrown) ||
-		errors.Is(err, errIrregular) || errors.Is(err, errReplaced) || errors.Is(err, fs.ErrNotExist)
+		errors.Is(err, errEmptied) || errors.Is(err, errIrregular) || errors.Is(err, errReplaced) || errors.Is(err, fs.ErrNotExist)
 }
 
 // discard removes a database that an error shows to be of no use, and reports whether it did.
@@ -104,8 +107,21 @@ func (x *Index) check(c *zs.Conn) error {
 	if have != fmt.Sprint(version) || id != x.StoreID || zs.ErrCode(err).ToPrimary() == zs.ResultError { // no such table
 		return errForeign
 	}
+	if err != nil {
+		return err
+	}
+	whole, err := queryInts(c, isWhole)
+	if err == nil && whole[0] == 0 {
+		return errEmptied
+	}
 	return err
 }
+
+// isWhole is 1 unless a table has no rows and others say that it had some; it reads a few. FTS5 always has the rows 1 and
+// 10 of its data.
+const isWhole = `SELECT (SELECT count(*) FROM entry_data WHERE id IN (1, 10)) = 2
+	AND EXISTS (SELECT 1 FROM document) = EXISTS (SELECT 1 FROM entry_docsize)
+	AND (EXISTS (SELECT 1 FROM session) OR NOT EXISTS (SELECT 1 FROM document))`
 
 // Condition is what a look at the file of an index shows.
 type Condition struct {
