@@ -41,7 +41,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/web"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -63,7 +63,7 @@ type owner struct {
 	streams   int    // of one client; 0 is the default
 	mirrorDir string // of the mirror of sessions; "" without one
 	search    *sessionSearch
-	shares    *publish.Outbox
+	shares    *share.Outbox
 	local     http.Handler     // the operations for callers in this process; nil before it listens
 	share     config.ShareMode // of the user
 	retention retention.Policy

@@ -22,7 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
 
@@ -31,7 +31,7 @@ type ownerShares struct{ *owner }
 
 // openShares prepares the shares of the owner's sessions.
 func (w *owner) openShares(getenv func(string) string) {
-	o := publish.NewOutbox(publish.NewRegistry(filepath.Join(w.dirs.Data, publish.FileName)))
+	o := share.NewOutbox(share.NewRegistry(filepath.Join(w.dirs.Data, share.FileName)))
 	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, provider.NewLazyTransport(), w.logger
 	o.Record = func(ctx context.Context, id session.ID, s *session.Share) error {
 		return w.engine.Commands.RecordShare(ctx, id, s)
@@ -125,7 +125,7 @@ func (w *owner) shareNew(s *session.Session) {
 }
 
 // findOrder returns how a session is published, an error if its location or the user forbids it.
-func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires time.Duration) (o publish.Order, err error) {
+func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires time.Duration) (o share.Options, err error) {
 	cfg, err := w.findConfig(ctx, s)
 	if err != nil {
 		return o, err
@@ -133,7 +133,7 @@ func (w ownerShares) findOrder(ctx context.Context, s *session.Session, expires 
 	if cfg.Share == config.ShareDisabled {
 		return o, session.Errorf(session.CodeInvalid, "sharing is disabled in the configuration (share)")
 	}
-	return publish.Order{
+	return share.Options{
 		Target: cfg.ShareTarget(), PageURL: cfg.PageURL(), Expires: cmp.Or(expires, time.Duration(cfg.Sharing.Expires)),
 		Extend: expires > 0,
 	}, nil
@@ -153,23 +153,23 @@ func (w ownerShares) Share(ctx context.Context, id session.ID, r api.ShareReques
 	return describeShare(&there), err
 }
 
-// Unshare implements v2.Shares.
-func (w ownerShares) Unshare(ctx context.Context, id session.ID) (out api.Withdrawal, err error) {
+// Revoke implements v2.Shares.
+func (w ownerShares) Revoke(ctx context.Context, id session.ID) (out api.Revocation, err error) {
 	_, err = store.ReadSession(ctx, w.store, id)
 	if isShared := w.isShared(id); err != nil && !errors.Is(err, store.ErrDamaged) && !isShared { // a deleted one may still be
 		return out, err
 	}
-	left, err := w.shares.Withdraw(ctx, id)
-	if err != nil || left.Withdrawn == 0 {
-		return api.Withdrawal{Gone: err == nil}, err
+	result, err := w.shares.Revoke(ctx, id)
+	if err != nil || result.RevokedAt == 0 {
+		return api.Revocation{Revoked: err == nil}, err
 	}
-	return api.Withdrawal{Failure: left.Failure}, nil
+	return api.Revocation{Failure: result.Failure}, nil
 }
 
 // isShared reports whether there is a share of the session, which may be deleted.
 func (w *owner) isShared(id session.ID) bool {
 	all, err := w.shares.Registry.List()
-	return err == nil && slices.ContainsFunc(all, func(s publish.Share) bool { return s.SessionID == id })
+	return err == nil && slices.ContainsFunc(all, func(s share.Share) bool { return s.SessionID == id })
 }
 
 // localAPI returns a client of this owner.
@@ -227,7 +227,7 @@ func (w ownerShares) Find(ctx context.Context, id string) (api.Share, error) {
 }
 
 // describeShare returns a share without its secret.
-func describeShare(s *publish.Share) api.Share {
+func describeShare(s *share.Share) api.Share {
 	out := api.Share{
 		ID: s.ID, SessionID: s.SessionID, URL: s.URL, Target: s.Target, State: api.ShareActive, Created: s.Created,
 		Expires: s.Expires, Auto: s.Auto, Failure: s.Failure,
@@ -235,8 +235,8 @@ func describeShare(s *publish.Share) api.Share {
 	switch {
 	case s.IsAbandoned(time.Now()):
 		out.State = api.ShareAbandoned
-	case s.Withdrawn > 0:
-		out.State = api.ShareWithdrawing
+	case s.RevokedAt > 0:
+		out.State = api.ShareRevoking
 	case s.URL == "":
 		out.State = api.SharePending
 	}

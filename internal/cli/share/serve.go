@@ -14,36 +14,35 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
-
-// defaultPort is that of config.DefaultPageURL.
-const defaultPort = 4097
 
 func (g shareCommands) serveCommand() *cobra.Command {
 	var host string
 	var port uint16
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Show the shared sessions to people with a browser", Args: cobra.NoArgs,
-		Long: "Show each shared session as a page, which grows while the session goes on. The pages can only be read: they have no\n" +
-			"script and no cookie, load nothing, and there is no list of them. This is another server than cairn serve.\n\n" +
-			"To show them to others, put a server with TLS before it, and set its address as sharing.url in your configuration.",
+		Use: "serve", Short: "Serve pages of the shared sessions", Args: cobra.NoArgs,
+		Long: "Serve a page of each shared session, which grows while the session continues. Pages are read-only: they have no script\n" +
+			"and no cookie, load nothing, and are not listed. This server is separate from cairn serve.\n\n" +
+			"To let others read them, run a reverse proxy with TLS in front of it, and set its address as sharing.url in your\n" +
+			"configuration.",
 		Example: "  cairn share serve\n  cairn share serve --port 8080",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
 			if err != nil {
-				return fmt.Errorf("listen for readers: %w; another port: --port", err)
+				return fmt.Errorf("listen for readers: %w; use --port to select another port", err)
 			}
 			g.printPages(l.Addr())
 			return servePages(ctx, l, &sharepage.Server{API: c, Logger: slog.Default()})
 		}),
 	}
 	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")
-	cmd.Flags().Uint16Var(&port, "port", defaultPort, "listen on this `PORT`; 0 is a free one")
+	cmd.Flags().Uint16Var(&port, "port", config.DefaultPagePort, "listen on this `PORT`; 0 is a free one")
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// printPages prints where pages are shown.
+// printPages prints the address of the page server.
 func (g shareCommands) printPages(at net.Addr) {
 	if g.inv.JSON {
 		g.inv.PrintJSONLine(struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Only the user publishes sessions by itself; everybody can disable sharing.
+// Only the user's configuration can share sessions automatically; every file can disable sharing.
 func TestShareMode(t *testing.T) {
 	t.Parallel()
 	const project = "repo/cairn.json"

@@ -68,7 +68,7 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const notFound = "There is no shared session here. It may have been withdrawn."
+const notFound = "There is no shared session here. Its share may have been revoked."
 
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy())

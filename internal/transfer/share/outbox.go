@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"context"
@@ -114,8 +114,8 @@ func (o *Outbox) signal() {
 	}
 }
 
-// Order says how a session is published.
-type Order struct {
+// Options says how a session is published.
+type Options struct {
 	Target  string        // address of the server; "" if cairn shows the session
 	PageURL string        // address of cairn's pages, if cairn does
 	Expires time.Duration // 0 is never
@@ -124,9 +124,9 @@ type Order struct {
 }
 
 // newShare returns the share of a session that is published now.
-func (order Order) newShare(id session.ID) Share {
+func (order Options) newShare(id session.ID) Share {
 	now := time.Now()
-	s := Share{ID: newID(), SessionID: id, Created: now.UnixMilli(), Target: order.Target, Synced: -1}
+	s := Share{ID: newID(), SessionID: id, Created: now.UnixMilli(), Target: order.Target, SyncedSeq: -1}
 	if order.Expires > 0 {
 		s.Expires = now.Add(order.Expires).UnixMilli()
 	}
@@ -137,7 +137,7 @@ func (order Order) newShare(id session.ID) Share {
 }
 
 // ShareLater publishes a session without a request of a person: it does not wait for the server, and tries again.
-func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) error {
+func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Options) error {
 	s := order.newShare(id)
 	s.Auto = true
 	if err := o.Audit(ctx, "share "+string(id)+" "+describeTarget(&s)); err != nil {
@@ -150,7 +150,7 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, order Order) err
 
 // Share publishes a session, and returns when it has an address; of a server, its content follows. A session that is
 // published stays where it is.
-func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, error) {
+func (o *Outbox) Share(ctx context.Context, id session.ID, order Options) (Share, error) {
 	there, found, err := o.Registry.FindSession(id)
 	if err != nil {
 		return there, err
@@ -158,7 +158,7 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 	if found && there.URL != "" {
 		return o.extend(ctx, there, order)
 	}
-	if err := o.endEarlier(ctx, id, order.Target); err != nil {
+	if err := o.revokeEarlier(ctx, id, order.Target); err != nil {
 		return there, err
 	}
 	s := order.newShare(id)
@@ -175,14 +175,14 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 		return s, err
 	}
 	defer release()
-	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.Withdrawn > 0) {
+	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.RevokedAt > 0) {
 		err = session.Errorf(session.CodeConflict, "the share was withdrawn by another request")
 	}
 	if err != nil {
 		return s, err
 	}
 	if s, err = o.open(ctx, s); err != nil {
-		if s.Remote == "" && !s.Auto { // nobody can read it, and nothing tries it again
+		if s.RemoteID == "" && !s.Auto { // nobody can read it, and nothing tries it again
 			err = errors.Join(err, o.Registry.remove(s.ID))
 		}
 		return s, err
@@ -191,7 +191,7 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, order Order) (Share, 
 }
 
 // extend gives a published share the end of the order, if it has one.
-func (o *Outbox) extend(ctx context.Context, s Share, order Order) (Share, error) {
+func (o *Outbox) extend(ctx context.Context, s Share, order Options) (Share, error) {
 	if !order.Extend {
 		return s, nil
 	}
@@ -206,16 +206,16 @@ func (o *Outbox) extend(ctx context.Context, s Share, order Order) (Share, error
 	return s, err
 }
 
-// endEarlier makes sure that no earlier share of the session is left at the server, which could have only one.
-func (o *Outbox) endEarlier(ctx context.Context, id session.ID, at string) error {
+// revokeEarlier makes sure that no earlier share of the session is left at the server, which could have only one.
+func (o *Outbox) revokeEarlier(ctx context.Context, id session.ID, at string) error {
 	s, found, err := o.Registry.find(func(s *Share) bool {
-		return s.SessionID == id && s.Withdrawn > 0 && s.Target == at && s.Remote != ""
+		return s.SessionID == id && s.RevokedAt > 0 && s.Target == at && s.RemoteID != ""
 	})
 	if err != nil || !found {
 		return err
 	}
-	s, err = o.withdrawNow(ctx, s)
-	if err == nil && s.Withdrawn > 0 {
+	s, err = o.revokeNow(ctx, s)
+	if err == nil && s.RevokedAt > 0 {
 		err = session.Errorf(session.CodeConflict, "an earlier share of the session is not gone yet, and tried again: %s", s.Failure)
 	}
 	return err
@@ -236,11 +236,11 @@ func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 		return s, session.Errorf(session.CodeConflict, "sharing failed: %v", err)
 	}
 	opened, err := o.Registry.change(s.ID, func(s *Share) {
-		s.Remote, s.URL, s.Secret = c.ID, c.URL, c.Secret
+		s.RemoteID, s.URL, s.Secret = c.ID, c.URL, c.Secret
 		s.noteSuccess()
 	})
 	if err != nil { // nothing could withdraw it later
-		s.Remote, s.Secret = c.ID, c.Secret
+		s.RemoteID, s.Secret = c.ID, c.Secret
 		return Share{ID: s.ID, Auto: s.Auto}, errors.Join(err, o.targetOf(&s).delete(context.WithoutCancel(ctx), &s))
 	}
 	return opened, nil
@@ -256,12 +256,12 @@ func describeTarget(s *Share) string {
 	return "on pages of cairn"
 }
 
-// withdrawTime is how long a person waits until a server has withdrawn a share.
-const withdrawTime = 10 * time.Second
+// revokeTimeout is how long a person waits until a server has withdrawn a share.
+const revokeTimeout = 10 * time.Second
 
-// Withdraw ends the share of a session. The answer has Withdrawn set if the server has not shown yet that the share is
+// Withdraw ends the share of a session. The answer has RevokedAt set if the server has not shown yet that the share is
 // gone: that is tried again. A session that is not shared stays so.
-func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
+func (o *Outbox) Revoke(ctx context.Context, id session.ID) (Share, error) {
 	s, found, err := o.Registry.FindSession(id)
 	if err == nil && !found { // one that is being withdrawn is tried again now
 		s, found, err = o.Registry.find(func(s *Share) bool { return s.SessionID == id })
@@ -272,13 +272,13 @@ func (o *Outbox) Withdraw(ctx context.Context, id session.ID) (Share, error) {
 	if !found {
 		return Share{SessionID: id}, o.forget(ctx, id)
 	}
-	return o.withdrawNow(ctx, s)
+	return o.revokeNow(ctx, s)
 }
 
-// withdrawNow withdraws a share while a person waits, whatever is being sent of it.
-func (o *Outbox) withdrawNow(ctx context.Context, s Share) (Share, error) {
-	late := fmt.Errorf("no answer within %s", withdrawTime)
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), withdrawTime, late)
+// revokeNow withdraws a share while a person waits, whatever is being sent of it.
+func (o *Outbox) revokeNow(ctx context.Context, s Share) (Share, error) {
+	late := fmt.Errorf("no answer within %s", revokeTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), revokeTimeout, late)
 	defer cancel()
 	ctx, release, err := o.interrupt(ctx, s.ID)
 	if err != nil {
@@ -287,10 +287,10 @@ func (o *Outbox) withdrawNow(ctx context.Context, s Share) (Share, error) {
 	defer release()
 	now, found, err := o.Registry.Find(s.ID)
 	if err != nil || !found { // meanwhile it is gone
-		s.Withdrawn = 0
+		s.RevokedAt = 0
 		return s, err
 	}
-	return o.withdraw(ctx, now)
+	return o.revoke(ctx, now)
 }
 
 // forget corrects a session that says that it is shared although there is no such share, as after the loss of the registry.
@@ -312,49 +312,49 @@ func isEnding(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Ca
 
 // withdraw records that the share is to be withdrawn, has the server remove it, corrects the session, and forgets the share
 // once it is gone. A failure of the server is recorded in the share, not returned. The claim of the share is held.
-func (o *Outbox) withdraw(ctx context.Context, s Share) (Share, error) {
-	if s.Withdrawn == 0 {
+func (o *Outbox) revoke(ctx context.Context, s Share) (Share, error) {
+	if s.RevokedAt == 0 {
 		if err := o.Audit(ctx, "withdraw the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
 			o.Logger.Warn("the audit log could not be written", "error", err) // to end a share is more important
 		}
 	}
 	marked, err := o.Registry.change(s.ID, func(s *Share) {
-		if s.Withdrawn == 0 {
-			s.Withdrawn = time.Now().UnixMilli()
+		if s.RevokedAt == 0 {
+			s.RevokedAt = time.Now().UnixMilli()
 			s.noteSuccess()
 		}
 	})
 	if err != nil { // on a full disk, the server can still delete it
-		return o.withdrawUnrecorded(ctx, s, err)
+		return o.revokeUnrecorded(ctx, s, err)
 	}
 	s = marked
 	var failure error
-	if s.Remote != "" {
+	if s.RemoteID != "" {
 		failure = o.targetOf(&s).delete(ctx, &s)
 	}
 	o.recordEnd(context.WithoutCancel(ctx), &s)
 	now := time.Now()
-	switch isAbsent := errors.Is(failure, errUnproven); {
+	switch isAbsent := errors.Is(failure, errUnconfirmed); {
 	case failure != nil && isEnding(ctx):
 		return s, failure
-	case failure != nil && (!isAbsent || s.Absent == 0 || now.Sub(time.UnixMilli(s.Absent)) < absentTime):
-		return o.Registry.change(s.ID, func(s *Share) { s.noteWithdrawal(failure, isAbsent, now) })
-	case s.Remote != "" && now.Sub(time.UnixMilli(s.Cut)) < cutTime: // a request that was cut off may still arrive
+	case failure != nil && (!isAbsent || s.NotFoundSince == 0 || now.Sub(time.UnixMilli(s.NotFoundSince)) < notFoundDelay):
+		return o.Registry.change(s.ID, func(s *Share) { s.noteRevocation(failure, isAbsent, now) })
+	case s.RemoteID != "" && now.Sub(time.UnixMilli(s.CutAt)) < cutDelay: // a request that was cut off may still arrive
 		return o.Registry.change(s.ID, func(s *Share) {
-			s.Failure, s.Next = "it is gone, and looked at once more: a request was cut off", s.Cut+cutTime.Milliseconds()
+			s.Failure, s.NextAttempt = "it is gone, and looked at once more: a request was cut off", s.CutAt+cutDelay.Milliseconds()
 		})
-	case s.Remote != "":
+	case s.RemoteID != "":
 		if err := o.Audit(ctx, "the share of "+string(s.SessionID)+" is gone "+describeTarget(&s)); err != nil {
 			o.Logger.Warn("the audit log could not be written", "error", err)
 		}
 	}
-	s.Withdrawn = 0
+	s.RevokedAt = 0
 	return s, o.Registry.remove(s.ID)
 }
 
-// withdrawUnrecorded has the server delete a share whose withdrawal could not be recorded, for the reason why.
-func (o *Outbox) withdrawUnrecorded(ctx context.Context, s Share, why error) (Share, error) {
-	if s.Remote == "" {
+// revokeUnrecorded has the server delete a share whose withdrawal could not be recorded, for the reason why.
+func (o *Outbox) revokeUnrecorded(ctx context.Context, s Share, why error) (Share, error) {
+	if s.RemoteID == "" {
 		return s, session.Errorf(session.CodeUnavailable, "the share is not withdrawn: %v", why)
 	}
 	if err := o.targetOf(&s).delete(ctx, &s); err != nil {

@@ -4,7 +4,7 @@
 //
 // A share is recorded before its server hears of it, and outlives its session, until the server has shown that the
 // share is gone. What is sent has no recognised secrets.
-package publish
+package share
 
 import (
 	"crypto/rand"
@@ -22,32 +22,32 @@ type Share struct {
 	Auto      bool       `json:"auto,omitzero"`
 	Created   int64      `json:"created"` // milliseconds, as all times
 	Expires   int64      `json:"expires,omitzero"`
-	// Withdrawn is since when the share is to be gone. Until the server has shown that, it stays recorded.
-	Withdrawn int64 `json:"withdrawn,omitzero"`
+	// RevokedAt is since when the share is to be gone. Until the server has shown that, it stays recorded.
+	RevokedAt int64 `json:"withdrawn,omitzero"`
 
-	// Absent is since when the server answers that there is no such share, 0 if it does not.
-	Absent int64 `json:"absent,omitzero"`
+	// NotFoundSince is since when the server answers that there is no such share, 0 if it does not.
+	NotFoundSince int64 `json:"absent,omitzero"`
 
 	// Target is the address of the server, "" if cairn shows the session. Remote and Secret are the server's.
 	Target string `json:"target,omitzero"`
-	Remote string `json:"remote,omitzero"` // "" until the server has answered
+	RemoteID string `json:"remote,omitzero"` // "" until the server has answered
 	Secret string `json:"secret,omitzero"`
-	// Synced is the seq of the session up to which the server has it, -1 if it has nothing.
-	Synced int64 `json:"synced,omitzero"`
+	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing.
+	SyncedSeq int64 `json:"synced,omitzero"`
 
 	// Cut is when a request with content was last cut off, which the server may still work on.
-	Cut int64 `json:"cut,omitzero"`
+	CutAt int64 `json:"cut,omitzero"`
 
 	// Failure is why the last attempt failed, Failed the number of attempts in a row that did, and Next the earliest time
 	// of the next one.
 	Failure string `json:"failure,omitzero"`
-	Failed  int    `json:"failed,omitzero"`
-	Next    int64  `json:"next,omitzero"`
+	Attempts int    `json:"failed,omitzero"`
+	NextAttempt int64  `json:"next,omitzero"`
 }
 
 // IsActive reports whether people can read the session at the time.
 func (s *Share) IsActive(now time.Time) bool {
-	return s.Withdrawn == 0 && s.URL != "" && (s.Expires == 0 || now.UnixMilli() < s.Expires)
+	return s.RevokedAt == 0 && s.URL != "" && (s.Expires == 0 || now.UnixMilli() < s.Expires)
 }
 
 // isRemote reports whether a server has the share, or may have it.
@@ -64,33 +64,33 @@ func newID() string {
 const (
 	firstBackoff = time.Second
 	maxBackoff   = time.Hour
-	// maxAge is how long a withdrawal that fails is tried. Then the share stays in the list.
-	maxAge = 30 * 24 * time.Hour
-	// absentTime is how long a server has to answer that there is no such share until that is believed.
-	absentTime = time.Hour
-	// cutTime is how long a request that was cut off may still have an effect.
-	cutTime = 2 * time.Minute
+	// revokeRetryLimit is how long a withdrawal that fails is tried. Then the share stays in the list.
+	revokeRetryLimit = 30 * 24 * time.Hour
+	// notFoundDelay is how long a server has to answer that there is no such share until that is believed.
+	notFoundDelay = time.Hour
+	// cutDelay is how long a request that was cut off may still have an effect.
+	cutDelay = 2 * time.Minute
 )
 
 // noteFailure records a failed attempt.
 func (s *Share) noteFailure(err error, now time.Time) {
 	s.Failure = session.ClipText(err.Error(), maxFailure)
 	wait := maxBackoff
-	if s.Failed < 12 { // 2^12 seconds are more than an hour
-		wait = min(firstBackoff<<s.Failed, maxBackoff)
+	if s.Attempts < 12 { // 2^12 seconds are more than an hour
+		wait = min(firstBackoff<<s.Attempts, maxBackoff)
 	}
-	s.Failed++
-	s.Next = now.Add(wait).UnixMilli()
+	s.Attempts++
+	s.NextAttempt = now.Add(wait).UnixMilli()
 }
 
-// noteWithdrawal records a failed attempt at a withdrawal. isAbsent says that the server answers that there is no share.
-func (s *Share) noteWithdrawal(err error, isAbsent bool, now time.Time) {
+// noteRevocation records a failed attempt at a withdrawal. isAbsent says that the server answers that there is no share.
+func (s *Share) noteRevocation(err error, isAbsent bool, now time.Time) {
 	s.noteFailure(err, now)
 	switch {
 	case !isAbsent:
-		s.Absent = 0
-	case s.Absent == 0:
-		s.Absent = now.UnixMilli()
+		s.NotFoundSince = 0
+	case s.NotFoundSince == 0:
+		s.NotFoundSince = now.UnixMilli()
 	}
 }
 
@@ -98,9 +98,9 @@ func (s *Share) noteWithdrawal(err error, isAbsent bool, now time.Time) {
 const maxFailure = 300
 
 // noteSuccess forgets the failed attempts.
-func (s *Share) noteSuccess() { s.Failure, s.Failed, s.Next = "", 0, 0 }
+func (s *Share) noteSuccess() { s.Failure, s.Attempts, s.NextAttempt = "", 0, 0 }
 
 // IsAbandoned reports whether the share was to be withdrawn and nothing tries that any more.
 func (s *Share) IsAbandoned(now time.Time) bool {
-	return s.Withdrawn > 0 && now.Sub(time.UnixMilli(s.Withdrawn)) > maxAge
+	return s.RevokedAt > 0 && now.Sub(time.UnixMilli(s.RevokedAt)) > revokeRetryLimit
 }

@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"context"
@@ -27,12 +27,12 @@ const (
 // server has the session.
 func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, err error) {
 	change := changes.NewWhole(s.SessionID)
-	if s.Synced >= 0 {
+	if s.SyncedSeq >= 0 {
 		rows, err := store.Query(ctx, o.Store, func(r store.Reader) ([]store.EventRow, error) {
-			return r.Events(s.SessionID, s.Synced, maxEvents)
+			return r.Events(s.SessionID, s.SyncedSeq, maxEvents)
 		})
 		if err != nil {
-			return s.Synced, err
+			return s.SyncedSeq, err
 		}
 		if n := len(rows); n > 0 && n < maxEvents {
 			change, head = changes.Collect(rows)[0], rows[n-1].Seq
@@ -40,18 +40,18 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 	}
 	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
 	secrets, err := o.ListSecrets(ctx, there)
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
 	p := &pusher{outbox: o, share: s, filter: &transfer.Export{Known: secrets}}
 	if err = p.pushChange(ctx, change); err == nil {
 		err = p.flush(ctx)
 	}
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
 	return head, nil
 }

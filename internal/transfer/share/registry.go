@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"errors"
@@ -88,7 +88,7 @@ func (r *Registry) Find(id string) (s Share, found bool, err error) {
 
 // FindSession returns the share of the session that is not withdrawn.
 func (r *Registry) FindSession(id session.ID) (s Share, found bool, err error) {
-	return r.find(func(s *Share) bool { return s.SessionID == id && s.Withdrawn == 0 })
+	return r.find(func(s *Share) bool { return s.SessionID == id && s.RevokedAt == 0 })
 }
 
 func (r *Registry) find(matches func(*Share) bool) (s Share, found bool, err error) {
@@ -113,7 +113,7 @@ func (r *Registry) add(s Share) (there Share, added bool, err error) {
 		return s, false, err
 	}
 	for _, there := range r.shares {
-		if there.SessionID == s.SessionID && there.Withdrawn == 0 {
+		if there.SessionID == s.SessionID && there.RevokedAt == 0 {
 			return there, false, nil
 		}
 	}

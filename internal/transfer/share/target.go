@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"bytes"
@@ -41,21 +41,21 @@ type target struct {
 
 // The bounds of a request.
 const (
-	createTime = 15 * time.Second
-	syncTime   = time.Minute
-	deleteTime = 15 * time.Second
+	createTimeout = 15 * time.Second
+	syncTimeout   = time.Minute
+	deleteTimeout = 15 * time.Second
 	maxAnswer  = 64 << 10 // bytes that are read of an answer
 )
 
 // created is the answer to a new share.
-type created struct {
+type createResponse struct {
 	ID     string `json:"id"`
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
 }
 
 // isValid reports whether the answer has the form of one. Its address is shown to people.
-func (c *created) isValid() bool {
+func (c *createResponse) isValid() bool {
 	u, err := url.Parse(c.URL)
 	return remoteID().MatchString(c.ID) && c.Secret != "" && len(c.Secret) <= maxSecret && len(c.URL) <= maxSecret &&
 		err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
@@ -68,18 +68,18 @@ var remoteID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 const maxSecret = 2 << 10
 
 // create makes a share without content.
-func (t target) create(ctx context.Context, id session.ID) (c created, err error) {
+func (t target) create(ctx context.Context, id session.ID) (c createResponse, err error) {
 	body := struct {
 		SessionID session.ID `json:"sessionID"`
 	}{id}
-	answer, err := t.call(ctx, createTime, http.MethodPost, "/api/share", body)
+	answer, err := t.call(ctx, createTimeout, http.MethodPost, "/api/share", body)
 	if err != nil {
 		return c, err
 	}
 	if json.Unmarshal(answer, &c) == nil && c.isValid() {
 		return c, nil
 	}
-	return created{}, fmt.Errorf("%s does not answer as a server of shares does", t.address)
+	return createResponse{}, fmt.Errorf("%s does not answer as a server of shares does", t.address)
 }
 
 // send gives the server the newest values of a share.
@@ -88,22 +88,22 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 		Secret string `json:"secret"`
 		Data   []Item `json:"data"`
 	}{s.Secret, items}
-	_, err := t.call(ctx, syncTime, http.MethodPost, "/api/share/"+s.Remote+"/sync", body)
+	_, err := t.call(ctx, syncTimeout, http.MethodPost, "/api/share/"+s.RemoteID+"/sync", body)
 	return err
 }
 
-// errUnproven means that the server answers not found, which a proxy also does while the server is down.
-var errUnproven = errors.New("it answers not found, as a proxy does while its server is down")
+// errUnconfirmed means that the server answers not found, which a proxy also does while the server is down.
+var errUnconfirmed = errors.New("it answers not found, as a proxy does while its server is down")
 
 // delete removes a share, and has the server show that it is gone. What the server shows counts, whatever it answers to the
 // deletion: OpenCode's answers with 500 if there is nothing to delete. Without a success, only an empty list is a proof;
-// that nothing is there may come from a proxy: errUnproven.
+// that nothing is there may come from a proxy: errUnconfirmed.
 func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
 	}{s.Secret}
-	_, failure := t.call(ctx, deleteTime, http.MethodDelete, "/api/share/"+s.Remote, body)
-	answer, err := t.call(ctx, deleteTime, http.MethodGet, "/api/share/"+s.Remote+"/data", nil)
+	_, failure := t.call(ctx, deleteTimeout, http.MethodDelete, "/api/share/"+s.RemoteID, body)
+	answer, err := t.call(ctx, deleteTimeout, http.MethodGet, "/api/share/"+s.RemoteID+"/data", nil)
 	status, isStatus := errors.AsType[*statusError](err)
 	isAbsent := isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone)
 	var left []jsontext.Value
@@ -113,7 +113,7 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	case isAbsent && failure == nil:
 		return nil
 	case isAbsent:
-		return fmt.Errorf("%s: %w", t.address, errUnproven)
+		return fmt.Errorf("%s: %w", t.address, errUnconfirmed)
 	case failure != nil:
 		return failure
 	case err != nil:

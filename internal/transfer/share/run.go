@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// pause is the time in which changes of a session are gathered: they are sent together.
-	pause = 400 * time.Millisecond
+	// batchDelay is the time in which changes of a session are gathered: they are sent together.
+	batchDelay = 400 * time.Millisecond
 	// maxPushes is the number of shares that are worked on at once.
 	maxPushes = 4
-	// openTime is the time after which a share without an address is left of a process that ended.
-	openTime = time.Minute
-	// unrecordedTime is the time between attempts whose failures cannot be recorded.
-	unrecordedTime = time.Minute
-	// lastTime bounds what is sent after the end of the context.
-	lastTime = 3 * time.Second
+	// openTimeout is the time after which a share without an address is left of a process that ended.
+	openTimeout = time.Minute
+	// unrecordedDelay is the time between attempts whose failures cannot be recorded.
+	unrecordedDelay = time.Minute
+	// lastTimeout bounds what is sent after the end of the context.
+	lastTimeout = 3 * time.Second
 )
 
 // Run sends what is committed, ends shares that expire, and withdraws those whose session is deleted, until ctx ends.
-// Then it sends what is left for at most lastTime.
+// Then it sends what is left for at most lastTimeout.
 func (o *Outbox) Run(ctx context.Context) {
 	commits, stop := o.Log.WatchCommits()
 	defer stop()
@@ -44,12 +44,12 @@ func (o *Outbox) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(batchDelay):
 		}
 	}
 	o.pushes.Wait()
-	late := fmt.Errorf("no answer within %s", lastTime)
-	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTime, late)
+	late := fmt.Errorf("no answer within %s", lastTimeout)
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, late)
 	defer cancel()
 	o.startDue(last, true)
 	o.pushes.Wait()
@@ -65,7 +65,7 @@ func (o *Outbox) startDue(ctx context.Context, all bool) (next time.Time) {
 	}
 	now := time.Now()
 	for _, s := range shares {
-		for _, ms := range []int64{s.Next, s.Expires} {
+		for _, ms := range []int64{s.NextAttempt, s.Expires} {
 			if at := time.UnixMilli(ms); at.After(now) && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
@@ -90,7 +90,7 @@ type action int
 
 const (
 	stepNone     action = iota
-	stepWithdraw        // it was withdrawn, its time is over, or its session was deleted
+	stepRevoke        // it was withdrawn, its time is over, or its session was deleted
 	stepOpen            // an automatic share has no address
 	stepRemove          // the process ended while a person shared it: nobody has its address
 	stepRecord          // the process ended before the session says that it is shared
@@ -106,31 +106,31 @@ type step struct {
 // chooseStep returns what a share needs now. Waiting after failures delays only more of the same: not a withdrawal that is
 // due since.
 func (o *Outbox) chooseStep(ctx context.Context, s *Share, now time.Time) step {
-	waits := s.Next > now.UnixMilli()
-	if s.Withdrawn > 0 {
+	waits := s.NextAttempt > now.UnixMilli()
+	if s.RevokedAt > 0 {
 		if waits || s.IsAbandoned(now) {
 			return step{}
 		}
-		return step{act: stepWithdraw}
+		return step{act: stepRevoke}
 	}
 	if s.Expires > 0 && s.Expires <= now.UnixMilli() {
-		return step{act: stepWithdraw}
+		return step{act: stepRevoke}
 	}
 	there, head, err := o.readHead(ctx, s.SessionID)
 	switch {
 	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
-		return step{act: stepWithdraw}
+		return step{act: stepRevoke}
 	case err != nil || waits: // a damaged session stays as it was shared
 		return step{}
 	case s.URL == "" && s.Auto:
 		return step{act: stepOpen}
-	case s.URL == "" && now.Sub(time.UnixMilli(s.Created)) < openTime: // it is being published
+	case s.URL == "" && now.Sub(time.UnixMilli(s.Created)) < openTimeout: // it is being published
 		return step{}
 	case s.URL == "":
 		return step{act: stepRemove}
 	case there.Share == nil || there.Share.URL != s.URL:
 		return step{act: stepRecord}
-	case s.isRemote() && s.Synced < head && o.MayShare(ctx, there):
+	case s.isRemote() && s.SyncedSeq < head && o.MayShare(ctx, there):
 		return step{stepPush, head}
 	}
 	return step{}
@@ -145,8 +145,8 @@ func (o *Outbox) advance(ctx context.Context, id string) {
 	now := time.Now()
 	switch next := o.chooseStep(ctx, &s, now); next.act {
 	case stepNone:
-	case stepWithdraw:
-		_, err = o.withdraw(ctx, s)
+	case stepRevoke:
+		_, err = o.revoke(ctx, s)
 	case stepOpen:
 		if s, err = o.open(ctx, s); err == nil {
 			err = o.record(ctx, &s)
@@ -167,7 +167,7 @@ func (o *Outbox) advance(ctx context.Context, id string) {
 		o.Logger.Warn("the failure of a share could not be recorded", "error", err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(unrecordedTime):
+		case <-time.After(unrecordedDelay):
 		}
 	}
 }
@@ -177,9 +177,9 @@ func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
 	synced, err := o.push(ctx, s, head)
 	_, rerr := o.Registry.change(s.ID, func(s *Share) {
 		if ctx.Err() != nil {
-			s.Cut = time.Now().UnixMilli()
+			s.CutAt = time.Now().UnixMilli()
 		}
-		if s.Synced = synced; err == nil {
+		if s.SyncedSeq = synced; err == nil {
 			s.noteSuccess()
 		}
 	})

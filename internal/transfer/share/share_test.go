@@ -1,4 +1,4 @@
-package publish_test
+package share_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
 // world is a store with sessions, an outbox, and a server of shares.
@@ -30,7 +30,7 @@ type world struct {
 	store  *storetest.Memory
 	log    *eventlog.Log
 	file   string
-	outbox *publish.Outbox
+	outbox *share.Outbox
 	server *sharetarget.Target
 	audit  []string
 	stop   func()
@@ -43,7 +43,7 @@ func play(t *testing.T, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := storetest.NewMemory()
-		w := &world{t: t, store: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), publish.FileName)}
+		w := &world{t: t, store: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), share.FileName)}
 		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}, OnDelete: func() { w.outbox.Wake() }})
 		w.start()
 		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T", Time: session.SessionTime{Created: 1, Updated: 1}}})
@@ -55,7 +55,7 @@ func play(t *testing.T, f func(w *world)) {
 
 // start starts a process on the store.
 func (w *world) start() {
-	o := publish.NewOutbox(publish.NewRegistry(w.file))
+	o := share.NewOutbox(share.NewRegistry(w.file))
 	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, w.server, slog.New(slog.DiscardHandler)
 	o.Record = func(_ context.Context, id session.ID, s *session.Share) error {
 		w.add(id, &session.Shared{Share: s})
@@ -102,7 +102,7 @@ func (w *world) prompt(id session.ID, text string) {
 	})
 }
 
-func (w *world) share(order publish.Order) publish.Share {
+func (w *world) share(order share.Options) share.Share {
 	w.t.Helper()
 	s, err := w.outbox.Share(context.Background(), "ses_a", order)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *world) texts(remote string) (out []string) {
 	return out
 }
 
-func (w *world) list() []publish.Share {
+func (w *world) list() []share.Share {
 	all, err := w.outbox.Registry.List()
 	if err != nil {
 		w.t.Fatal(err)
@@ -147,7 +147,7 @@ func (w *world) list() []publish.Share {
 	return all
 }
 
-var remote = publish.Order{Target: "http://share.example"}
+var remote = share.Options{Target: "http://share.example"}
 
 // A shared session is sent once, and then what is new of it, without secrets.
 func TestShareIsSentAndKeptUpToDate(t *testing.T) {
@@ -159,7 +159,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 		w.settle(time.Second)
 		w.prompt("ses_a", "second known-secret")
 		w.settle(time.Second)
-		if diff := cmp.Diff([]string{"first", "second [redacted]"}, w.texts(s.Remote)); diff != "" {
+		if diff := cmp.Diff([]string{"first", "second [redacted]"}, w.texts(s.RemoteID)); diff != "" {
 			t.Error(diff)
 		}
 		// The second prompt was sent alone.
@@ -199,7 +199,7 @@ func TestShareCatchesUp(t *testing.T) {
 			}
 			w.server.Recover()
 			w.settle(2 * time.Minute)
-			if got := w.texts(s.Remote); len(got) != 3 || w.list()[0].Failure != "" {
+			if got := w.texts(s.RemoteID); len(got) != 3 || w.list()[0].Failure != "" {
 				t.Errorf("%s: %q %+v", fault, got, w.list()[0])
 			}
 		})
@@ -228,7 +228,7 @@ func TestShareIsRefused(t *testing.T) {
 }
 
 // A share is gone once the server shows it no more, whatever it says, and however long that takes.
-func TestShareIsWithdrawn(t *testing.T) {
+func TestShareIsRevoked(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{
 		"", sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.KeepData,
 		sharetarget.Held,
@@ -239,8 +239,8 @@ func TestShareIsWithdrawn(t *testing.T) {
 			if fault != "" {
 				w.server.Fail(fault, sharetarget.Delete)
 			}
-			left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-			if isGone := !w.server.IsShared(s.Remote); err != nil || isGone != (left.Withdrawn == 0) || isGone != (fault == "") {
+			left, err := w.outbox.Revoke(context.Background(), "ses_a")
+			if isGone := !w.server.IsShared(s.RemoteID); err != nil || isGone != (left.RevokedAt == 0) || isGone != (fault == "") {
 				t.Errorf("%s: %+v %v", fault, left, err)
 			}
 			if w.shareOf("ses_a") != nil {
@@ -252,12 +252,12 @@ func TestShareIsWithdrawn(t *testing.T) {
 			w.stop()
 			w.start()
 			w.settle(time.Hour)
-			if got := w.texts(s.Remote); len(got) > 1 || len(w.list()) == 0 != (fault == "") {
+			if got := w.texts(s.RemoteID); len(got) > 1 || len(w.list()) == 0 != (fault == "") {
 				t.Errorf("%s: %q %+v", fault, got, w.list())
 			}
 			w.server.Recover()
 			w.settle(2 * time.Hour)
-			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 				t.Errorf("%s: %+v", fault, w.list())
 			}
 		})
@@ -265,43 +265,43 @@ func TestShareIsWithdrawn(t *testing.T) {
 }
 
 // The answer to a deletion can be lost; OpenCode's server fails the second one.
-func TestWithdrawalIsRepeated(t *testing.T) {
+func TestRevocationIsRepeated(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Broken, sharetarget.Data)
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn == 0 {
+		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt == 0 {
 			t.Errorf("%+v %v", left, err)
 		}
 		w.server.Recover()
 		w.settle(time.Minute)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 	})
 }
 
 // A proxy whose server is away says that nothing is there: that is no proof until it has said so for an hour.
-func TestWithdrawalIsProven(t *testing.T) {
+func TestRevocationIsProven(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Missing)
-		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-		if err != nil || left.Withdrawn == 0 {
+		left, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || left.RevokedAt == 0 {
 			t.Errorf("%+v %v", left, err)
 		}
 		w.settle(30 * time.Minute)
 		w.server.Recover()
 		w.settle(time.Hour)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 		// A server that has gone for good.
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Missing)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Error(err)
 		}
 		w.settle(3 * time.Hour)
@@ -317,13 +317,13 @@ func TestEndIsNoFailure(t *testing.T) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		w.server.Fail(sharetarget.Held, sharetarget.Delete)
 		w.settle(2 * time.Second) // the second attempt is under way
 		w.stop()
-		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Failed != 2 { // the last one
+		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Attempts != 2 { // the last one
 			t.Errorf("%+v", s)
 		}
 		w.start()
@@ -336,18 +336,18 @@ func TestEndIsNoFailure(t *testing.T) {
 }
 
 // A withdrawal ends what is being sent, and looks again after it: the server may store it late.
-func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
+func TestRevocationInTheMiddleOfASync(t *testing.T) {
 	play(t, func(w *world) {
 		w.server.Fail(sharetarget.Held, sharetarget.Sync)
 		s := w.share(remote)
 		w.settle(time.Second) // the sync is under way
-		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-		if err != nil || left.Withdrawn == 0 || !strings.Contains(left.Failure, "cut off") {
+		left, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || left.RevokedAt == 0 || !strings.Contains(left.Failure, "cut off") {
 			t.Errorf("%+v %v", left, err)
 		}
 		w.server.Recover()
 		w.settle(5 * time.Minute)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 	})
@@ -356,7 +356,7 @@ func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
 // Where nothing can be recorded, as on a full disk, an end of a share is tried once a minute.
 func TestUnrecordedFailuresWait(t *testing.T) {
 	play(t, func(w *world) {
-		s := w.share(publish.Order{Target: remote.Target, Expires: time.Hour})
+		s := w.share(share.Options{Target: remote.Target, Expires: time.Hour})
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down)
 		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written there
@@ -369,7 +369,7 @@ func TestUnrecordedFailuresWait(t *testing.T) {
 		}
 		w.server.Recover()
 		w.settle(2 * time.Minute)
-		if w.server.IsShared(s.Remote) {
+		if w.server.IsShared(s.RemoteID) {
 			t.Error("the share is still there")
 		}
 	})
@@ -383,36 +383,36 @@ func TestDisabledSendsNothing(t *testing.T) {
 		w.disabled = true
 		w.prompt("ses_a", "second")
 		w.settle(time.Minute)
-		if got := w.texts(s.Remote); len(got) != 1 {
+		if got := w.texts(s.RemoteID); len(got) != 1 {
 			t.Errorf("%q", got)
 		}
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 {
+		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt != 0 {
 			t.Errorf("%+v %v", left, err)
 		}
 	})
 }
 
 // A session whose earlier share is still at the server is not shared again before that is gone.
-func TestShareAfterWithdrawal(t *testing.T) {
+func TestShareAfterRevocation(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil || !strings.Contains(err.Error(), "earlier share") {
 			t.Error(err)
 		}
 		w.server.Recover()
-		if s := w.share(remote); !w.server.IsShared(s.Remote) || len(w.list()) != 1 {
+		if s := w.share(remote); !w.server.IsShared(s.RemoteID) || len(w.list()) != 1 {
 			t.Errorf("%+v", w.list())
 		}
 	})
 }
 
 // A deleted session is withdrawn, also if its server is away, and if no process saw the deletion.
-func TestDeletionWithdraws(t *testing.T) {
+func TestDeletionRevokes(t *testing.T) {
 	for _, seen := range []bool{true, false} {
 		play(t, func(w *world) {
 			s := w.share(remote)
@@ -431,12 +431,12 @@ func TestDeletionWithdraws(t *testing.T) {
 				w.start()
 			}
 			w.settle(time.Minute)
-			if all := w.list(); len(all) != 1 || all[0].Withdrawn == 0 || all[0].Failure == "" {
+			if all := w.list(); len(all) != 1 || all[0].RevokedAt == 0 || all[0].Failure == "" {
 				t.Errorf("seen %v: %+v", seen, all)
 			}
 			w.server.Recover()
 			w.settle(time.Hour)
-			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 				t.Errorf("seen %v: %+v", seen, w.list())
 			}
 			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is gone") {
@@ -447,12 +447,12 @@ func TestDeletionWithdraws(t *testing.T) {
 }
 
 // A withdrawal that nobody takes is given up after a month, and stays in the list.
-func TestWithdrawalIsGivenUp(t *testing.T) {
+func TestRevocationIsGivenUp(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.KeepData, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		w.settle(31 * 24 * time.Hour)
@@ -463,7 +463,7 @@ func TestWithdrawalIsGivenUp(t *testing.T) {
 		}
 		// A person can try again.
 		w.server.Recover()
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 || len(w.list()) != 0 {
+		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt != 0 || len(w.list()) != 0 {
 			t.Errorf("%+v %v", left, err)
 		}
 	})
@@ -472,13 +472,13 @@ func TestWithdrawalIsGivenUp(t *testing.T) {
 func TestShareExpires(t *testing.T) {
 	for _, target := range []string{remote.Target, ""} {
 		play(t, func(w *world) {
-			s := w.share(publish.Order{Target: target, PageURL: "http://pages", Expires: time.Hour})
+			s := w.share(share.Options{Target: target, PageURL: "http://pages", Expires: time.Hour})
 			w.settle(59 * time.Minute)
 			if got := w.shareOf("ses_a"); got == nil || got.Expires == 0 || !s.IsActive(time.Now()) {
 				t.Errorf("%q: %+v", target, got)
 			}
 			w.settle(2 * time.Minute)
-			if w.shareOf("ses_a") != nil || len(w.list()) > 0 || w.server.IsShared(s.Remote) || s.IsActive(time.Now()) {
+			if w.shareOf("ses_a") != nil || len(w.list()) > 0 || w.server.IsShared(s.RemoteID) || s.IsActive(time.Now()) {
 				t.Errorf("%q: %+v", target, w.list())
 			}
 		})
@@ -498,7 +498,7 @@ func TestShareLater(t *testing.T) {
 		w.start()
 		w.settle(2 * time.Minute)
 		all := w.list()
-		if len(all) != 1 || len(w.texts(all[0].Remote)) != 1 || w.shareOf("ses_a") == nil {
+		if len(all) != 1 || len(w.texts(all[0].RemoteID)) != 1 || w.shareOf("ses_a") == nil {
 			t.Errorf("%+v", all)
 		}
 	})
@@ -541,7 +541,7 @@ func TestDamagedRegistry(t *testing.T) {
 			}
 			w.start()
 			_, err := w.outbox.Share(context.Background(), "ses_a", remote)
-			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), publish.FileName) {
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), share.FileName) {
 				t.Errorf("%s: %v", text, err)
 			}
 			if got, err := os.ReadFile(w.file); err != nil || string(got) != text {
@@ -558,11 +558,11 @@ func TestDamagedRegistry(t *testing.T) {
 func TestShareTwice(t *testing.T) {
 	play(t, func(w *world) {
 		first := w.share(remote)
-		if again := w.share(publish.Order{PageURL: "http://pages"}); again.URL != first.URL {
+		if again := w.share(share.Options{PageURL: "http://pages"}); again.URL != first.URL {
 			t.Error(first, again)
 		}
 		// It can get an end, which the session says as well.
-		if again := w.share(publish.Order{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
+		if again := w.share(share.Options{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
 			w.shareOf("ses_a").Expires != again.Expires {
 			t.Error(again, w.shareOf("ses_a"))
 		}

@@ -1,4 +1,4 @@
-package publish_test
+package share_test
 
 import (
 	"bytes"
