@@ -118,7 +118,6 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	watched := store.TrackDamage(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() {
 		w.search.forget()
-		w.shares.Wake()
 	}})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
@@ -157,7 +156,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: w.log, IDs: ids,
-		Shares:    ownerShares{w},
+		Shares:    shareAPI{w},
 		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 		WriteMetrics: w.metricsWriter(user.Telemetry.Prometheus),
@@ -168,7 +167,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Store: watched, Log: w.log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
-		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
+		Searcher:  w.search, Storage: ownerStorage{w}, Shares: shareAPI{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{

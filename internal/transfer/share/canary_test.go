@@ -2,7 +2,6 @@ package share_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"testing"
@@ -65,12 +64,11 @@ func (w *world) plant(n int, text string) {
 	)
 }
 
-// What a server gets of a session has no secret, at whatever place it was: the server is somebody else's.
+// A server gets no secret of a session, wherever it is: the server is not the user's.
 func TestSharesHideSecrets(t *testing.T) {
 	play(t, func(w *world) {
 		var text string
-		w.outbox.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{canary.Known}, nil }
-		w.outbox.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+		w.models = func() []opencode.ModelInfo {
 			quoted, _ := json.Marshal(text)
 			return []opencode.ModelInfo{{
 				ID: "m", ProviderID: "p", Name: text, Options: map[string]jsontext.Value{"extra": quoted},
@@ -90,7 +88,7 @@ func TestSharesHideSecrets(t *testing.T) {
 			before := len(w.server.Requests())
 			w.plant(n, c.Text)
 			w.settle(time.Second)
-			// All that was sent is read as whoever has it would.
+			// Decode everything that was sent, as its recipient would.
 			var sent bytes.Buffer
 			kinds := map[string]int{}
 			for _, r := range w.server.Requests()[before:] {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,17 +26,23 @@ const (
 )
 
 // Registry keeps the shares of a data directory in a file, which one process writes at a time. It is safe for
-// concurrent use. A change is on the disk once its method returns.
+// concurrent use. A change is on the disk once its method returns. Reads do not wait for writes.
 type Registry struct {
-	file string
+	dir string
 
-	mu     sync.Mutex // guards what is below, and the file
-	loaded bool
-	shares []Share // in the order of their creation
+	// shares are in the order of their creation; nil until the file was read. A change replaces the list: one that was
+	// loaded is never modified.
+	shares atomic.Pointer[[]Share]
+
+	mu      sync.Mutex // held by changes, also while they write; guards the rest
+	marked  []string   // shares that were marked when the file of the progress was read
+	isLost  bool       // there was no file of the progress
+	saved   []byte     // content of the file of the progress
+	isSaved bool       // it is durable
 }
 
-// NewRegistry returns the registry in the file, which need not exist.
-func NewRegistry(file string) *Registry { return &Registry{file: file} }
+// NewRegistry returns the registry in a data directory.
+func NewRegistry(dir string) *Registry { return &Registry{dir: dir} }
 
 // registryFile is the content of the file.
 type registryFile struct {
@@ -42,43 +50,56 @@ type registryFile struct {
 	Shares  []Share `json:"shares"`
 }
 
-// fileVersion is the version of the file's form.
+// fileVersion is the version of the file's format.
 const fileVersion = 1
 
-// load reads the file once. mu is held.
-func (r *Registry) load() error {
-	if r.loaded {
-		return nil
+// load returns the shares, after it read the file if it was not read before. mu is held.
+func (r *Registry) load() ([]Share, error) {
+	if p := r.shares.Load(); p != nil {
+		return *p, nil
 	}
-	text, err := statefile.ReadRegular(r.file, maxFile)
+	file := filepath.Join(r.dir, FileName)
+	text, err := statefile.ReadRegular(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.loaded = true
-		return nil
+		r.shares.Store(&[]Share{})
+		return nil, nil
 	}
+	// Check the version before the members: a newer version may have others.
 	var f registryFile
-	if err == nil { // the version first: a newer one may have other members
+	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
 	if err == nil && f.Version != fileVersion {
-		err = fmt.Errorf("it has the version %d; this cairn knows %d", f.Version, fileVersion)
+		err = fmt.Errorf("version %d is not supported; this cairn supports version %d", f.Version, fileVersion)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &f, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
-		return session.Errorf(session.CodeConflict, "cannot read the list of shares %s: %v; it has the secrets that withdraw "+
-			"shares: repair it or restore a copy; nothing is shared until then", r.file, err)
+		return nil, session.Errorf(session.CodeConflict, "cannot read the share list %s: %v; it holds the secrets that revoke "+
+			"shares: repair it or restore a backup. Sharing is disabled until then", file, err)
 	}
-	r.loaded, r.shares = true, f.Shares
-	return nil
+	r.marked, r.isLost = r.readProgress(f.Shares)
+	r.shares.Store(&f.Shares)
+	return f.Shares, nil
 }
 
-// List returns the shares in the order of their creation.
-func (r *Registry) List() ([]Share, error) {
+// takeMarks returns the shares that were marked when the registry was read, and whether the marks were lost.
+func (r *Registry) takeMarks() (marked []string, isLost bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.load()
-	return slices.Clone(r.shares), err
+	_, err = r.load()
+	return r.marked, r.isLost, err
+}
+
+// List returns the shares in the order of their creation. The list must not be modified.
+func (r *Registry) List() ([]Share, error) {
+	if p := r.shares.Load(); p != nil {
+		return *p, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.load()
 }
 
 // Find returns the share with the id.
@@ -86,57 +107,62 @@ func (r *Registry) Find(id string) (s Share, found bool, err error) {
 	return r.find(func(s *Share) bool { return s.ID == id })
 }
 
-// FindSession returns the share of the session that is not withdrawn.
+// FindSession returns the share of the session that is not revoked.
 func (r *Registry) FindSession(id session.ID) (s Share, found bool, err error) {
 	return r.find(func(s *Share) bool { return s.SessionID == id && s.RevokedAt == 0 })
 }
 
 func (r *Registry) find(matches func(*Share) bool) (s Share, found bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.load(); err != nil {
-		return s, false, err
-	}
-	for i := range r.shares {
-		if matches(&r.shares[i]) {
-			return r.shares[i], true, nil
+	shares, err := r.List()
+	for i := range shares {
+		if matches(&shares[i]) {
+			return shares[i], true, nil
 		}
 	}
-	return s, false, nil
+	return s, false, err
 }
 
-// add adds the share of a session that has none. It returns the one that the session has, if it has one.
-func (r *Registry) add(s Share) (there Share, added bool, err error) {
+// add adds a share. If its session has an active or pending one, it returns that one instead.
+func (r *Registry) add(s Share) (current Share, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.load(); err != nil {
-		return s, false, err
+	shares, err := r.load()
+	if err != nil {
+		return s, err
 	}
-	for _, there := range r.shares {
-		if there.SessionID == s.SessionID && there.RevokedAt == 0 {
-			return there, false, nil
+	for i := range shares {
+		if e := &shares[i]; e.SessionID == s.SessionID && e.RevokedAt == 0 {
+			return *e, nil
 		}
 	}
-	if len(r.shares) >= maxShares {
-		return s, false, session.Errorf(session.CodeConflict, "%d sessions are shared, which is the most there can be; "+
-			"withdraw some (cairn share list, cairn share revoke)", maxShares)
+	if len(shares) >= maxShares {
+		return s, session.Errorf(session.CodeConflict, "%d sessions are shared, which is the limit; revoke shares that are no "+
+			"longer needed (cairn share list, cairn share revoke)", maxShares)
 	}
-	return s, true, r.write(append(slices.Clone(r.shares), s))
+	return s, r.write(append(slices.Clone(shares), s))
 }
 
-// change applies f to the share with the id, if it is there. It returns the share afterwards.
-func (r *Registry) change(id string, f func(*Share)) (after Share, err error) {
+// change applies f to the share with the id, and returns the result. The error is not found without such a share.
+func (r *Registry) change(id string, f func(*Share)) (Share, error) { return r.edit(id, f, true) }
+
+// edit applies f to the share with the id, in memory and, if isStored, in the file.
+func (r *Registry) edit(id string, f func(*Share), isStored bool) (after Share, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.load(); err != nil {
+	shares, err := r.load()
+	if err != nil {
 		return after, err
 	}
-	next := slices.Clone(r.shares)
+	next := slices.Clone(shares)
 	at := slices.IndexFunc(next, func(s Share) bool { return s.ID == id })
 	if at < 0 {
 		return after, session.NotFound("share", id)
 	}
 	f(&next[at])
+	if !isStored {
+		r.shares.Store(&next)
+		return next[at], nil
+	}
 	return next[at], r.write(next)
 }
 
@@ -144,10 +170,11 @@ func (r *Registry) change(id string, f func(*Share)) (after Share, err error) {
 func (r *Registry) remove(id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.load(); err != nil {
+	shares, err := r.load()
+	if err != nil {
 		return err
 	}
-	return r.write(slices.DeleteFunc(slices.Clone(r.shares), func(s Share) bool { return s.ID == id }))
+	return r.write(slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.ID == id }))
 }
 
 // write stores the shares. mu is held.
@@ -157,11 +184,11 @@ func (r *Registry) write(shares []Share) error {
 		err = fmt.Errorf("it would have more than %d bytes", maxFile)
 	}
 	if err == nil {
-		err = statefile.Replace(r.file, append(text, '\n'), 0o600)
+		err = statefile.Replace(filepath.Join(r.dir, FileName), append(text, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("store the list of shares: %w", err)
+		return fmt.Errorf("store the share list: %w", err)
 	}
-	r.shares = shares
+	r.shares.Store(&shares)
 	return nil
 }

@@ -11,26 +11,41 @@ import (
 )
 
 const (
-	// batchDelay is the time in which changes of a session are gathered: they are sent together.
+	// batchDelay is how long changes are collected, so that one request has all of them.
 	batchDelay = 400 * time.Millisecond
-	// maxPushes is the number of shares that are worked on at once.
-	maxPushes = 4
-	// openTimeout is the time after which a share without an address is left of a process that ended.
-	openTimeout = time.Minute
-	// unrecordedDelay is the time between attempts whose failures cannot be recorded.
-	unrecordedDelay = time.Minute
-	// lastTimeout bounds what is sent after the end of the context.
+	// maxWorkers is the number of shares that are worked on at once.
+	maxWorkers = 4
+	// recheckDelay is the time between two looks at a share that waits for its configuration or its session, and between
+	// attempts whose failures cannot be recorded.
+	recheckDelay = time.Minute
+	// lastTimeout bounds the work after the end of the context.
 	lastTimeout = 3 * time.Second
 )
 
-// Run sends what is committed, ends shares that expire, and withdraws those whose session is deleted, until ctx ends.
-// Then it sends what is left for at most lastTimeout.
+// Run keeps the shares up to date until ctx ends: it uploads changed sessions, opens automatic shares, and revokes shares
+// that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout.
+//
+// Work is found without a look at each session: a follower of the log marks the shares of changed sessions, and the
+// registry knows the times of expiries and retries.
 func (o *Outbox) Run(ctx context.Context) {
-	commits, stop := o.Log.WatchCommits()
-	defer stop()
-	o.all.Store(true)
+	marked, isLost, err := o.Registry.takeMarks()
+	isNew := isLost || err != nil // the marks of an earlier process are unknown
+	for _, id := range marked {
+		o.schedule.add(id)
+	}
+	var followed <-chan struct{} // closed when the follower has ended; nil before it has started
 	for ctx.Err() == nil {
-		next := o.startDue(ctx, o.all.Swap(false))
+		// Follow the log once there is a share. Without one the log is not read.
+		shares, err := o.Registry.List()
+		o.noteReadFailure(err)
+		switch {
+		case len(shares) == 0:
+			isNew = isNew || followed == nil // marks begin with the first share
+		case followed == nil:
+			followed = o.startFollower(ctx, isNew)
+		}
+		// Start what is due, then wait for a change, or for the next time at which something is due.
+		next, _ := o.startDue(ctx)
 		var due <-chan time.Time
 		if !next.IsZero() {
 			due = time.After(time.Until(next))
@@ -38,152 +53,182 @@ func (o *Outbox) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-o.wake:
-		case <-commits:
 		case <-due:
-			o.all.Store(true)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(batchDelay):
 		}
 	}
-	o.pushes.Wait()
-	late := fmt.Errorf("no answer within %s", lastTimeout)
-	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, late)
-	defer cancel()
-	o.startDue(last, true)
-	o.pushes.Wait()
+	o.finish(ctx, followed)
 }
 
-// startDue starts what is due and not under way. If all is false, shares that cairn shows are skipped: a commit affects them
-// only if it deletes their session. It returns when more is due; zero if nothing waits for a time.
-func (o *Outbox) startDue(ctx context.Context, all bool) (next time.Time) {
+// finish does what is due when ctx has ended, for at most lastTimeout, and stores the progress.
+func (o *Outbox) finish(ctx context.Context, followed <-chan struct{}) {
+	if followed != nil {
+		<-followed // it marks what was committed until now
+	}
+	o.workers.Wait()
+	timeout := fmt.Errorf("no answer within %s", lastTimeout)
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, timeout)
+	defer cancel()
+	for started := 1; started > 0 && last.Err() == nil; o.workers.Wait() {
+		_, started = o.startDue(last)
+	}
+	if err := o.saveProgress(true); err != nil {
+		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
+	}
+}
+
+// noteReadFailure logs an error that is not the one of the call before.
+func (o *Outbox) noteReadFailure(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != o.readFailure {
+		o.Logger.Warn("the shares are not kept up to date", "error", err)
+	}
+	o.readFailure = text
+}
+
+// startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns how
+// many it started, and when the next share is due; zero if none waits for a time.
+func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
 	shares, err := o.Registry.List()
 	if err != nil {
-		o.Logger.Warn("the shares are not kept up to date", "error", err)
-		return next
+		return next, 0
 	}
 	now := time.Now()
-	for _, s := range shares {
-		for _, ms := range []int64{s.NextAttempt, s.Expires} {
-			if at := time.UnixMilli(ms); at.After(now) && (next.IsZero() || at.Before(next)) {
+	for i := range shares {
+		id := shares[i].ID
+		m, isMarked := o.schedule.find(id)
+		at, isDue := findDueTime(&shares[i], m, isMarked, now)
+		switch {
+		case !isDue:
+			continue
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
 				next = at
 			}
-		}
-		if !all && !s.isRemote() || o.chooseStep(ctx, &s, now).act == stepNone {
 			continue
 		}
-		ctx, release, ok := o.claim(ctx, s.ID, maxPushes)
+		// A share that is in work, or for which no worker is free, is looked at when a claim is released.
+		ctx, release, ok := o.claim(ctx, id, maxWorkers)
 		if !ok {
 			continue
 		}
-		o.pushes.Go(func() {
+		started++
+		o.workers.Go(func() {
 			defer release()
-			o.advance(ctx, s.ID)
+			o.schedule.finish(id, m, o.advance(ctx, id))
 		})
 	}
-	return next
+	return next, started
 }
 
-// action is what is to be done for a share.
-type action int
-
-const (
-	stepNone     action = iota
-	stepRevoke        // it was withdrawn, its time is over, or its session was deleted
-	stepOpen            // an automatic share has no address
-	stepRemove          // the process ended while a person shared it: nobody has its address
-	stepRecord          // the process ended before the session says that it is shared
-	stepPush            // the server lacks what is new
-)
-
-// step is an action, and the seq of the session's newest event.
-type step struct {
-	act  action
-	head int64
-}
-
-// chooseStep returns what a share needs now. Waiting after failures delays only more of the same: not a withdrawal that is
-// due since.
-func (o *Outbox) chooseStep(ctx context.Context, s *Share, now time.Time) step {
-	waits := s.NextAttempt > now.UnixMilli()
-	if s.RevokedAt > 0 {
-		if waits || s.IsAbandoned(now) {
-			return step{}
-		}
-		return step{act: stepRevoke}
-	}
-	if s.Expires > 0 && s.Expires <= now.UnixMilli() {
-		return step{act: stepRevoke}
-	}
-	there, head, err := o.readHead(ctx, s.SessionID)
+// findDueTime returns when a share is to be looked at. ok is false if that is not before it changes.
+func findDueTime(s *Share, m mark, isMarked bool, now time.Time) (at time.Time, ok bool) {
 	switch {
-	case errors.Is(err, &session.Error{Code: session.CodeNotFound}):
-		return step{act: stepRevoke}
-	case err != nil || waits: // a damaged session stays as it was shared
-		return step{}
-	case s.URL == "" && s.Auto:
-		return step{act: stepOpen}
-	case s.URL == "" && now.Sub(time.UnixMilli(s.Created)) < openTimeout: // it is being published
-		return step{}
-	case s.URL == "":
-		return step{act: stepRemove}
-	case there.Share == nil || there.Share.URL != s.URL:
-		return step{act: stepRecord}
-	case s.isRemote() && s.SyncedSeq < head && o.MayShare(ctx, there):
-		return step{stepPush, head}
+	case s.IsAbandoned(now):
+		return at, false
+	case s.RevokedAt > 0:
+		return time.UnixMilli(s.NextAttempt), true
 	}
-	return step{}
+	at, ok = m.due, isMarked
+	if expires := time.UnixMilli(s.Expires); s.Expires > 0 && (!ok || expires.Before(at)) {
+		at, ok = expires, true
+	}
+	return at, ok
 }
 
-// advance does what a share needs now, and records a failure in it. The claim of the share is held.
-func (o *Outbox) advance(ctx context.Context, id string) {
+// advance does the next step of a share and records a failure in the registry. It returns when the share is to be looked
+// at again; zero if that is not before it changes. The share is claimed.
+func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	s, found, err := o.Registry.Find(id)
 	if err != nil || !found {
-		return
+		return next
 	}
+	// Read the session, unless the share is to be revoked whatever the session is: it may be damaged.
 	now := time.Now()
-	switch next := o.chooseStep(ctx, &s, now); next.act {
+	var current *session.Session
+	var head int64
+	if s.RevokedAt == 0 && !s.isExpired(now) {
+		current, head, err = o.readHead(ctx, s.SessionID)
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return now.Add(recheckDelay) // the share stays as it is
+		}
+	}
+	// Do the step. After all steps but the last one, decide again.
+	a := decide(&s, current, head, now)
+	next = now
+	switch a.step {
 	case stepNone:
-	case stepRevoke:
-		_, err = o.revoke(ctx, s)
+		return time.Time{}
+	case stepWait:
+		return a.until
 	case stepOpen:
 		if s, err = o.open(ctx, s); err == nil {
 			err = o.record(ctx, &s)
 		}
 	case stepRemove:
-		err = o.Registry.remove(id)
+		err, next = o.remove(id), time.Time{}
 	case stepRecord:
 		err = o.record(ctx, &s)
 	case stepPush:
-		err = o.update(ctx, &s, next.head)
+		if !o.Owner.MayShare(ctx, current) {
+			return now.Add(recheckDelay)
+		}
+		err, next = o.update(ctx, &s, head), time.Time{}
+	case stepRevoke:
+		_, err = o.revoke(ctx, s)
+		next = time.Time{}
 	}
-	if err == nil || isEnding(ctx) {
-		return
+	switch {
+	case err == nil:
+		return next
+	case isEnding(ctx):
+		return now
 	}
 	o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
-	if _, err := o.Registry.change(id, func(s *Share) { s.noteFailure(err, now) }); err != nil {
-		// Nothing says when to try again, as on a full disk: the claim is kept for that time, unless a person interrupts it.
-		o.Logger.Warn("the failure of a share could not be recorded", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(unrecordedDelay):
-		}
-	}
+	return o.noteFailure(ctx, id, err)
 }
 
-// update sends what is new of a session, and records how far its share is.
+// noteFailure records a failed attempt, and returns when the next one is due.
+func (o *Outbox) noteFailure(ctx context.Context, id string, failure error) time.Time {
+	s, err := o.Registry.change(id, func(s *Share) { s.noteFailure(failure, time.Now()) })
+	if err == nil {
+		return time.UnixMilli(s.NextAttempt)
+	}
+	// The time of the next attempt cannot be recorded, as on a full disk: keep the claim for recheckDelay, so that nothing
+	// retries before. A request of the user interrupts it.
+	o.Logger.Warn("the failure of a share could not be recorded", "error", err)
+	select {
+	case <-ctx.Done():
+	case <-time.After(recheckDelay):
+	}
+	return time.Now()
+}
+
+// update uploads the newest events of a session, and records how far its server is up to date.
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
 	synced, err := o.push(ctx, s, head)
-	_, rerr := o.Registry.change(s.ID, func(s *Share) {
-		if ctx.Err() != nil {
-			s.CutAt = time.Now().UnixMilli()
-		}
-		if s.SyncedSeq = synced; err == nil {
-			s.noteSuccess()
-		}
-	})
-	return errors.Join(err, rerr)
+	recordErr := o.Registry.setSynced(s.ID, synced)
+	if ctx.Err() != nil || err == nil && s.Failure != "" {
+		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
+			if ctx.Err() != nil {
+				s.CutAt = time.Now().UnixMilli()
+			}
+			if err == nil {
+				s.noteSuccess()
+			}
+		})
+		recordErr = errors.Join(recordErr, changeErr)
+	}
+	if err := o.saveProgress(false); err != nil { // the next process uploads the same again
+		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
+	}
+	return errors.Join(err, recordErr)
 }
 
 // readHead returns the session and the seq of its newest event.
@@ -194,5 +239,8 @@ func (o *Outbox) readHead(ctx context.Context, id session.ID) (s *session.Sessio
 		}
 		return err
 	})
-	return s, head, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return s, head, nil
 }

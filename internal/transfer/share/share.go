@@ -1,9 +1,8 @@
-// Package publish keeps the shares of sessions: where a session is published, until when, and the secret that withdraws
-// it. A session is shown by cairn itself, which reads it when somebody looks (package sharepage), or sent to a server
-// that speaks OpenCode's protocol of shares.
+// Package share stores which sessions are shared and keeps share servers up to date. A share is served by cairn's own page
+// server (package sharepage) or uploaded to a server that speaks OpenCode's share protocol.
 //
-// A share is recorded before its server hears of it, and outlives its session, until the server has shown that the
-// share is gone. What is sent has no recognised secrets.
+// The registry records a share before the server is contacted and keeps it, even after the session is deleted, until the
+// server has confirmed the deletion.
 package share
 
 import (
@@ -14,46 +13,51 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Share is a published session, or one that is to be published or withdrawn.
+// Share is a shared session, or one whose share is pending or being revoked. Times are milliseconds since the Unix epoch.
 type Share struct {
-	ID        string     `json:"id"` // random; in the address of a session that cairn shows itself
+	ID        string     `json:"id"` // random; part of the address if cairn serves the page
 	SessionID session.ID `json:"sessionID"`
-	URL       string     `json:"url,omitzero"` // "" until it is published
+	URL       string     `json:"url,omitzero"` // "" until the share has an address
 	Auto      bool       `json:"auto,omitzero"`
-	Created   int64      `json:"created"` // milliseconds, as all times
-	Expires   int64      `json:"expires,omitzero"`
-	// RevokedAt is since when the share is to be gone. Until the server has shown that, it stays recorded.
-	RevokedAt int64 `json:"withdrawn,omitzero"`
+	Created   int64      `json:"created"`
+	Expires   int64      `json:"expires,omitzero"` // 0 without an expiry
 
-	// NotFoundSince is since when the server answers that there is no such share, 0 if it does not.
+	// RevokedAt is when the share was revoked; 0 if it is active or pending. The share stays in the registry until its
+	// server has confirmed the deletion.
+	RevokedAt int64 `json:"withdrawn,omitzero"`
+	// NotFoundSince is since when the server answers not found to a revocation; 0 if it does not.
 	NotFoundSince int64 `json:"absent,omitzero"`
 
-	// Target is the address of the server, "" if cairn shows the session. Remote and Secret are the server's.
-	Target string `json:"target,omitzero"`
-	RemoteID string `json:"remote,omitzero"` // "" until the server has answered
-	Secret string `json:"secret,omitzero"`
-	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing.
+	// Target is the address of the share server, "" if cairn serves the page. RemoteID, "" until the share server has
+	// answered, and Secret are the server's.
+	Target   string `json:"target,omitzero"`
+	RemoteID string `json:"remote,omitzero"`
+	Secret   string `json:"secret,omitzero"`
+	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing. The file of the registry has
+	// an older value: the current one is in the file of the progress.
 	SyncedSeq int64 `json:"synced,omitzero"`
 
-	// Cut is when a request with content was last cut off, which the server may still work on.
+	// CutAt is when a request with content was last cancelled. The server may still process it.
 	CutAt int64 `json:"cut,omitzero"`
 
-	// Failure is why the last attempt failed, Failed the number of attempts in a row that did, and Next the earliest time
-	// of the next one.
-	Failure string `json:"failure,omitzero"`
-	Attempts int    `json:"failed,omitzero"`
+	// Failure is why the last attempt failed, Attempts the number of consecutive failed attempts, and NextAttempt the
+	// earliest time of the next one.
+	Failure     string `json:"failure,omitzero"`
+	Attempts    int    `json:"failed,omitzero"`
 	NextAttempt int64  `json:"next,omitzero"`
 }
 
-// IsActive reports whether people can read the session at the time.
+// IsActive reports whether the session can be read at the time.
 func (s *Share) IsActive(now time.Time) bool {
-	return s.RevokedAt == 0 && s.URL != "" && (s.Expires == 0 || now.UnixMilli() < s.Expires)
+	return s.RevokedAt == 0 && s.URL != "" && !s.isExpired(now)
 }
 
-// isRemote reports whether a server has the share, or may have it.
+func (s *Share) isExpired(now time.Time) bool { return s.Expires > 0 && s.Expires <= now.UnixMilli() }
+
+// isRemote reports whether the share belongs to a share server, which may not have it yet.
 func (s *Share) isRemote() bool { return s.Target != "" }
 
-// newID returns 128 random bits, which nobody guesses.
+// newID returns 128 random bits.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -64,15 +68,18 @@ func newID() string {
 const (
 	firstBackoff = time.Second
 	maxBackoff   = time.Hour
-	// revokeRetryLimit is how long a withdrawal that fails is tried. Then the share stays in the list.
+	// revokeRetryLimit is how long a failing revocation is retried. Then the share stays in the list as abandoned.
 	revokeRetryLimit = 30 * 24 * time.Hour
-	// notFoundDelay is how long a server has to answer that there is no such share until that is believed.
+	// notFoundDelay is how long a server must answer not found until that confirms a revocation.
 	notFoundDelay = time.Hour
-	// cutDelay is how long a request that was cut off may still have an effect.
+	// cutDelay is how long the server may take to process a request that was cancelled.
 	cutDelay = 2 * time.Minute
 )
 
-// noteFailure records a failed attempt.
+// maxFailure bounds the text of a failure, in bytes.
+const maxFailure = 300
+
+// noteFailure records a failed attempt and when the next one is due.
 func (s *Share) noteFailure(err error, now time.Time) {
 	s.Failure = session.ClipText(err.Error(), maxFailure)
 	wait := maxBackoff
@@ -83,24 +90,21 @@ func (s *Share) noteFailure(err error, now time.Time) {
 	s.NextAttempt = now.Add(wait).UnixMilli()
 }
 
-// noteRevocation records a failed attempt at a withdrawal. isAbsent says that the server answers that there is no share.
-func (s *Share) noteRevocation(err error, isAbsent bool, now time.Time) {
+// noteRevocation records a failed attempt at a revocation. isNotFound says that the server answers not found.
+func (s *Share) noteRevocation(err error, isNotFound bool, now time.Time) {
 	s.noteFailure(err, now)
 	switch {
-	case !isAbsent:
+	case !isNotFound:
 		s.NotFoundSince = 0
 	case s.NotFoundSince == 0:
 		s.NotFoundSince = now.UnixMilli()
 	}
 }
 
-// maxFailure bounds the text of a failure, in bytes.
-const maxFailure = 300
-
-// noteSuccess forgets the failed attempts.
+// noteSuccess resets the failed attempts.
 func (s *Share) noteSuccess() { s.Failure, s.Attempts, s.NextAttempt = "", 0, 0 }
 
-// IsAbandoned reports whether the share was to be withdrawn and nothing tries that any more.
+// IsAbandoned reports whether the share was revoked, the server has not confirmed it, and the retries have ended.
 func (s *Share) IsAbandoned(now time.Time) bool {
 	return s.RevokedAt > 0 && now.Sub(time.UnixMilli(s.RevokedAt)) > revokeRetryLimit
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/canary"
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/transfer/share"
@@ -35,7 +36,9 @@ type world struct {
 	audit  []string
 	stop   func()
 
-	disabled bool // sharing is, in the configuration
+	viewer   store.Viewer                // of the outbox: store, or one that counts
+	disabled bool                        // sharing is, in the configuration
+	models   func() []opencode.ModelInfo // nil without models
 }
 
 // play runs a test on a world with a session in fake time.
@@ -43,8 +46,8 @@ func play(t *testing.T, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := storetest.NewMemory()
-		w := &world{t: t, store: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), share.FileName)}
-		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}, OnDelete: func() { w.outbox.Wake() }})
+		w := &world{t: t, store: m, viewer: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), share.FileName)}
+		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}})
 		w.start()
 		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T", Time: session.SessionTime{Created: 1, Updated: 1}}})
 		w.prompt("ses_a", "first")
@@ -55,21 +58,10 @@ func play(t *testing.T, f func(w *world)) {
 
 // start starts a process on the store.
 func (w *world) start() {
-	o := share.NewOutbox(share.NewRegistry(w.file))
-	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, w.server, slog.New(slog.DiscardHandler)
-	o.Record = func(_ context.Context, id session.ID, s *session.Share) error {
-		w.add(id, &session.Shared{Share: s})
-		return nil
-	}
-	o.Audit = func(_ context.Context, what string) error {
-		w.audit = append(w.audit, what)
-		return nil
-	}
-	o.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{"known-secret"}, nil }
-	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
-		return []opencode.ModelInfo{}
-	}
-	o.MayShare = func(context.Context, *session.Session) bool { return !w.disabled }
+	o := share.New(share.Config{
+		Registry: share.NewRegistry(filepath.Dir(w.file)), Store: w.viewer, Log: w.log, Transport: w.server, Owner: w,
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	w.outbox = o
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -82,6 +74,34 @@ func (w *world) start() {
 		<-done
 	}
 }
+
+// RecordShare implements share.Owner.
+func (w *world) RecordShare(_ context.Context, id session.ID, s *session.Share) error {
+	w.add(id, &session.Shared{Share: s})
+	return nil
+}
+
+// Audit implements share.Owner.
+func (w *world) Audit(_ context.Context, what string) error {
+	w.audit = append(w.audit, what)
+	return nil
+}
+
+// ListSecrets implements share.Owner.
+func (w *world) ListSecrets(context.Context, *session.Session) ([]string, error) {
+	return []string{"known-secret", canary.Known}, nil
+}
+
+// ListModels implements share.Owner.
+func (w *world) ListModels(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+	if w.models == nil {
+		return []opencode.ModelInfo{}
+	}
+	return w.models()
+}
+
+// MayShare implements share.Owner.
+func (w *world) MayShare(context.Context, *session.Session) bool { return !w.disabled }
 
 func (w *world) add(id session.ID, data ...session.EventData) {
 	w.t.Helper()
@@ -102,9 +122,9 @@ func (w *world) prompt(id session.ID, text string) {
 	})
 }
 
-func (w *world) share(order share.Options) share.Share {
+func (w *world) share(options share.Options) share.Share {
 	w.t.Helper()
-	s, err := w.outbox.Share(context.Background(), "ses_a", order)
+	s, err := w.outbox.Share(context.Background(), "ses_a", options)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -126,7 +146,7 @@ func (w *world) shareOf(id session.ID) *session.Share {
 	return s.Share
 }
 
-// texts returns the texts of the parts that everybody can read.
+// texts returns the texts of the parts that the server serves.
 func (w *world) texts(remote string) (out []string) {
 	for _, i := range w.server.Served(remote) {
 		if i.Type == "part" {
@@ -149,7 +169,7 @@ func (w *world) list() []share.Share {
 
 var remote = share.Options{Target: "http://share.example"}
 
-// A shared session is sent once, and then what is new of it, without secrets.
+// A shared session is uploaded once, and then its changes, without secrets.
 func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
@@ -181,7 +201,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 	})
 }
 
-// What was committed while no process ran, or while the server was away, is sent later.
+// Events that were committed while no process ran, or while the server was down, are sent later.
 func TestShareCatchesUp(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Held} {
 		play(t, func(w *world) {
@@ -206,7 +226,7 @@ func TestShareCatchesUp(t *testing.T) {
 	}
 }
 
-// A server that does not answer as one gets no share.
+// A server that does not answer as a share server gets no share.
 func TestShareIsRefused(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{
 		sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.EmptySecret,
@@ -227,7 +247,7 @@ func TestShareIsRefused(t *testing.T) {
 	}
 }
 
-// A share is gone once the server shows it no more, whatever it says, and however long that takes.
+// A revocation is complete once the server no longer serves the share, whatever it answers and however long that takes.
 func TestShareIsRevoked(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{
 		"", sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.KeepData,
@@ -239,9 +259,9 @@ func TestShareIsRevoked(t *testing.T) {
 			if fault != "" {
 				w.server.Fail(fault, sharetarget.Delete)
 			}
-			left, err := w.outbox.Revoke(context.Background(), "ses_a")
-			if isGone := !w.server.IsShared(s.RemoteID); err != nil || isGone != (left.RevokedAt == 0) || isGone != (fault == "") {
-				t.Errorf("%s: %+v %v", fault, left, err)
+			result, err := w.outbox.Revoke(context.Background(), "ses_a")
+			if isGone := !w.server.IsShared(s.RemoteID); err != nil || isGone != (result.RevokedAt == 0) || isGone != (fault == "") {
+				t.Errorf("%s: %+v %v", fault, result, err)
 			}
 			if w.shareOf("ses_a") != nil {
 				t.Errorf("%s: the session says that it is shared", fault)
@@ -264,14 +284,14 @@ func TestShareIsRevoked(t *testing.T) {
 	}
 }
 
-// The answer to a deletion can be lost; OpenCode's server fails the second one.
+// The answer to a deletion can be lost. OpenCode's server answers an error to the second deletion.
 func TestRevocationIsRepeated(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Broken, sharetarget.Data)
-		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt == 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt == 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.server.Recover()
 		w.settle(time.Minute)
@@ -281,15 +301,15 @@ func TestRevocationIsRepeated(t *testing.T) {
 	})
 }
 
-// A proxy whose server is away says that nothing is there: that is no proof until it has said so for an hour.
+// A proxy whose server is down answers not found: that confirms a revocation after one hour only.
 func TestRevocationIsProven(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Missing)
-		left, err := w.outbox.Revoke(context.Background(), "ses_a")
-		if err != nil || left.RevokedAt == 0 {
-			t.Errorf("%+v %v", left, err)
+		result, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || result.RevokedAt == 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.settle(30 * time.Minute)
 		w.server.Recover()
@@ -311,7 +331,7 @@ func TestRevocationIsProven(t *testing.T) {
 	})
 }
 
-// The end of a process is no failure of the server, which gets a last attempt.
+// The end of the process is not a failure of the server, and there is one last attempt.
 func TestEndIsNoFailure(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
@@ -335,15 +355,15 @@ func TestEndIsNoFailure(t *testing.T) {
 	})
 }
 
-// A withdrawal ends what is being sent, and looks again after it: the server may store it late.
+// A revocation cancels an upload, and is checked again later: the server may process the upload after the deletion.
 func TestRevocationInTheMiddleOfASync(t *testing.T) {
 	play(t, func(w *world) {
 		w.server.Fail(sharetarget.Held, sharetarget.Sync)
 		s := w.share(remote)
 		w.settle(time.Second) // the sync is under way
-		left, err := w.outbox.Revoke(context.Background(), "ses_a")
-		if err != nil || left.RevokedAt == 0 || !strings.Contains(left.Failure, "cut off") {
-			t.Errorf("%+v %v", left, err)
+		result, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || result.RevokedAt == 0 || !strings.Contains(result.Failure, "cancelled") {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.server.Recover()
 		w.settle(5 * time.Minute)
@@ -353,7 +373,7 @@ func TestRevocationInTheMiddleOfASync(t *testing.T) {
 	})
 }
 
-// Where nothing can be recorded, as on a full disk, an end of a share is tried once a minute.
+// If nothing can be recorded, as on a full disk, a revocation is retried once a minute.
 func TestUnrecordedFailuresWait(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(share.Options{Target: remote.Target, Expires: time.Hour})
@@ -375,7 +395,7 @@ func TestUnrecordedFailuresWait(t *testing.T) {
 	})
 }
 
-// Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
+// After sharing was disabled, nothing more is sent, and the share can be revoked.
 func TestDisabledSendsNothing(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
@@ -386,13 +406,13 @@ func TestDisabledSendsNothing(t *testing.T) {
 		if got := w.texts(s.RemoteID); len(got) != 1 {
 			t.Errorf("%q", got)
 		}
-		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt != 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt != 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 	})
 }
 
-// A session whose earlier share is still at the server is not shared again before that is gone.
+// A session is not shared again before its earlier share is deleted from the server.
 func TestShareAfterRevocation(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
@@ -411,7 +431,7 @@ func TestShareAfterRevocation(t *testing.T) {
 	})
 }
 
-// A deleted session is withdrawn, also if its server is away, and if no process saw the deletion.
+// The deletion of a session revokes its share, also if the server is down, and if no process followed the deletion.
 func TestDeletionRevokes(t *testing.T) {
 	for _, seen := range []bool{true, false} {
 		play(t, func(w *world) {
@@ -439,14 +459,14 @@ func TestDeletionRevokes(t *testing.T) {
 			if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 				t.Errorf("seen %v: %+v", seen, w.list())
 			}
-			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is gone") {
+			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is revoked") {
 				t.Errorf("audit: %q", w.audit)
 			}
 		})
 	}
 }
 
-// A withdrawal that nobody takes is given up after a month, and stays in the list.
+// A revocation that the server does not confirm is abandoned after 30 days, and stays in the list.
 func TestRevocationIsGivenUp(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
@@ -463,8 +483,8 @@ func TestRevocationIsGivenUp(t *testing.T) {
 		}
 		// A person can try again.
 		w.server.Recover()
-		if left, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || left.RevokedAt != 0 || len(w.list()) != 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt != 0 || len(w.list()) != 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 	})
 }
@@ -485,7 +505,7 @@ func TestShareExpires(t *testing.T) {
 	}
 }
 
-// A new session that is shared by itself waits for no server, and is shared once there is one.
+// An automatic share does not wait for the server, and is retried.
 func TestShareLater(t *testing.T) {
 	play(t, func(w *world) {
 		w.server.Fail(sharetarget.Down)
@@ -504,7 +524,7 @@ func TestShareLater(t *testing.T) {
 	})
 }
 
-// A process that ended while it shared a session leaves nothing half.
+// The next process completes or removes a share that its predecessor did not complete.
 func TestShareIsCutOff(t *testing.T) {
 	for _, c := range []struct {
 		name, shares string
@@ -531,7 +551,7 @@ func TestShareIsCutOff(t *testing.T) {
 	}
 }
 
-// A list of shares that cannot be read is not overwritten: it has the secrets that withdraw them.
+// A share list that cannot be read is not overwritten: it has the secrets that revoke the shares.
 func TestDamagedRegistry(t *testing.T) {
 	for _, text := range []string{`{"version":1,"shares":[`, `{"version":2,"shares":[]}`, `{"version":1,"shares":[],"more":1}`} {
 		play(t, func(w *world) {
@@ -554,7 +574,7 @@ func TestDamagedRegistry(t *testing.T) {
 	}
 }
 
-// Sharing again leaves a session where it is.
+// Sharing a session again returns its share.
 func TestShareTwice(t *testing.T) {
 	play(t, func(w *world) {
 		first := w.share(remote)

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// Item is one value of a shared session: what the server has of the same type and id is replaced.
+// Item is one value of a shared session. It replaces the server's item with the same type and id.
 type Item struct {
 	Type string         `json:"type"` // session, message, part, session_diff or model
 	Data jsontext.Value `json:"data"`
@@ -30,10 +30,10 @@ type Item struct {
 //	POST   /api/share            {sessionID}      -> {id, url, secret}
 //	POST   /api/share/{id}/sync  {secret, data: [item]}
 //	DELETE /api/share/{id}       {secret}
-//	GET    /api/share/{id}/data  -> [item], for everybody
+//	GET    /api/share/{id}/data  -> [item], without authentication
 //
 // The server is not trusted: call limits the size and the duration of an answer and follows no redirects, and
-// created.isValid checks its fields.
+// createResponse.isValid checks its fields.
 type target struct {
 	address   string
 	transport http.RoundTripper
@@ -44,17 +44,17 @@ const (
 	createTimeout = 15 * time.Second
 	syncTimeout   = time.Minute
 	deleteTimeout = 15 * time.Second
-	maxAnswer  = 64 << 10 // bytes that are read of an answer
+	maxAnswer     = 64 << 10 // bytes that are read of an answer
 )
 
-// created is the answer to a new share.
+// createResponse is the answer to a new share.
 type createResponse struct {
 	ID     string `json:"id"`
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
 }
 
-// isValid reports whether the answer has the form of one. Its address is shown to people.
+// isValid reports whether the answer has valid fields. Its address is shown to users.
 func (c *createResponse) isValid() bool {
 	u, err := url.Parse(c.URL)
 	return remoteID().MatchString(c.ID) && c.Secret != "" && len(c.Secret) <= maxSecret && len(c.URL) <= maxSecret &&
@@ -79,10 +79,10 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 	if json.Unmarshal(answer, &c) == nil && c.isValid() {
 		return c, nil
 	}
-	return createResponse{}, fmt.Errorf("%s does not answer as a server of shares does", t.address)
+	return createResponse{}, fmt.Errorf("%s does not answer as a share server", t.address)
 }
 
-// send gives the server the newest values of a share.
+// send uploads items.
 func (t target) send(ctx context.Context, s *Share, items []Item) error {
 	body := struct {
 		Secret string `json:"secret"`
@@ -93,26 +93,28 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 }
 
 // errUnconfirmed means that the server answers not found, which a proxy also does while the server is down.
-var errUnconfirmed = errors.New("it answers not found, as a proxy does while its server is down")
+var errUnconfirmed = errors.New("the server answers not found, which a proxy also does while the server is down")
 
-// delete removes a share, and has the server show that it is gone. What the server shows counts, whatever it answers to the
-// deletion: OpenCode's answers with 500 if there is nothing to delete. Without a success, only an empty list is a proof;
-// that nothing is there may come from a proxy: errUnconfirmed.
+// delete deletes a share, and checks that the server no longer serves it. The check counts, not the answer to the deletion:
+// OpenCode's server answers 500 if there is nothing to delete. If the deletion was not confirmed, only an empty list
+// confirms it: the error of a not found is errUnconfirmed.
 func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
 	}{s.Secret}
+	// Delete it, then read what the server serves.
 	_, failure := t.call(ctx, deleteTimeout, http.MethodDelete, "/api/share/"+s.RemoteID, body)
 	answer, err := t.call(ctx, deleteTimeout, http.MethodGet, "/api/share/"+s.RemoteID+"/data", nil)
 	status, isStatus := errors.AsType[*statusError](err)
-	isAbsent := isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone)
-	var left []jsontext.Value
+	isNotFound := isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone)
+	// Compare both answers.
+	var items []jsontext.Value
 	switch {
-	case err == nil && json.Unmarshal(answer, &left) == nil && left != nil && len(left) == 0:
+	case err == nil && json.Unmarshal(answer, &items) == nil && items != nil && len(items) == 0:
 		return nil
-	case isAbsent && failure == nil:
+	case isNotFound && failure == nil:
 		return nil
-	case isAbsent:
+	case isNotFound:
 		return fmt.Errorf("%s: %w", t.address, errUnconfirmed)
 	case failure != nil:
 		return failure
@@ -122,7 +124,7 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	return fmt.Errorf("%s accepted the deletion but still serves the share", t.address)
 }
 
-// statusError is an answer that is no success.
+// statusError is an answer with another status than 2xx.
 type statusError struct {
 	address string
 	status  int
@@ -132,12 +134,13 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
 }
 
-// call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: the secret goes to the
-// target only.
+// call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: only the target gets the
+// secret.
 func (t target) call(ctx context.Context, limit time.Duration, method, path string, body any) (answer []byte, err error) {
-	late := fmt.Errorf("no answer within %s", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	timeout := fmt.Errorf("no answer within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)
 	defer cancel()
+	// Prepare the request.
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
@@ -154,8 +157,9 @@ func (t target) call(ctx context.Context, limit time.Duration, method, path stri
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := (&http.Client{Transport: t.transport, CheckRedirect: stay}).Do(req)
+	// Send it within the limit.
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := (&http.Client{Transport: t.transport, CheckRedirect: noRedirect}).Do(req)
 	if err == nil {
 		defer resp.Body.Close()
 		answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -163,6 +167,7 @@ func (t target) call(ctx context.Context, limit time.Duration, method, path stri
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
+	// Name the address in all errors.
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s cannot be reached: %w", t.address, context.Cause(ctx))
