@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/changes"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 // The bounds of an upload.
@@ -47,7 +47,7 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 	if err != nil {
 		return s.SyncedSeq, err
 	}
-	p := &pusher{outbox: o, share: s, filter: &transfer.Export{Known: secrets}}
+	p := &pusher{outbox: o, share: s, filter: &redaction.Filter{Known: secrets}}
 	if err = p.pushChange(ctx, change); err == nil {
 		err = p.flush(ctx)
 	}
@@ -61,7 +61,7 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 type pusher struct {
 	outbox *Outbox
 	share  *Share
-	filter *transfer.Export
+	filter *redaction.Filter
 	items  []Item
 	bytes  int
 }
@@ -109,7 +109,7 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 func (p *pusher) add(ctx context.Context, kind string, v any) error {
 	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err == nil {
-		raw, err = p.filter.CleanValue(raw)
+		raw, err = p.filter.JSON(raw)
 	}
 	if err != nil {
 		return err

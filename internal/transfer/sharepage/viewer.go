@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 const (
@@ -30,7 +31,7 @@ type Viewer struct {
 
 	share   string // the id of the share
 	session *session.Session
-	export  *transfer.Export
+	filter  *redaction.Filter
 	page    *transfer.Page
 	flush   func() error
 	known   time.Time // when the secrets were listed
@@ -45,16 +46,16 @@ type Viewer struct {
 
 // Open prepares the page of an active share.
 func (v *Viewer) Open(ctx context.Context, share api.Share) (err error) {
-	v.share, v.known, v.export = share.ID, time.Now(), &transfer.Export{}
+	v.share, v.known, v.filter = share.ID, time.Now(), &redaction.Filter{}
 	if v.session, err = v.API.Session(ctx, share.SessionID); err == nil {
-		v.export.Known, err = v.ListSecrets(ctx, v.session)
+		v.filter.Known, err = v.ListSecrets(ctx, v.session)
 	}
 	return err
 }
 
 // Write writes the page, and then what comes, until the session is quiet. flush sends what was written.
 func (v *Viewer) Write(ctx context.Context, w io.Writer, flush func() error) error {
-	v.page, v.flush = v.export.NewPage(w), flush
+	v.page, v.flush = transfer.NewPage(w, v.filter), flush
 	return v.run(ctx)
 }
 
@@ -133,7 +134,7 @@ func (v *Viewer) advance(ctx context.Context) error {
 	}
 	if err == nil && time.Since(v.known) > secretAge {
 		v.known = time.Now()
-		v.export.Known, err = v.ListSecrets(ctx, v.session)
+		v.filter.Known, err = v.ListSecrets(ctx, v.session)
 	}
 	if err != nil {
 		return err
