@@ -42,33 +42,35 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 	"github.com/cairn-dev/cairn/internal/transfer/share"
+	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
 type owner struct {
-	log       *eventlog.Log
-	dirs      config.Directories
-	lease     *sqlite.Lease
-	store     *sqlite.Store
-	engine    *engine.Engine
-	v1        *v1.API
-	v2        *v2.API
-	recorder  *replay.Recorder
-	locations *locationCache
-	measures  *measures // nil without telemetry
-	terminals *pty.Terminals
-	worktrees *worktrees
-	logger    *slog.Logger
-	bodyLimit int64  // of a request in bytes; 0 is the default
-	streams   int    // of one client; 0 is the default
-	mirrorDir string // of the mirror of sessions; "" without one
-	search    *sessionSearch
-	shares    *share.Outbox
-	local     http.Handler     // the operations for callers in this process; nil before it listens
-	share     config.ShareMode // of the user
-	retention retention.Policy
-	quota     int64    // bytes; 0 without one
-	leftOut   []string // settings of the storage that are invalid, and why
+	log        *eventlog.Log
+	dirs       config.Directories
+	lease      *sqlite.Lease
+	store      *sqlite.Store
+	engine     *engine.Engine
+	v1         *v1.API
+	v2         *v2.API
+	recorder   *replay.Recorder
+	locations  *locationCache
+	measures   *measures // nil without telemetry
+	terminals  *pty.Terminals
+	worktrees  *worktrees
+	logger     *slog.Logger
+	bodyLimit  int64  // of a request in bytes; 0 is the default
+	streams    int    // of one client; 0 is the default
+	mirrorDir  string // of the mirror of sessions; "" without one
+	search     *sessionSearch
+	shares     *share.Outbox
+	sharePages *sharepage.Pages
+	local      http.Handler     // the operations for callers in this process; nil before it listens
+	share      config.ShareMode // of the user
+	retention  retention.Policy
+	quota      int64    // bytes; 0 without one
+	leftOut    []string // settings of the storage that are invalid, and why
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -315,6 +317,9 @@ func (w *owner) release() error {
 	if w.stopSweeps != nil {
 		w.stopSweeps()
 		w.sweeps.Wait()
+	}
+	if w.sharePages != nil {
+		w.sharePages.Close()
 	}
 	if w.worktrees != nil {
 		w.worktrees.close()

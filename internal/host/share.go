@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,18 @@ func (w *owner) openShares(getenv func(string) string) {
 		Registry: share.NewRegistry(w.dirs.Data), Store: w.store, Log: w.log, Transport: provider.NewLazyTransport(),
 		Owner: shareOwner{w, getenv}, Logger: w.logger,
 	})
+	w.sharePages = &sharepage.Pages{
+		API:         &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(localHandler{w})}},
+		ListSecrets: w.shares.Owner.ListSecrets, Dir: filepath.Join(w.dirs.Cache, "share-pages"),
+	}
+}
+
+// localHandler is owner.local, which exists once the owner listens.
+type localHandler struct{ owner *owner }
+
+// ServeHTTP implements http.Handler.
+func (h localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.owner.local.ServeHTTP(w, r)
 }
 
 // startShares keeps the shares up to date until ctx ends. release waits for it.
@@ -176,18 +189,13 @@ func (w *owner) isShared(id session.ID) bool {
 	return err == nil && slices.ContainsFunc(all, func(s share.Share) bool { return s.SessionID == id })
 }
 
-// localAPI returns a client of this owner.
-func (w *owner) localAPI() *api.Client {
-	return &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(w.local)}}
-}
-
 // Preview implements v2.Shares.
 func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
 	s, err := store.ReadSession(ctx, a.owner.store, id)
 	if err != nil {
 		return out, err
 	}
-	e := &transfer.Export{API: a.owner.localAPI()}
+	e := &transfer.Export{API: a.owner.sharePages.API}
 	var page strings.Builder
 	if e.Known, err = a.owner.shares.Owner.ListSecrets(ctx, s); err == nil {
 		_, err = e.WriteHTML(ctx, &page, s)
@@ -201,8 +209,7 @@ func (a shareAPI) Page(ctx context.Context, id string) (func(context.Context, io
 	if err != nil {
 		return nil, err
 	}
-	v := &sharepage.Viewer{API: a.owner.localAPI(), ListSecrets: a.owner.shares.Owner.ListSecrets}
-	return v.Write, v.Open(ctx, found)
+	return a.owner.sharePages.Open(ctx, found)
 }
 
 // List implements v2.Shares.

@@ -79,9 +79,12 @@ func (p *Page) WriteMessage(m session.Message) error {
 	return p.flush()
 }
 
+// PageEnd is what is behind the messages of a page.
+const PageEnd = "</main></body></html>\n"
+
 // WriteEnd ends the page.
 func (p *Page) WriteEnd() error {
-	p.out.WriteString("</main></body></html>\n")
+	p.out.WriteString(PageEnd)
 	return p.flush()
 }
 
