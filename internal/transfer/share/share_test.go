@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -245,6 +246,39 @@ func TestShareIsRefused(t *testing.T) {
 			w.server.Recover()
 		})
 	}
+}
+
+// An address of another host is refused, and the share that the server made is deleted.
+func TestAddressOfAnotherHostIsRefused(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.OtherHost, sharetarget.Create)
+		_, err := w.outbox.Share(context.Background(), "ses_a", remote)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), "elsewhere.example") {
+			t.Error(err)
+		}
+		if len(w.list()) > 0 || w.shareOf("ses_a") != nil || w.server.IsShared("ses_a") {
+			t.Errorf("%+v %+v %v", w.list(), w.shareOf("ses_a"), w.server.IsShared("ses_a"))
+		}
+	})
+}
+
+// If the answer to an earlier request was lost, the server has a share whose secret is unknown: the error says so.
+func TestShareIsHeldByTheServer(t *testing.T) {
+	play(t, func(w *world) {
+		r, err := http.NewRequest(http.MethodPost, remote.Target+"/api/share", strings.NewReader(`{"sessionID":"ses_a"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := w.server.RoundTrip(r)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		_, err = w.outbox.Share(context.Background(), "ses_a", remote)
+		if err == nil || !strings.Contains(err.Error(), "500") || !strings.Contains(err.Error(), "may hold an earlier share of this session") {
+			t.Error(err)
+		}
+	})
 }
 
 // A revocation is complete once the server no longer serves the share, whatever it answers and however long that takes.

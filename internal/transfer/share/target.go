@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +35,7 @@ type Item struct {
 //	GET    /api/share/{id}/data  -> [item], without authentication
 //
 // The server is not trusted: call limits the size and the duration of an answer and follows no redirects, and
-// createResponse.isValid checks its fields.
+// createResponse.isValid and checkURL check its fields.
 type target struct {
 	address   string
 	transport http.RoundTripper
@@ -73,13 +75,41 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 		SessionID session.ID `json:"sessionID"`
 	}{id}
 	answer, err := t.call(ctx, createTimeout, http.MethodPost, "/api/share", body)
+	if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusInternalServerError {
+		// OpenCode's server answers so if it has a share of the session.
+		err = fmt.Errorf("%w; the server may hold an earlier share of this session, whose secret cairn does not have", err)
+	}
 	if err != nil {
 		return c, err
 	}
-	if json.Unmarshal(answer, &c) == nil && c.isValid() {
-		return c, nil
+	if json.Unmarshal(answer, &c) != nil || !c.isValid() {
+		return createResponse{}, fmt.Errorf("%s does not answer as a share server", t.address)
 	}
-	return createResponse{}, fmt.Errorf("%s does not answer as a share server", t.address)
+	if err := t.checkURL(c.URL); err != nil {
+		// Delete the share, which is not used. If that fails, an empty share stays on the server.
+		_ = t.delete(context.WithoutCancel(ctx), &Share{RemoteID: c.ID, Secret: c.Secret})
+		return createResponse{}, err
+	}
+	return c, nil
+}
+
+// checkURL returns why an address that the server answered cannot be one of its own: its host is another one than the
+// server's and none of its subdomains, or it is http while the server is https.
+func (t target) checkURL(text string) error {
+	own, err := url.Parse(t.address)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	host, ownHost := strings.ToLower(u.Hostname()), strings.ToLower(own.Hostname())
+	isOwn := host == ownHost || net.ParseIP(ownHost) == nil && strings.HasSuffix(host, "."+ownHost)
+	if !isOwn || u.Scheme != "https" && u.Scheme != own.Scheme {
+		return fmt.Errorf("%s answered the address %s, which is not on that server; check sharing.target", t.address, text)
+	}
+	return nil
 }
 
 // send uploads items.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/connlimit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
@@ -44,11 +45,17 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // the deadline of an earlier page may have passed
 	leave, ok := p.limits.enter(r)
 	if !ok {
+		w.Header().Set("Connection", "close") // a client that is refused keeps no connection
 		w.Header().Set("Retry-After", "60")
 		writeText(w, http.StatusTooManyRequests, "Too many requests. Try again in a minute.")
 		return
 	}
 	defer leave()
+	if c, ok := connlimit.FromContext(r.Context()); ok && !c.MakeKnown() {
+		w.Header().Set("Connection", "close")
+		writeText(w, http.StatusServiceUnavailable, "Too many connections. Try again in a minute.")
+		return
+	}
 	id := pagePath().FindStringSubmatch(r.URL.Path)
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
