@@ -70,7 +70,7 @@ func (h Host) Open(ctx context.Context, o client.Options) (*client.Connection, e
 		return nil, err
 	}
 	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
-	// On a full disk, what may delete something gets room for it.
+	// If the disk is full, free the search index, then the reserve, and try again: the command may be a deletion.
 	dropIndex := func() error { return searchindex.Remove(dirs.Data) }
 	for !o.Read && isFullDisk(err) && makeRoom(dirs.Data, dropIndex) {
 		lease, c, err = acquireLeaseOrConnect(ctx, dirs, o)

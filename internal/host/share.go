@@ -110,8 +110,8 @@ func (o shareOwner) MayShare(ctx context.Context, s *session.Session) bool {
 	return err == nil && cfg.Share != config.ShareDisabled
 }
 
-// findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if the
-// directory is gone.
+// findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if
+// the directory is gone.
 func (w *owner) findConfig(ctx context.Context, s *session.Session) (*config.Config, error) {
 	if _, err := os.Stat(s.Location.Directory); errors.Is(err, fs.ErrNotExist) {
 		return config.Load(ctx, config.Options{Dirs: w.dirs, Env: w.locations.getenv})

@@ -9,9 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// PreviewShare returns what the process that shares the session replaces. known are the secrets that the caller knows: if
-// one of them would be shared, it returns an error. That happens when a key is in the environment of the caller, and not in
-// that of the server.
+// PreviewShare returns what the process that shares the session replaces. known are the secrets that the caller knows:
+// if one of them would be shared, it returns an error. That happens when a key is in the environment of the caller, and
+// not in that of the server.
 func PreviewShare(ctx context.Context, c *api.Client, id session.ID, known []string) ([]Replacement, error) {
 	preview, err := c.PreviewShare(ctx, id)
 	if err != nil {

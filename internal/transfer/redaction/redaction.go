@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// Filter replaces known secrets, texts that have the form of a secret, and the values of members with the name of one, by
-// redact.Mark. The zero value recognises secrets by their form and their names. It is not safe for concurrent use.
+// Filter replaces known secrets, texts that have the form of a secret, and the values of members with the name of one,
+// by redact.Mark. The zero value recognises secrets by their form and their names. It is not safe for concurrent use.
 type Filter struct {
 	Known       []string // values of known secrets
 	KeepSecrets bool     // nothing is replaced
@@ -43,7 +43,8 @@ func (f *Filter) Text(member, text string) string {
 		out = redact.Mark
 	}
 	out = f.Mask(out)
-	// The control sequences of colours hide secrets: if the text without them has a secret, it is returned without them.
+	// The control sequences of colours hide secrets: if the text without them has a secret, it is returned without
+	// them.
 	if strings.Contains(text, "\x1b") {
 		plain := terminal.CleanOutput(text)
 		if masked := f.Mask(plain); masked != plain {
@@ -64,8 +65,8 @@ func (f *Filter) Mask(text string) string {
 	return string(redact.MaskText(redact.MaskValues([]byte(text), f.Known)))
 }
 
-// filterDataURL returns a data: URL without the secrets of its text. ok is false for another text. An attachment that is
-// not a text, such as an image, stays as it is.
+// filterDataURL returns a data: URL without the secrets of its text. ok is false for another text. An attachment that
+// is not a text, such as an image, stays as it is.
 func (f *Filter) filterDataURL(text string) (filtered string, ok bool) {
 	head, data, ok := strings.Cut(text, ";base64,")
 	if !ok || !strings.HasPrefix(head, "data:") || strings.ContainsAny(head, " \n") {
@@ -118,8 +119,8 @@ func (f *Filter) JSON(v jsontext.Value) (jsontext.Value, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// Message returns a message without the secrets of its texts. A renderer that shortens texts must get a filtered message:
-// a part of a secret has no form.
+// Message returns a message without the secrets of its texts. A renderer that shortens texts must get a filtered
+// message: a part of a secret has no form.
 func (f *Filter) Message(m session.Message) (session.Message, error) {
 	if f.KeepSecrets {
 		return m, nil

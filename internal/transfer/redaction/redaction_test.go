@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
-// Each form of a secret is replaced in a text, in a member, in an attachment, and behind colours; all forms of the filter
-// replace the same.
+// Each form of a secret is replaced in a text, in a member, in an attachment, and behind colours; all forms of the
+// filter replace the same.
 func TestFilter(t *testing.T) {
 	for _, c := range canary.List() {
 		attached := "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(c.Text))

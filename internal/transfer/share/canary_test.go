@@ -16,8 +16,8 @@ import (
 )
 
 // plant adds a turn with the text in all places: in the title, a prompt, its instructions, an attachment, reasoning, an
-// answer, an error, a todo, a diff, the whole session's diff, and in the input, the title, the progress, the output, the
-// diff, the metadata and the attachments of calls.
+// answer, an error, a todo, a diff, the whole session's diff, and in the input, the title, the progress, the output,
+// the diff, the metadata and the attachments of calls.
 func (w *world) plant(n int, text string) {
 	w.t.Helper()
 	quoted, err := json.Marshal(text)

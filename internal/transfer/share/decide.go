@@ -28,8 +28,8 @@ type action struct {
 // pendingTimeout is the age at which a share without an address counts as left behind by a process that ended.
 const pendingTimeout = time.Minute
 
-// decide returns the action that a share needs now. current is its session, nil if that was deleted, and head the seq of
-// the session's newest event. Both are ignored for a share that was revoked or has expired. The backoff of a failed
+// decide returns the action that a share needs now. current is its session, nil if that was deleted, and head the seq
+// of the session's newest event. Both are ignored for a share that was revoked or has expired. The backoff of a failed
 // request delays a repetition, but not a revocation that has become due since.
 func decide(s *Share, current *session.Session, head int64, now time.Time) action {
 	isBackoff := s.NextAttempt > now.UnixMilli()

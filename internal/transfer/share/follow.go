@@ -12,8 +12,8 @@ import (
 // cursorName is the name of the follower's cursor in the data directory.
 const cursorName = "shares.cursor"
 
-// startFollower marks shares as their sessions change, until ctx ends; then done is closed. If isNew, the marks begin with
-// all shares, because no process followed the sessions before.
+// startFollower marks shares as their sessions change, until ctx ends; then done is closed. If isNew, the marks begin
+// with all shares, because no process followed the sessions before.
 func (o *Outbox) startFollower(ctx context.Context, isNew bool) (done <-chan struct{}) {
 	f := &follower.Follower{
 		Name: "shares", Store: o.Store, Log: o.Log, Consumer: changeMarker{o},

@@ -70,8 +70,8 @@ func (o *Outbox) saveProgress(isDurable bool) error {
 	return o.Registry.saveProgress(o.schedule.list(), isDurable)
 }
 
-// mark has Run look at a share that is about to be added or changed. The mark is durable: if the process ends before the
-// change is complete, the next one completes it.
+// mark has Run look at a share that is about to be added or changed. The mark is durable: if the process ends before
+// the change is complete, the next one completes it.
 func (o *Outbox) mark(id string) error {
 	o.schedule.add(id)
 	return o.saveProgress(true)
@@ -169,8 +169,8 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, options Options)
 	return err
 }
 
-// add records a new share before its server is contacted. If the session has an active or pending share, it returns that
-// one.
+// add records a new share before its server is contacted. If the session has an active or pending share, it returns
+// that one.
 func (o *Outbox) add(ctx context.Context, s Share) (Share, error) {
 	err := o.Owner.Audit(ctx, "share "+string(s.SessionID)+" "+describeTarget(&s))
 	if err == nil {
@@ -200,7 +200,8 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 	if err := o.revokeEarlier(ctx, id, options.Target); err != nil {
 		return current, err
 	}
-	// Record the share. The result is an earlier one if that is automatic and pending, or left behind by a process that ended.
+	// Record the share. The result is an earlier one if that is automatic and pending, or left behind by a process that
+	// ended.
 	s, err := o.add(ctx, options.newShare(id))
 	if err != nil {
 		return s, err

@@ -21,8 +21,8 @@ type progressFile struct {
 	Marked []string         `json:"marked"` // the shares that are to be looked at
 }
 
-// readProgress reads the file of the progress and sets SyncedSeq of the shares. isLost says that there is no such file, or
-// an invalid one.
+// readProgress reads the file of the progress and sets SyncedSeq of the shares. isLost says that there is no such file,
+// or an invalid one.
 func (r *Registry) readProgress(shares []Share) (marked []string, isLost bool) {
 	text, err := statefile.ReadRegular(filepath.Join(r.dir, progressName), maxFile)
 	var f progressFile

@@ -13,8 +13,8 @@ import (
 // revokeTimeout is how long a request waits until a server has confirmed a revocation.
 const revokeTimeout = 10 * time.Second
 
-// Revoke revokes the share of a session. RevokedAt of the result is 0 if the revocation is complete; otherwise the server
-// has not confirmed it, and Run retries. It does nothing for a session that is not shared.
+// Revoke revokes the share of a session. RevokedAt of the result is 0 if the revocation is complete; otherwise the
+// server has not confirmed it, and Run retries. It does nothing for a session that is not shared.
 func (o *Outbox) Revoke(ctx context.Context, id session.ID) (Share, error) {
 	s, found, err := o.Registry.FindSession(id)
 	if err == nil && !found { // retry one that is being revoked
@@ -63,8 +63,8 @@ func (o *Outbox) revokeNow(ctx context.Context, s Share) (Share, error) {
 	return o.revoke(ctx, current)
 }
 
-// correctSession corrects a session that says that it is shared although the registry does not have the share, as after the
-// loss of the registry.
+// correctSession corrects a session that says that it is shared although the registry does not have the share, as after
+// the loss of the registry.
 func (o *Outbox) correctSession(ctx context.Context, id session.ID) error {
 	s, err := store.ReadSession(ctx, o.Store, id)
 	if err != nil || s.Share == nil {
@@ -77,9 +77,9 @@ func (o *Outbox) correctSession(ctx context.Context, id session.ID) error {
 		"the share list that had its secret was lost", id, s.Share.URL)
 }
 
-// revoke revokes a share: it records the revocation, has the server delete the share, corrects the session, and removes the
-// share from the registry once the server has confirmed the deletion. A failure of the server is recorded in the share and
-// is not an error. The share is claimed.
+// revoke revokes a share: it records the revocation, has the server delete the share, corrects the session, and removes
+// the share from the registry once the server has confirmed the deletion. A failure of the server is recorded in the
+// share and is not an error. The share is claimed.
 func (o *Outbox) revoke(ctx context.Context, s Share) (Share, error) {
 	// Record the revocation. If that fails, as on a full disk, the server can still delete the share.
 	if s.RevokedAt == 0 {

@@ -15,15 +15,15 @@ const (
 	batchDelay = 400 * time.Millisecond
 	// maxWorkers is the number of shares that are worked on at once.
 	maxWorkers = 4
-	// recheckDelay is the time between two looks at a share that waits for its configuration or its session, and between
-	// attempts whose failures cannot be recorded.
+	// recheckDelay is the time between two looks at a share that waits for its configuration or its session, and
+	// between attempts whose failures cannot be recorded.
 	recheckDelay = time.Minute
 	// lastTimeout bounds the work after the end of the context.
 	lastTimeout = 3 * time.Second
 )
 
-// Run keeps the shares up to date until ctx ends: it uploads changed sessions, opens automatic shares, and revokes shares
-// that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout.
+// Run keeps the shares up to date until ctx ends: it uploads changed sessions, opens automatic shares, and revokes
+// shares that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout.
 //
 // Work is found without a look at each session: a follower of the log marks the shares of changed sessions, and the
 // registry knows the times of expiries and retries.
@@ -92,8 +92,8 @@ func (o *Outbox) noteReadFailure(err error) {
 	o.readFailure = text
 }
 
-// startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns how
-// many it started, and when the next share is due; zero if none waits for a time.
+// startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns
+// how many it started, and when the next share is due; zero if none waits for a time.
 func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
 	shares, err := o.Registry.List()
 	if err != nil {
@@ -142,8 +142,8 @@ func findDueTime(s *Share, m mark, isMarked bool, now time.Time) (at time.Time, 
 	return at, ok
 }
 
-// advance does the next step of a share and records a failure in the registry. It returns when the share is to be looked
-// at again; zero if that is not before it changes. The share is claimed.
+// advance does the next step of a share and records a failure in the registry. It returns when the share is to be
+// looked at again; zero if that is not before it changes. The share is claimed.
 func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	s, found, err := o.Registry.Find(id)
 	if err != nil || !found {
@@ -200,8 +200,8 @@ func (o *Outbox) noteFailure(ctx context.Context, id string, failure error) time
 	if err == nil {
 		return time.UnixMilli(s.NextAttempt)
 	}
-	// The time of the next attempt cannot be recorded, as on a full disk: keep the claim for recheckDelay, so that nothing
-	// retries before. A request of the user interrupts it.
+	// The time of the next attempt cannot be recorded, as on a full disk: keep the claim for recheckDelay, so that
+	// nothing retries before. A request of the user interrupts it.
 	o.Logger.Warn("the failure of a share could not be recorded", "error", err)
 	select {
 	case <-ctx.Done():

@@ -1,8 +1,8 @@
-// Package share stores which sessions are shared and keeps share servers up to date. A share is served by cairn's own page
-// server (package sharepage) or uploaded to a server that speaks OpenCode's share protocol.
+// Package share stores which sessions are shared and keeps share servers up to date. A share is served by cairn's own
+// page server (package sharepage) or uploaded to a server that speaks OpenCode's share protocol.
 //
-// The registry records a share before the server is contacted and keeps it, even after the session is deleted, until the
-// server has confirmed the deletion.
+// The registry records a share before the server is contacted and keeps it, even after the session is deleted, until
+// the server has confirmed the deletion.
 package share
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Share is a shared session, or one whose share is pending or being revoked. Times are milliseconds since the Unix epoch.
+// Share is a shared session, or one whose share is pending or being revoked. Times are milliseconds since the Unix
+// epoch.
 type Share struct {
 	ID        string     `json:"id"` // random; part of the address if cairn serves the page
 	SessionID session.ID `json:"sessionID"`
@@ -33,8 +34,8 @@ type Share struct {
 	Target   string `json:"target,omitzero"`
 	RemoteID string `json:"remote,omitzero"`
 	Secret   string `json:"secret,omitzero"`
-	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing. The file of the registry has
-	// an older value: the current one is in the file of the progress.
+	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing. The file of the registry
+	// has an older value: the current one is in the file of the progress.
 	SyncedSeq int64 `json:"synced,omitzero"`
 
 	// CutAt is when a request with content was last cancelled. The server may still process it.

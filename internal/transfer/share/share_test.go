@@ -191,7 +191,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 				t.Errorf("sent again: %s", i.Data)
 			}
 		}
-		// A process that starts sends nothing that is there.
+		// The next process does not upload it again.
 		n := len(sent)
 		w.stop()
 		w.start()
@@ -413,7 +413,7 @@ func TestUnrecordedFailuresWait(t *testing.T) {
 		s := w.share(share.Options{Target: remote.Target, Expires: time.Hour})
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down)
-		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written there
+		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written
 			t.Fatal(err)
 		}
 		before := len(w.server.Requests())
@@ -563,11 +563,11 @@ func TestShareIsCutOff(t *testing.T) {
 	for _, c := range []struct {
 		name, shares string
 		want         *session.Share
-		left         int
+		count        int
 	}{
 		{"before the answer", `{"id":"x","sessionID":"ses_a","created":1,"target":"http://share.example","synced":-1}`, nil, 0},
 		{"before the session", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1}`, &session.Share{URL: "http://p/s/x"}, 1},
-		{"in the withdrawal", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
+		{"in the revocation", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
 		{"of a deleted session", `{"id":"x","sessionID":"ses_gone","url":"http://p/s/x","created":1}`, nil, 0},
 	} {
 		play(t, func(w *world) {
@@ -578,7 +578,7 @@ func TestShareIsCutOff(t *testing.T) {
 			}
 			w.start()
 			w.settle(5 * time.Second)
-			if diff := cmp.Diff(c.want, w.shareOf("ses_a")); diff != "" || len(w.list()) != c.left {
+			if diff := cmp.Diff(c.want, w.shareOf("ses_a")); diff != "" || len(w.list()) != c.count {
 				t.Errorf("%s: %s %+v", c.name, diff, w.list())
 			}
 		})

@@ -125,9 +125,9 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 // errUnconfirmed means that the server answers not found, which a proxy also does while the server is down.
 var errUnconfirmed = errors.New("the server answers not found, which a proxy also does while the server is down")
 
-// delete deletes a share, and checks that the server no longer serves it. The check counts, not the answer to the deletion:
-// OpenCode's server answers 500 if there is nothing to delete. If the deletion was not confirmed, only an empty list
-// confirms it: the error of a not found is errUnconfirmed.
+// delete deletes a share, and checks that the server no longer serves it. The check counts, not the answer to the
+// deletion: OpenCode's server answers 500 if there is nothing to delete. If the deletion was not confirmed, only an
+// empty list confirms it: the error of a not found is errUnconfirmed.
 func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
@@ -164,8 +164,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers with %d %s", e.address, e.status, http.StatusText(e.status))
 }
 
-// call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: only the target gets the
-// secret.
+// call sends a request and returns at most maxAnswer bytes of the answer. It follows no redirect: only the target gets
+// the secret.
 func (t target) call(ctx context.Context, limit time.Duration, method, path string, body any) (answer []byte, err error) {
 	timeout := fmt.Errorf("no answer within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)

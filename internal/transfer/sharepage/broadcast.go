@@ -48,8 +48,8 @@ func (p *Pages) Close() {
 	p.writers.Wait()
 }
 
-// Open opens the page of an active share for a reader, until ctx ends. write writes the page as it grows, and returns when
-// the page ends; flush sends what was written.
+// Open opens the page of an active share for a reader, until ctx ends. write writes the page as it grows, and returns
+// when the page ends; flush sends what was written.
 func (p *Pages) Open(ctx context.Context, share api.Share) (
 	write func(_ context.Context, w io.Writer, flush func() error) error, err error,
 ) {
@@ -148,7 +148,7 @@ func (p *Pages) leave(id string, b *broadcast) {
 	p.mu.Lock()
 	b.users--
 	users := b.users
-	if users <= 1 && p.open[id] == b { // nobody is left to join
+	if users <= 1 && p.open[id] == b { // without readers it is not joined
 		delete(p.open, id)
 	}
 	p.mu.Unlock()
@@ -177,7 +177,7 @@ func (b *broadcast) awaitBegin(ctx context.Context) error {
 
 // copy writes the page to a reader as it grows, for at most maxOpen.
 func (b *broadcast) copy(ctx context.Context, w io.Writer, flush func() error) error {
-	late := time.After(maxOpen)
+	timeout := time.After(maxOpen)
 	buf := make([]byte, 32<<10)
 	for offset := int64(0); ; {
 		n, changed, isEnded, err := b.spool.read(buf, offset)
@@ -199,7 +199,7 @@ func (b *broadcast) copy(ctx context.Context, w io.Writer, flush func() error) e
 		case <-changed:
 		case <-ctx.Done():
 			return nil
-		case <-late:
+		case <-timeout:
 			_, err := io.WriteString(w, transfer.PageEnd)
 			return err
 		}

@@ -100,16 +100,16 @@ func TestNewSecretIsReplaced(t *testing.T) {
 	secrets := &atomic.Pointer[[]string]{}
 	secrets.Store(&[]string{})
 	p, _ := w.newPages(secrets)
-	early := w.openPage(p)
-	early.until("opaque-value")
+	first := w.openPage(p)
+	first.until("opaque-value")
 	secrets.Store(&[]string{"opaque-value"})
 	p.Age()
-	late := w.openPage(p)
-	late.until("Done.")
-	if !strings.Contains(late.read, "[redacted]") || strings.Contains(late.read, "opaque-value") {
-		t.Error(late.read)
+	second := w.openPage(p)
+	second.until("Done.")
+	if !strings.Contains(second.read, "[redacted]") || strings.Contains(second.read, "opaque-value") {
+		t.Error(second.read)
 	}
-	early.until(`http-equiv="refresh"`)
+	first.until(`http-equiv="refresh"`)
 }
 
 // A page leaves nothing behind when its last reader has left, and a new reader gets it from its beginning.
@@ -137,8 +137,8 @@ func TestPageEndsWithItsReaders(t *testing.T) {
 		}
 	}
 	p.Close()
-	if left, err := os.ReadDir(p.Dir); err != nil || len(left) > 0 {
-		t.Errorf("%v %v", left, err)
+	if files, err := os.ReadDir(p.Dir); err != nil || len(files) > 0 {
+		t.Errorf("%v %v", files, err)
 	}
 	if _, err := p.Open(t.Context(), w.share); err == nil {
 		t.Error("a page was opened after the end")

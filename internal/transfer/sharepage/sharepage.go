@@ -1,5 +1,5 @@
-// Package sharepage serves shared sessions to browsers: one page for each session, at an unguessable address, which grows
-// while the session continues. A page has no script and no cookie, loads nothing, and is not listed.
+// Package sharepage serves shared sessions to browsers: one page for each session, at an unguessable address, which
+// grows while the session continues. A page has no script and no cookie, loads nothing, and is not listed.
 //
 // Pages writes the pages, in the process that owns the sessions; Server serves them to readers.
 package sharepage

@@ -61,8 +61,8 @@ func TestSpool(t *testing.T) {
 			t.Errorf("%s: file %v", name, s.file)
 		}
 		s.close()
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("%s: %v %v", name, left, err)
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: %v %v", name, files, err)
 		}
 	}
 }

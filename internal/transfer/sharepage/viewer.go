@@ -17,7 +17,8 @@ const (
 	pageSize = 100
 	// batchDelay is how long changes are collected before the page grows.
 	batchDelay = 300 * time.Millisecond
-	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long for one reader.
+	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long for one
+	// reader.
 	maxQuiet = 10 * time.Minute
 	maxOpen  = 2 * time.Hour
 	// secretAge is the age at which the known secrets are listed again.
@@ -106,7 +107,8 @@ func (v *viewer) follow(ctx context.Context, events <-chan struct{}) error {
 	}
 }
 
-// watch returns a channel that receives after events of the session behind head, and is closed when no more can be read.
+// watch returns a channel that receives after events of the session behind head, and is closed when no more can be
+// read.
 func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	events := make(chan struct{}, 1)
 	go func() { // run waits for it
@@ -124,8 +126,8 @@ func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	return events
 }
 
-// advance writes the messages that are complete and not on the page yet. It returns errChanged if the page must be loaded
-// again.
+// advance writes the messages that are complete and not on the page yet. It returns errChanged if the page must be
+// loaded again.
 func (v *viewer) advance(ctx context.Context) error {
 	// Check that the session is still shared; if not, the page that is loaded again is a 404.
 	_, err := v.pages.API.FindShare(ctx, v.shareID)
