@@ -27,7 +27,7 @@ TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatr
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
-LONG_PACKAGES := ./internal/tui ./internal/transfer ./internal/transfer/publish ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
+LONG_PACKAGES := ./internal/tui ./internal/transfer ./internal/transfer/share ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it

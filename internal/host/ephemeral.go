@@ -100,7 +100,7 @@ func (w *owner) deleteIfLeft(ctx context.Context, s *session.Session, now time.T
 	return err
 }
 
-// lockState says what an owner finds of the lock of an ephemeral session.
+// lockState is the state of the lock of an ephemeral session.
 type lockState int
 
 const (

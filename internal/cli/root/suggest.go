@@ -31,7 +31,7 @@ var unsupportedCommands = map[string]string{
 	"pr":        "check the branch out with git, then: %s",
 	"stop":      "Esc in %[1]s tui stops a session, %[1]s jobs cancel a job, and kill PID the process of %[1]s serve",
 	"uninstall": "remove the program, and for its data the directories of %s storage",
-	"unshare":   "to withdraw a shared session: %s share revoke",
+	"unshare":   "to revoke the share of a session: %s share revoke",
 	"update":    "install the new version in place of this one; %s version shows which one it is",
 	"web":       "there is no web page; programs use the HTTP API: %s serve",
 }

@@ -129,7 +129,7 @@ func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 		if err = x.check(c); err == nil {
 			return true, x.keepWriter(c)
 		}
-		_ = c.Close() // it is of no use
+		_ = c.Close() // it is invalid
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -181,7 +181,7 @@ func TestPageIsClosed(t *testing.T) {
 			t.Errorf("%s: %s %q", path, resp.Status, body)
 		}
 	}
-	if _, err := w.api.UnshareSession(t.Context(), w.id); err != nil {
+	if _, err := w.api.RevokeShare(t.Context(), w.id); err != nil {
 		t.Fatal(err)
 	}
 	if resp, body := w.ask(http.MethodGet, w.address); resp.StatusCode != http.StatusNotFound || body != never {
@@ -208,7 +208,7 @@ func TestPageGrows(t *testing.T) {
 	}
 }
 
-// What is taken back or withdrawn leaves a page that is open, and one that is opened.
+// Messages that are reverted leave a page that is open, and are missing from a page that is opened afterwards.
 func TestPageIsLoadedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.prompt("first")
@@ -235,8 +235,8 @@ func TestPageIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// A page that is open when its share is withdrawn, or its session deleted, is loaded again, and then it is gone.
-func TestPageOfWithdrawnShare(t *testing.T) {
+// A page that is open when its share is revoked, or its session deleted, is loaded again and then answers 404.
+func TestPageOfRevokedShare(t *testing.T) {
 	for _, isDeleted := range []bool{false, true} {
 		w := newWorld(t)
 		w.prompt("first")
@@ -246,7 +246,7 @@ func TestPageOfWithdrawnShare(t *testing.T) {
 		if isDeleted {
 			err = w.api.Delete(t.Context(), w.id)
 		} else {
-			_, err = w.api.UnshareSession(t.Context(), w.id)
+			_, err = w.api.RevokeShare(t.Context(), w.id)
 		}
 		if err != nil {
 			t.Fatal(err)

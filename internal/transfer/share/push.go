@@ -1,4 +1,4 @@
-package publish
+package share
 
 import (
 	"context"
@@ -11,61 +11,64 @@ import (
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/transfer"
 	"github.com/cairn-dev/cairn/internal/transfer/changes"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
-// The bounds of what is sent at once.
+// The bounds of an upload.
 const (
-	maxEvents = 5000    // of which the changes are looked for; after more, the whole session is sent
-	maxItems  = 500     // of one request
-	maxBytes  = 1 << 20 // of one request, if it has more than one item
+	maxEvents = 5000    // whose changes are sent one by one; after more events, the whole session is sent
+	maxItems  = 500     // of a request
+	maxBytes  = 1 << 20 // of a request with more than one item
 	maxItem   = 8 << 20 // a larger item is left out
 )
 
-// push sends what has changed of the session since the share was synced, up to head. It returns up to which seq the
-// server has the session.
+// push uploads what has changed in the session after SyncedSeq, up to head. It returns the new SyncedSeq.
 func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, err error) {
+	// Find what has changed: everything, if the server has nothing, or more than a store that was restored.
 	change := changes.NewWhole(s.SessionID)
-	if s.Synced >= 0 {
+	if s.SyncedSeq >= 0 && s.SyncedSeq <= head {
 		rows, err := store.Query(ctx, o.Store, func(r store.Reader) ([]store.EventRow, error) {
-			return r.Events(s.SessionID, s.Synced, maxEvents)
+			return r.Events(s.SessionID, s.SyncedSeq, maxEvents)
 		})
 		if err != nil {
-			return s.Synced, err
+			return s.SyncedSeq, err
 		}
 		if n := len(rows); n > 0 && n < maxEvents {
 			change, head = changes.Collect(rows)[0], rows[n-1].Seq
 		}
 	}
-	there, err := store.ReadSession(ctx, o.Store, s.SessionID)
+	// Upload it without the secrets that are known now.
+	current, err := store.ReadSession(ctx, o.Store, s.SessionID)
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
-	secrets, err := o.ListSecrets(ctx, there)
+	secrets, err := o.Owner.ListSecrets(ctx, current)
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
-	p := &pusher{outbox: o, share: s, filter: &transfer.Export{Known: secrets}}
+	p := &pusher{outbox: o, share: s, filter: &redaction.Filter{Known: secrets}}
 	if err = p.pushChange(ctx, change); err == nil {
 		err = p.flush(ctx)
 	}
 	if err != nil {
-		return s.Synced, err
+		return s.SyncedSeq, err
 	}
 	return head, nil
 }
 
-// pusher gathers items and sends them.
+// pusher collects items and sends them in requests of bounded size.
 type pusher struct {
 	outbox *Outbox
 	share  *Share
-	filter *transfer.Export
+	filter *redaction.Filter
 	items  []Item
 	bytes  int
 }
 
+// pushChange adds the items of a change: the session, its diff, messages with their parts, and models.
 func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
+	// The session, and the diff of its files.
 	v := p.outbox.Store
 	s, err := store.ReadSession(ctx, v, p.share.SessionID)
 	if err == nil && c.Whole {
@@ -80,6 +83,7 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 	if err != nil {
 		return err
 	}
+	// The messages, and the models that prompts used.
 	models := map[session.ModelRef]bool{}
 	err = c.Render(ctx, v, s, func(m opencode.Message) error {
 		if u, ok := m.Info.(*opencode.User); ok {
@@ -98,20 +102,20 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 	if err != nil || len(models) == 0 {
 		return err
 	}
-	return p.add(ctx, "model", p.outbox.ListModels(ctx, s, models))
+	return p.add(ctx, "model", p.outbox.Owner.ListModels(ctx, s, models))
 }
 
-// add adds an item without secrets, and sends what was gathered if it is much.
+// add adds an item without secrets. It sends the collected items if there are enough.
 func (p *pusher) add(ctx context.Context, kind string, v any) error {
 	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err == nil {
-		raw, err = p.filter.CleanValue(raw)
+		raw, err = p.filter.JSON(raw)
 	}
 	if err != nil {
 		return err
 	}
 	if len(raw) > maxItem {
-		p.outbox.Logger.Warn("a part of a shared session is too large, and not sent",
+		p.outbox.Logger.Warn("a part of a shared session is too large and is left out",
 			"session", p.share.SessionID, "type", kind, "bytes", len(raw))
 		return nil
 	}
@@ -124,6 +128,7 @@ func (p *pusher) add(ctx context.Context, kind string, v any) error {
 	return nil
 }
 
+// flush sends the collected items.
 func (p *pusher) flush(ctx context.Context) error {
 	if len(p.items) == 0 {
 		return nil
@@ -134,11 +139,11 @@ func (p *pusher) flush(ctx context.Context) error {
 	if status, ok := errors.AsType[*statusError](err); !ok || status.status != http.StatusRequestEntityTooLarge {
 		return err
 	}
-	// The server takes less at once: one item a request, and none that is too large for it.
+	// The request is too large for the server: send each item alone, and leave out those that are too large still.
 	for _, item := range items {
 		err := to.send(ctx, p.share, []Item{item})
 		if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusRequestEntityTooLarge {
-			p.outbox.Logger.Warn("a part of a shared session is too large for its server", "session", p.share.SessionID, "type", item.Type)
+			p.outbox.Logger.Warn("a part of a shared session is too large for its server and is left out", "session", p.share.SessionID, "type", item.Type)
 			continue
 		}
 		if err != nil {

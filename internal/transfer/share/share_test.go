@@ -1,10 +1,11 @@
-package publish_test
+package share_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,9 +20,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/canary"
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
 	"github.com/cairn-dev/cairn/internal/test/storetest"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
 // world is a store with sessions, an outbox, and a server of shares.
@@ -30,12 +32,14 @@ type world struct {
 	store  *storetest.Memory
 	log    *eventlog.Log
 	file   string
-	outbox *publish.Outbox
+	outbox *share.Outbox
 	server *sharetarget.Target
 	audit  []string
 	stop   func()
 
-	disabled bool // sharing is, in the configuration
+	viewer   store.Viewer                // of the outbox: store, or one that counts
+	disabled bool                        // sharing is, in the configuration
+	models   func() []opencode.ModelInfo // nil without models
 }
 
 // play runs a test on a world with a session in fake time.
@@ -43,8 +47,8 @@ func play(t *testing.T, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := storetest.NewMemory()
-		w := &world{t: t, store: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), publish.FileName)}
-		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}, OnDelete: func() { w.outbox.Wake() }})
+		w := &world{t: t, store: m, viewer: m, server: sharetarget.New(), file: filepath.Join(t.TempDir(), share.FileName)}
+		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}})
 		w.start()
 		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T", Time: session.SessionTime{Created: 1, Updated: 1}}})
 		w.prompt("ses_a", "first")
@@ -55,21 +59,10 @@ func play(t *testing.T, f func(w *world)) {
 
 // start starts a process on the store.
 func (w *world) start() {
-	o := publish.NewOutbox(publish.NewRegistry(w.file))
-	o.Store, o.Log, o.Transport, o.Logger = w.store, w.log, w.server, slog.New(slog.DiscardHandler)
-	o.Record = func(_ context.Context, id session.ID, s *session.Share) error {
-		w.add(id, &session.Shared{Share: s})
-		return nil
-	}
-	o.Audit = func(_ context.Context, what string) error {
-		w.audit = append(w.audit, what)
-		return nil
-	}
-	o.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{"known-secret"}, nil }
-	o.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
-		return []opencode.ModelInfo{}
-	}
-	o.MayShare = func(context.Context, *session.Session) bool { return !w.disabled }
+	o := share.New(share.Config{
+		Registry: share.NewRegistry(filepath.Dir(w.file)), Store: w.viewer, Log: w.log, Transport: w.server, Owner: w,
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	w.outbox = o
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -82,6 +75,34 @@ func (w *world) start() {
 		<-done
 	}
 }
+
+// RecordShare implements share.Owner.
+func (w *world) RecordShare(_ context.Context, id session.ID, s *session.Share) error {
+	w.add(id, &session.Shared{Share: s})
+	return nil
+}
+
+// Audit implements share.Owner.
+func (w *world) Audit(_ context.Context, what string) error {
+	w.audit = append(w.audit, what)
+	return nil
+}
+
+// ListSecrets implements share.Owner.
+func (w *world) ListSecrets(context.Context, *session.Session) ([]string, error) {
+	return []string{"known-secret", canary.Known}, nil
+}
+
+// ListModels implements share.Owner.
+func (w *world) ListModels(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+	if w.models == nil {
+		return []opencode.ModelInfo{}
+	}
+	return w.models()
+}
+
+// MayShare implements share.Owner.
+func (w *world) MayShare(context.Context, *session.Session) bool { return !w.disabled }
 
 func (w *world) add(id session.ID, data ...session.EventData) {
 	w.t.Helper()
@@ -102,9 +123,9 @@ func (w *world) prompt(id session.ID, text string) {
 	})
 }
 
-func (w *world) share(order publish.Order) publish.Share {
+func (w *world) share(options share.Options) share.Share {
 	w.t.Helper()
-	s, err := w.outbox.Share(context.Background(), "ses_a", order)
+	s, err := w.outbox.Share(context.Background(), "ses_a", options)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -126,7 +147,7 @@ func (w *world) shareOf(id session.ID) *session.Share {
 	return s.Share
 }
 
-// texts returns the texts of the parts that everybody can read.
+// texts returns the texts of the parts that the server serves.
 func (w *world) texts(remote string) (out []string) {
 	for _, i := range w.server.Served(remote) {
 		if i.Type == "part" {
@@ -139,7 +160,7 @@ func (w *world) texts(remote string) (out []string) {
 	return out
 }
 
-func (w *world) list() []publish.Share {
+func (w *world) list() []share.Share {
 	all, err := w.outbox.Registry.List()
 	if err != nil {
 		w.t.Fatal(err)
@@ -147,9 +168,9 @@ func (w *world) list() []publish.Share {
 	return all
 }
 
-var remote = publish.Order{Target: "http://share.example"}
+var remote = share.Options{Target: "http://share.example"}
 
-// A shared session is sent once, and then what is new of it, without secrets.
+// A shared session is uploaded once, and then its changes, without secrets.
 func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
@@ -159,7 +180,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 		w.settle(time.Second)
 		w.prompt("ses_a", "second known-secret")
 		w.settle(time.Second)
-		if diff := cmp.Diff([]string{"first", "second [redacted]"}, w.texts(s.Remote)); diff != "" {
+		if diff := cmp.Diff([]string{"first", "second [redacted]"}, w.texts(s.RemoteID)); diff != "" {
 			t.Error(diff)
 		}
 		// The second prompt was sent alone.
@@ -170,7 +191,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 				t.Errorf("sent again: %s", i.Data)
 			}
 		}
-		// A process that starts sends nothing that is there.
+		// The next process does not upload it again.
 		n := len(sent)
 		w.stop()
 		w.start()
@@ -181,7 +202,7 @@ func TestShareIsSentAndKeptUpToDate(t *testing.T) {
 	})
 }
 
-// What was committed while no process ran, or while the server was away, is sent later.
+// Events that were committed while no process ran, or while the server was down, are sent later.
 func TestShareCatchesUp(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Held} {
 		play(t, func(w *world) {
@@ -199,14 +220,14 @@ func TestShareCatchesUp(t *testing.T) {
 			}
 			w.server.Recover()
 			w.settle(2 * time.Minute)
-			if got := w.texts(s.Remote); len(got) != 3 || w.list()[0].Failure != "" {
+			if got := w.texts(s.RemoteID); len(got) != 3 || w.list()[0].Failure != "" {
 				t.Errorf("%s: %q %+v", fault, got, w.list()[0])
 			}
 		})
 	}
 }
 
-// A server that does not answer as one gets no share.
+// A server that does not answer as a share server gets no share.
 func TestShareIsRefused(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{
 		sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.EmptySecret,
@@ -227,8 +248,41 @@ func TestShareIsRefused(t *testing.T) {
 	}
 }
 
-// A share is gone once the server shows it no more, whatever it says, and however long that takes.
-func TestShareIsWithdrawn(t *testing.T) {
+// An address of another host is refused, and the share that the server made is deleted.
+func TestAddressOfAnotherHostIsRefused(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.OtherHost, sharetarget.Create)
+		_, err := w.outbox.Share(context.Background(), "ses_a", remote)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), "elsewhere.example") {
+			t.Error(err)
+		}
+		if len(w.list()) > 0 || w.shareOf("ses_a") != nil || w.server.IsShared("ses_a") {
+			t.Errorf("%+v %+v %v", w.list(), w.shareOf("ses_a"), w.server.IsShared("ses_a"))
+		}
+	})
+}
+
+// If the answer to an earlier request was lost, the server has a share whose secret is unknown: the error says so.
+func TestShareIsHeldByTheServer(t *testing.T) {
+	play(t, func(w *world) {
+		r, err := http.NewRequest(http.MethodPost, remote.Target+"/api/share", strings.NewReader(`{"sessionID":"ses_a"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := w.server.RoundTrip(r)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		_, err = w.outbox.Share(context.Background(), "ses_a", remote)
+		if err == nil || !strings.Contains(err.Error(), "500") || !strings.Contains(err.Error(), "may hold an earlier share of this session") {
+			t.Error(err)
+		}
+	})
+}
+
+// A revocation is complete once the server no longer serves the share, whatever it answers and however long that takes.
+func TestShareIsRevoked(t *testing.T) {
 	for _, fault := range []sharetarget.Fault{
 		"", sharetarget.Down, sharetarget.Broken, sharetarget.Missing, sharetarget.Page, sharetarget.Empty, sharetarget.KeepData,
 		sharetarget.Held,
@@ -239,9 +293,9 @@ func TestShareIsWithdrawn(t *testing.T) {
 			if fault != "" {
 				w.server.Fail(fault, sharetarget.Delete)
 			}
-			left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-			if isGone := !w.server.IsShared(s.Remote); err != nil || isGone != (left.Withdrawn == 0) || isGone != (fault == "") {
-				t.Errorf("%s: %+v %v", fault, left, err)
+			result, err := w.outbox.Revoke(context.Background(), "ses_a")
+			if isGone := !w.server.IsShared(s.RemoteID); err != nil || isGone != (result.RevokedAt == 0) || isGone != (fault == "") {
+				t.Errorf("%s: %+v %v", fault, result, err)
 			}
 			if w.shareOf("ses_a") != nil {
 				t.Errorf("%s: the session says that it is shared", fault)
@@ -252,56 +306,56 @@ func TestShareIsWithdrawn(t *testing.T) {
 			w.stop()
 			w.start()
 			w.settle(time.Hour)
-			if got := w.texts(s.Remote); len(got) > 1 || len(w.list()) == 0 != (fault == "") {
+			if got := w.texts(s.RemoteID); len(got) > 1 || len(w.list()) == 0 != (fault == "") {
 				t.Errorf("%s: %q %+v", fault, got, w.list())
 			}
 			w.server.Recover()
 			w.settle(2 * time.Hour)
-			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 				t.Errorf("%s: %+v", fault, w.list())
 			}
 		})
 	}
 }
 
-// The answer to a deletion can be lost; OpenCode's server fails the second one.
-func TestWithdrawalIsRepeated(t *testing.T) {
+// The answer to a deletion can be lost. OpenCode's server answers an error to the second deletion.
+func TestRevocationIsRepeated(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Broken, sharetarget.Data)
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn == 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt == 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.server.Recover()
 		w.settle(time.Minute)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 	})
 }
 
-// A proxy whose server is away says that nothing is there: that is no proof until it has said so for an hour.
-func TestWithdrawalIsProven(t *testing.T) {
+// A proxy whose server is down answers not found: that confirms a revocation after one hour only.
+func TestRevocationIsProven(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Missing)
-		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-		if err != nil || left.Withdrawn == 0 {
-			t.Errorf("%+v %v", left, err)
+		result, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || result.RevokedAt == 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.settle(30 * time.Minute)
 		w.server.Recover()
 		w.settle(time.Hour)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 		// A server that has gone for good.
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Missing)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Error(err)
 		}
 		w.settle(3 * time.Hour)
@@ -311,19 +365,19 @@ func TestWithdrawalIsProven(t *testing.T) {
 	})
 }
 
-// The end of a process is no failure of the server, which gets a last attempt.
+// The end of the process is not a failure of the server, and there is one last attempt.
 func TestEndIsNoFailure(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		w.server.Fail(sharetarget.Held, sharetarget.Delete)
 		w.settle(2 * time.Second) // the second attempt is under way
 		w.stop()
-		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Failed != 2 { // the last one
+		if s := w.list()[0]; !strings.Contains(s.Failure, "no answer within 3s") || s.Attempts != 2 { // the last one
 			t.Errorf("%+v", s)
 		}
 		w.start()
@@ -335,31 +389,31 @@ func TestEndIsNoFailure(t *testing.T) {
 	})
 }
 
-// A withdrawal ends what is being sent, and looks again after it: the server may store it late.
-func TestWithdrawalInTheMiddleOfASync(t *testing.T) {
+// A revocation cancels an upload, and is checked again later: the server may process the upload after the deletion.
+func TestRevocationInTheMiddleOfASync(t *testing.T) {
 	play(t, func(w *world) {
 		w.server.Fail(sharetarget.Held, sharetarget.Sync)
 		s := w.share(remote)
 		w.settle(time.Second) // the sync is under way
-		left, err := w.outbox.Withdraw(context.Background(), "ses_a")
-		if err != nil || left.Withdrawn == 0 || !strings.Contains(left.Failure, "cut off") {
-			t.Errorf("%+v %v", left, err)
+		result, err := w.outbox.Revoke(context.Background(), "ses_a")
+		if err != nil || result.RevokedAt == 0 || !strings.Contains(result.Failure, "cancelled") {
+			t.Errorf("%+v %v", result, err)
 		}
 		w.server.Recover()
 		w.settle(5 * time.Minute)
-		if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+		if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 			t.Errorf("%+v", w.list())
 		}
 	})
 }
 
-// Where nothing can be recorded, as on a full disk, an end of a share is tried once a minute.
+// If nothing can be recorded, as on a full disk, a revocation is retried once a minute.
 func TestUnrecordedFailuresWait(t *testing.T) {
 	play(t, func(w *world) {
-		s := w.share(publish.Order{Target: remote.Target, Expires: time.Hour})
+		s := w.share(share.Options{Target: remote.Target, Expires: time.Hour})
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down)
-		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written there
+		if err := os.RemoveAll(filepath.Dir(w.file)); err != nil { // nothing can be written
 			t.Fatal(err)
 		}
 		before := len(w.server.Requests())
@@ -369,13 +423,13 @@ func TestUnrecordedFailuresWait(t *testing.T) {
 		}
 		w.server.Recover()
 		w.settle(2 * time.Minute)
-		if w.server.IsShared(s.Remote) {
+		if w.server.IsShared(s.RemoteID) {
 			t.Error("the share is still there")
 		}
 	})
 }
 
-// Where sharing is disabled since, nothing new is sent, and what is shared can be withdrawn.
+// After sharing was disabled, nothing more is sent, and the share can be revoked.
 func TestDisabledSendsNothing(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
@@ -383,36 +437,36 @@ func TestDisabledSendsNothing(t *testing.T) {
 		w.disabled = true
 		w.prompt("ses_a", "second")
 		w.settle(time.Minute)
-		if got := w.texts(s.Remote); len(got) != 1 {
+		if got := w.texts(s.RemoteID); len(got) != 1 {
 			t.Errorf("%q", got)
 		}
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt != 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 	})
 }
 
-// A session whose earlier share is still at the server is not shared again before that is gone.
-func TestShareAfterWithdrawal(t *testing.T) {
+// A session is not shared again before its earlier share is deleted from the server.
+func TestShareAfterRevocation(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.Down, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil || !strings.Contains(err.Error(), "earlier share") {
 			t.Error(err)
 		}
 		w.server.Recover()
-		if s := w.share(remote); !w.server.IsShared(s.Remote) || len(w.list()) != 1 {
+		if s := w.share(remote); !w.server.IsShared(s.RemoteID) || len(w.list()) != 1 {
 			t.Errorf("%+v", w.list())
 		}
 	})
 }
 
-// A deleted session is withdrawn, also if its server is away, and if no process saw the deletion.
-func TestDeletionWithdraws(t *testing.T) {
+// The deletion of a session revokes its share, also if the server is down, and if no process followed the deletion.
+func TestDeletionRevokes(t *testing.T) {
 	for _, seen := range []bool{true, false} {
 		play(t, func(w *world) {
 			s := w.share(remote)
@@ -431,28 +485,28 @@ func TestDeletionWithdraws(t *testing.T) {
 				w.start()
 			}
 			w.settle(time.Minute)
-			if all := w.list(); len(all) != 1 || all[0].Withdrawn == 0 || all[0].Failure == "" {
+			if all := w.list(); len(all) != 1 || all[0].RevokedAt == 0 || all[0].Failure == "" {
 				t.Errorf("seen %v: %+v", seen, all)
 			}
 			w.server.Recover()
 			w.settle(time.Hour)
-			if w.server.IsShared(s.Remote) || len(w.list()) > 0 {
+			if w.server.IsShared(s.RemoteID) || len(w.list()) > 0 {
 				t.Errorf("seen %v: %+v", seen, w.list())
 			}
-			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is gone") {
+			if last := w.audit[len(w.audit)-1]; !strings.Contains(last, "ses_a is revoked") {
 				t.Errorf("audit: %q", w.audit)
 			}
 		})
 	}
 }
 
-// A withdrawal that nobody takes is given up after a month, and stays in the list.
-func TestWithdrawalIsGivenUp(t *testing.T) {
+// A revocation that the server does not confirm is abandoned after 30 days, and stays in the list.
+func TestRevocationIsGivenUp(t *testing.T) {
 	play(t, func(w *world) {
 		w.share(remote)
 		w.settle(time.Second)
 		w.server.Fail(sharetarget.KeepData, sharetarget.Delete)
-		if _, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil {
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		w.settle(31 * 24 * time.Hour)
@@ -463,8 +517,8 @@ func TestWithdrawalIsGivenUp(t *testing.T) {
 		}
 		// A person can try again.
 		w.server.Recover()
-		if left, err := w.outbox.Withdraw(context.Background(), "ses_a"); err != nil || left.Withdrawn != 0 || len(w.list()) != 0 {
-			t.Errorf("%+v %v", left, err)
+		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt != 0 || len(w.list()) != 0 {
+			t.Errorf("%+v %v", result, err)
 		}
 	})
 }
@@ -472,20 +526,20 @@ func TestWithdrawalIsGivenUp(t *testing.T) {
 func TestShareExpires(t *testing.T) {
 	for _, target := range []string{remote.Target, ""} {
 		play(t, func(w *world) {
-			s := w.share(publish.Order{Target: target, PageURL: "http://pages", Expires: time.Hour})
+			s := w.share(share.Options{Target: target, PageURL: "http://pages", Expires: time.Hour})
 			w.settle(59 * time.Minute)
 			if got := w.shareOf("ses_a"); got == nil || got.Expires == 0 || !s.IsActive(time.Now()) {
 				t.Errorf("%q: %+v", target, got)
 			}
 			w.settle(2 * time.Minute)
-			if w.shareOf("ses_a") != nil || len(w.list()) > 0 || w.server.IsShared(s.Remote) || s.IsActive(time.Now()) {
+			if w.shareOf("ses_a") != nil || len(w.list()) > 0 || w.server.IsShared(s.RemoteID) || s.IsActive(time.Now()) {
 				t.Errorf("%q: %+v", target, w.list())
 			}
 		})
 	}
 }
 
-// A new session that is shared by itself waits for no server, and is shared once there is one.
+// An automatic share does not wait for the server, and is retried.
 func TestShareLater(t *testing.T) {
 	play(t, func(w *world) {
 		w.server.Fail(sharetarget.Down)
@@ -498,22 +552,22 @@ func TestShareLater(t *testing.T) {
 		w.start()
 		w.settle(2 * time.Minute)
 		all := w.list()
-		if len(all) != 1 || len(w.texts(all[0].Remote)) != 1 || w.shareOf("ses_a") == nil {
+		if len(all) != 1 || len(w.texts(all[0].RemoteID)) != 1 || w.shareOf("ses_a") == nil {
 			t.Errorf("%+v", all)
 		}
 	})
 }
 
-// A process that ended while it shared a session leaves nothing half.
+// The next process completes or removes a share that its predecessor did not complete.
 func TestShareIsCutOff(t *testing.T) {
 	for _, c := range []struct {
 		name, shares string
 		want         *session.Share
-		left         int
+		count        int
 	}{
 		{"before the answer", `{"id":"x","sessionID":"ses_a","created":1,"target":"http://share.example","synced":-1}`, nil, 0},
 		{"before the session", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1}`, &session.Share{URL: "http://p/s/x"}, 1},
-		{"in the withdrawal", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
+		{"in the revocation", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
 		{"of a deleted session", `{"id":"x","sessionID":"ses_gone","url":"http://p/s/x","created":1}`, nil, 0},
 	} {
 		play(t, func(w *world) {
@@ -524,14 +578,14 @@ func TestShareIsCutOff(t *testing.T) {
 			}
 			w.start()
 			w.settle(5 * time.Second)
-			if diff := cmp.Diff(c.want, w.shareOf("ses_a")); diff != "" || len(w.list()) != c.left {
+			if diff := cmp.Diff(c.want, w.shareOf("ses_a")); diff != "" || len(w.list()) != c.count {
 				t.Errorf("%s: %s %+v", c.name, diff, w.list())
 			}
 		})
 	}
 }
 
-// A list of shares that cannot be read is not overwritten: it has the secrets that withdraw them.
+// A share list that cannot be read is not overwritten: it has the secrets that revoke the shares.
 func TestDamagedRegistry(t *testing.T) {
 	for _, text := range []string{`{"version":1,"shares":[`, `{"version":2,"shares":[]}`, `{"version":1,"shares":[],"more":1}`} {
 		play(t, func(w *world) {
@@ -541,7 +595,7 @@ func TestDamagedRegistry(t *testing.T) {
 			}
 			w.start()
 			_, err := w.outbox.Share(context.Background(), "ses_a", remote)
-			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), publish.FileName) {
+			if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), share.FileName) {
 				t.Errorf("%s: %v", text, err)
 			}
 			if got, err := os.ReadFile(w.file); err != nil || string(got) != text {
@@ -554,15 +608,15 @@ func TestDamagedRegistry(t *testing.T) {
 	}
 }
 
-// Sharing again leaves a session where it is.
+// Sharing a session again returns its share.
 func TestShareTwice(t *testing.T) {
 	play(t, func(w *world) {
 		first := w.share(remote)
-		if again := w.share(publish.Order{PageURL: "http://pages"}); again.URL != first.URL {
+		if again := w.share(share.Options{PageURL: "http://pages"}); again.URL != first.URL {
 			t.Error(first, again)
 		}
 		// It can get an end, which the session says as well.
-		if again := w.share(publish.Order{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
+		if again := w.share(share.Options{Expires: time.Hour, Extend: true}); again.URL != first.URL || again.Expires == 0 ||
 			w.shareOf("ses_a").Expires != again.Expires {
 			t.Error(again, w.shareOf("ses_a"))
 		}

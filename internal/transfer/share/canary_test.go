@@ -1,8 +1,7 @@
-package publish_test
+package share_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"testing"
@@ -17,8 +16,8 @@ import (
 )
 
 // plant adds a turn with the text in all places: in the title, a prompt, its instructions, an attachment, reasoning, an
-// answer, an error, a todo, a diff, the whole session's diff, and in the input, the title, the progress, the output, the
-// diff, the metadata and the attachments of calls.
+// answer, an error, a todo, a diff, the whole session's diff, and in the input, the title, the progress, the output,
+// the diff, the metadata and the attachments of calls.
 func (w *world) plant(n int, text string) {
 	w.t.Helper()
 	quoted, err := json.Marshal(text)
@@ -65,12 +64,11 @@ func (w *world) plant(n int, text string) {
 	)
 }
 
-// What a server gets of a session has no secret, at whatever place it was: the server is somebody else's.
+// A server gets no secret of a session, wherever it is: the server is not the user's.
 func TestSharesHideSecrets(t *testing.T) {
 	play(t, func(w *world) {
 		var text string
-		w.outbox.ListSecrets = func(context.Context, *session.Session) ([]string, error) { return []string{canary.Known}, nil }
-		w.outbox.ListModels = func(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+		w.models = func() []opencode.ModelInfo {
 			quoted, _ := json.Marshal(text)
 			return []opencode.ModelInfo{{
 				ID: "m", ProviderID: "p", Name: text, Options: map[string]jsontext.Value{"extra": quoted},
@@ -90,7 +88,7 @@ func TestSharesHideSecrets(t *testing.T) {
 			before := len(w.server.Requests())
 			w.plant(n, c.Text)
 			w.settle(time.Second)
-			// All that was sent is read as whoever has it would.
+			// Decode everything that was sent, as its recipient would.
 			var sent bytes.Buffer
 			kinds := map[string]int{}
 			for _, r := range w.server.Requests()[before:] {

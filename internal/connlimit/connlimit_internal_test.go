@@ -1,4 +1,4 @@
-package server
+package connlimit
 
 import (
 	"io"
@@ -15,11 +15,11 @@ func TestStrangerIsIdentified(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := net.Pipe()
 			defer far.Close()
-			pool := &connectionPool{limit: 4}
+			pool := &pool{limit: 4}
 			c := pool.add(near)
 			resume := func() {}
 			if suspended {
-				resume = c.suspendExpiry()
+				resume = c.SuspendExpiry()
 			}
 			time.Sleep(2 * strangerTimeout) // of the bubble
 			synctest.Wait()
