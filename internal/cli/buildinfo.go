@@ -21,6 +21,14 @@ func (v BuildInfo) String() string {
 	return s
 }
 
+// The linker sets these in released binaries (-X). Both are empty in binaries that the go command alone builds, which
+// describes those by their module version.
+var (
+	linkedVersion  string // without a leading v
+	linkedRevision string // the commit
+)
+
+// ReadBuildInfo returns what the linker and the go command recorded in this binary.
 func ReadBuildInfo() BuildInfo {
 	v := BuildInfo{Version: "devel"}
 	b, ok := debug.ReadBuildInfo()
@@ -38,6 +46,10 @@ func ReadBuildInfo() BuildInfo {
 		case "vcs.modified":
 			v.Modified = s.Value == "true"
 		}
+	}
+	// What the linker set wins: it comes from the build that made the packages.
+	if linkedVersion != "" {
+		v.Version, v.Revision, v.Modified = linkedVersion, linkedRevision, false
 	}
 	return v
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A commit with a tag has the tag's version; one after it has a version between that and the next.
+func TestDeriveVersion(t *testing.T) {
+	at := time.Date(2026, 11, 30, 6, 10, 40, 0, time.UTC)
+	for _, c := range []struct {
+		tag       string
+		isTagged  bool
+		isChanged bool
+		want      string // "" for an error
+	}{
+		{"v1.2.3", true, false, "1.2.3"},
+		{"v1.2.3-rc.1", true, false, "1.2.3-rc.1"},
+		{"v1.2.3", true, true, "1.2.4-dev.20261130061040.changed"},
+		{"v1.2.3", false, false, "1.2.4-dev.20261130061040"},
+		{"v1.2.3-rc.1", false, false, "1.2.3-dev.20261130061040"},
+		{"", false, false, "0.0.0-dev.20261130061040"},
+		{"v1.2", true, false, ""},
+	} {
+		got, err := deriveVersion(c.tag, c.isTagged, at, c.isChanged)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+}
+
+// Versions before a release sort before it in each package system, and have its form.
+func TestSystemVersion(t *testing.T) {
+	for _, c := range []struct{ version, format, want string }{
+		{"1.2.3", "deb", "1.2.3"},
+		{"1.2.3", "apk", "1.2.3"},
+		{"1.2.3-rc.1", "deb", "1.2.3~rc.1"},
+		{"1.2.3-rc.1", "rpm", "1.2.3~rc.1"},
+		{"1.2.3-rc.1", "apk", "1.2.3_rc1"},
+		{"1.2.3-beta2", "apk", "1.2.3_beta2"},
+		{"1.2.3-dev.20261130061040.changed", "apk", "1.2.3_pre20261130061040"},
+	} {
+		if got := (stamp{version: c.version}).systemVersion(c.format); got != c.want {
+			t.Errorf("%s for %s: %s, want %s", c.version, c.format, got, c.want)
+		}
+	}
+}
+
+// Archives do not depend on the order in which files were collected.
+func TestArchivesAreSorted(t *testing.T) {
+	files := []file{{"b", 0o644, []byte("1")}, {"a", 0o755, []byte("2")}}
+	turned := slices.Clone(files)
+	slices.Reverse(turned)
+	for name, pack := range map[string]func([]file, time.Time) ([]byte, error){"tar": packTar, "zip": packZip} {
+		one, err := pack(files, time.Unix(1, 0))
+		two, err2 := pack(turned, time.Unix(1, 0))
+		if err != nil || err2 != nil || !bytes.Equal(one, two) {
+			t.Errorf("%s: %v, %v, the archives differ", name, err, err2)
+		}
+		later, err := pack(files, time.Unix(5, 0))
+		if err != nil || bytes.Equal(one, later) {
+			t.Errorf("%s: %v, the time is not in it", name, err)
+		}
+	}
+}
+
+// The formula has each archive with its hash.
+func TestFormula(t *testing.T) {
+	hashes := map[target]string{}
+	for _, s := range brewTargets {
+		hashes[s] = strings.Repeat(s.system[:1]+s.arch[:1], 32)
+	}
+	r := release{stamp: stamp{version: "1.2.3"}}
+	got := r.formatFormula(hashes)
+	for _, want := range []string{
+		`version "1.2.3"`,
+		"on_macos do\n    on_arm do\n      url \"https://github.com/cairn-dev/cairn/releases/download/v1.2.3/" +
+			"cairn_1.2.3_darwin_arm64.tar.gz\"\n      sha256 \"" + strings.Repeat("da", 32) + "\"\n    end\n    on_intel do\n",
+		"cairn_1.2.3_linux_amd64.tar.gz\"\n      sha256 \"" + strings.Repeat("la", 32) + "\"\n    end\n  end\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
+		}
+	}
+}
+
+// SHA256SUMS is what sha256sum checks, and names the files of folders as well.
+func TestSums(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b", "a/c"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := writeSums(dir)
+	if err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	check := exec.Command("sha256sum", "-c", "SHA256SUMS")
+	check.Dir = dir
+	if out, err := check.CombinedOutput(); err != nil || string(out) != "a/c: OK\nb: OK\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The keys of a release get into the installer at one place, and nothing else does.
+func TestAddKeys(t *testing.T) {
+	script := []byte("#!/bin/sh\nrelease_keys=''\nmain\n")
+	got, err := addKeys(script, []byte("releases@cairn-dev ssh-ed25519 AAAA\n"))
+	if want := "#!/bin/sh\nrelease_keys='releases@cairn-dev ssh-ed25519 AAAA'\nmain\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := addKeys(script, []byte("x' ; rm -rf /")); err == nil {
+		t.Error("a quotation mark got into the installer")
+	}
+	if _, err := addKeys([]byte("#!/bin/sh\n"), nil); err == nil {
+		t.Error("an installer without the line was accepted")
+	}
+}
