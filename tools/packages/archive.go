@@ -57,10 +57,7 @@ func (r *release) writeArchive(t target, c content, program []byte) error {
 // packTar returns the files as tar.gz, sorted by path, with one time and without an owner.
 func packTar(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	gz, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	gz := gzip.NewWriter(&b)
 	w := tar.NewWriter(gz)
 	for _, f := range sortFiles(files) {
 		head := &tar.Header{
@@ -77,7 +74,7 @@ func packTar(files []file, at time.Time) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	err = gz.Close()
+	err := gz.Close()
 	return b.Bytes(), err
 }
 

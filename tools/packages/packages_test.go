@@ -1,7 +1,14 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,5 +132,96 @@ func TestAddKeys(t *testing.T) {
 	}
 	if _, err := addKeys([]byte("#!/bin/sh\n"), nil); err == nil {
 		t.Error("an installer without the line was accepted")
+	}
+}
+
+// An apk says the hash of its data, which apk compares, and has a hash for each file.
+func TestAPK(t *testing.T) {
+	at := time.Unix(1767225600, 0).UTC()
+	r := release{stamp: stamp{version: "1.2.3-rc.1", time: at}, out: t.TempDir(), work: t.TempDir()}
+	c := content{man: []byte("man"), completions: map[string][]byte{}}
+	if err := r.writeSystemPackage("apk", target{"linux", "arm64"}, c, []byte("program")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.out, "cairn_1.2.3-rc.1_linux_arm64.apk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is two gzip streams: the control file and the data.
+	rest := bytes.NewReader(b)
+	control, err := gzip.NewReader(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	control.Multistream(false)
+	text, err := io.ReadAll(control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := b[len(b)-rest.Len():]
+	for _, want := range []string{
+		"pkgname = cairn\n", "pkgver = 1.2.3_rc1-r0\n", "arch = aarch64\n", fmt.Sprintf("datahash = %x\n", sha256.Sum256(data)),
+	} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("%q is not in the control file: %q", want, text)
+		}
+	}
+	members := readTar(t, data)
+	program, ok := members["usr/bin/cairn"]
+	if !ok || program.PAXRecords["APK-TOOLS.checksum.SHA1"] != fmt.Sprintf("%x", sha1.Sum([]byte("program"))) ||
+		program.Mode != 0o755 || !program.ModTime.Equal(at) || program.Uname != "root" {
+		t.Errorf("usr/bin/cairn: %+v", program)
+	}
+}
+
+// readTar returns the members of a tar.gz by name.
+func readTar(t *testing.T, b []byte) map[string]*tar.Header {
+	t.Helper()
+	gz, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]*tar.Header{}
+	for r := tar.NewReader(gz); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return members
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		members[head.Name] = head
+	}
+}
+
+// Installing an npm package runs nothing, and the launcher asks for each program in exactly its version.
+func TestNPM(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	r := release{
+		stamp: stamp{version: "1.2.3", time: time.Unix(1, 0)}, out: t.TempDir(), formats: []string{"npm"},
+		targets: []target{{"linux", "amd64"}, {"windows", "arm64"}},
+	}
+	if err := r.writeNPMLauncher(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.out, "npm_cairn_1.2.3.tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := readTar(t, b)
+	if m := members["package/bin/cairn.js"]; m == nil || m.Mode != 0o755 {
+		t.Errorf("the launcher is %+v", m)
+	}
+	out, err := exec.Command("tar", "-xzOf", filepath.Join(r.out, "npm_cairn_1.2.3.tgz"), "package/package.json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"@cairn-dev/cairn-linux-x64": "1.2.3"`, `"@cairn-dev/cairn-win32-arm64": "1.2.3"`} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("there is no %s in %s", want, out)
+		}
+	}
+	if bytes.Contains(out, []byte("scripts")) {
+		t.Errorf("installing runs a script: %s", out)
 	}
 }
