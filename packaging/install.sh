@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs cairn for this user, or again over an installed version:
 #
-#   sh install.sh [--prefix DIRECTORY] [--version VERSION] [--uninstall]
+#   sh install.sh [--prefix DIRECTORY] [--version VERSION] [--check | --upgrade | --uninstall]
 #
 # It downloads the archive of this system, compares it with SHA256SUMS, checks the signature of SHA256SUMS if this file
 # came with the keys of a release and ssh-keygen is installed, runs the new program once, and only then replaces
-# anything. Nothing is replaced if a step fails. Sessions and configuration are never touched.
+# anything. Nothing is replaced if a step fails. Sessions and configuration are never touched. An installed cairn has a
+# copy of this file, lib/cairn/install.sh, which cairn upgrade runs.
 #
 # CAIRN_INSTALL_URL is the address of the folder with SHA256SUMS, if it is not a release on GitHub.
 set -eu
@@ -23,10 +24,12 @@ fail() {
 
 usage() {
 	cat <<'END'
-usage: sh install.sh [--prefix DIRECTORY] [--version VERSION] [--uninstall]
+usage: sh install.sh [--prefix DIRECTORY] [--version VERSION] [--check | --upgrade | --uninstall]
 
   --prefix DIRECTORY   install to DIRECTORY/bin, DIRECTORY/share and DIRECTORY/lib/cairn (default ~/.local)
   --version VERSION    install this version (default: the newest)
+  --check              say which version would be installed, and change nothing
+  --upgrade            do nothing if that version is installed
   --uninstall          remove what an earlier run installed; sessions and configuration stay
 END
 }
@@ -35,6 +38,7 @@ END
 # place, the new version is installed.
 list_files() {
 	cat <<'END'
+lib/cairn/install.sh install.sh
 lib/cairn/LICENSE LICENSE
 lib/cairn/THIRD-PARTY-LICENSES THIRD-PARTY-LICENSES
 share/man/man1/cairn.1 man/man1/cairn.1
@@ -100,8 +104,9 @@ check_signature() {
 	signed="the signature is right"
 }
 
-# fetch_archive downloads and checks the archive into the working directory, and sets "archive" to its name.
-fetch_archive() {
+# fetch_sums downloads and checks SHA256SUMS into the working directory, and sets "archive" to the name of this system's
+# archive, "want" to its hash and "version" to its version.
+fetch_sums() {
 	suffix=$(find_system).tar.gz
 	download "$url/SHA256SUMS" SHA256SUMS || fail "$url/SHA256SUMS cannot be downloaded; nothing was installed"
 	check_signature
@@ -116,6 +121,11 @@ fetch_archive() {
 	archive=${line##* }
 	version=${archive#cairn_}
 	version=${version%"_$suffix"}
+	[ -z "$wanted" ] || [ "$wanted" = "$version" ] || fail "$url has version $version, not $wanted; nothing was installed"
+}
+
+# fetch_archive downloads, checks and unpacks the archive into the working directory.
+fetch_archive() {
 	download "$url/$archive" "$archive" || fail "$url/$archive cannot be downloaded; nothing was installed"
 	have=$(hash_file "$archive")
 	[ "$have" = "$want" ] ||
@@ -129,6 +139,7 @@ remove_staged() {
 	[ -z "$prefix" ] || list_files | while read -r path _; do
 		rm -f "$prefix/$(dirname "$path")/.${path##*/}.$$"
 	done
+	[ -z "$prefix" ] || rm -f "$prefix/bin/.cairn.before.$$"
 }
 
 # write_marker records how cairn came here, for cairn upgrade and --uninstall.
@@ -137,7 +148,8 @@ write_marker() {
 		printf '%s\n' "$release_keys" >"$prefix/lib/cairn/.allowed_signers.$$"
 		mv -f "$prefix/lib/cairn/.allowed_signers.$$" "$prefix/lib/cairn/allowed_signers"
 	fi
-	printf 'installer=install.sh\nversion=%s\nurl=%s\n' "$version" "${CAIRN_INSTALL_URL:-}" >"$prefix/lib/cairn/.install.$$"
+	printf 'installer=install.sh\nversion=%s\nurl=%s\n' "$version" "${CAIRN_INSTALL_URL:-}" \
+		>"$prefix/lib/cairn/.install.$$"
 	mv -f "$prefix/lib/cairn/.install.$$" "$prefix/lib/cairn/install"
 }
 
@@ -155,16 +167,24 @@ install_files() {
 	"cairn $version" | "cairn $version "*) ;;
 	*) fail "the new program says it is \"$says\", not cairn $version; nothing was installed" ;;
 	esac
-	before=
-	[ ! -x "$prefix/bin/cairn" ] || before=$("$prefix/bin/cairn" --version 2>/dev/null) || before="an older cairn"
+	# The program before is kept until the new one has run in its place.
+	old=$prefix/bin/.cairn.before.$$
+	[ -z "$before" ] || ln "$prefix/bin/cairn" "$old" 2>/dev/null || cp -p "$prefix/bin/cairn" "$old" ||
+		fail "no copy of $prefix/bin/cairn can be made; nothing was installed"
 	list_files | while read -r path _; do
 		mv -f "$prefix/$(dirname "$path")/.${path##*/}.$$" "$prefix/$path" || exit 1
 	done || fail "not all files could be put in their places below $prefix; run this again"
+	if ! "$prefix/bin/cairn" --version >/dev/null 2>&1; then
+		if [ -n "$before" ]; then mv -f "$old" "$prefix/bin/cairn"; else rm -f "$prefix/bin/cairn"; fi
+		fail "the new program does not run as $prefix/bin/cairn${before:+; $before is back}"
+	fi
+	rm -f "$old"
 	write_marker
 }
 
 uninstall() {
-	[ -f "$prefix/lib/cairn/install" ] || fail "$prefix has no cairn that install.sh installed; --prefix names another directory"
+	[ -f "$prefix/lib/cairn/install" ] ||
+		fail "$prefix has no cairn that install.sh installed; --prefix names another directory"
 	{ list_files; echo "lib/cairn/allowed_signers"; echo "lib/cairn/install"; } | while read -r path _; do
 		rm -f "$prefix/$path"
 	done
@@ -182,7 +202,7 @@ main() {
 			if [ "$1" = --prefix ]; then prefix=$2; else wanted=${2#v}; fi
 			shift
 			;;
-		--uninstall) action=uninstall ;;
+		--check | --upgrade | --uninstall) action=${1#--} ;;
 		-h | --help)
 			usage
 			exit 0
@@ -214,8 +234,20 @@ main() {
 	trap 'exit 143' TERM HUP
 	work=$(mktemp -d)
 	cd "$work"
+	fetch_sums
+	before=
+	[ ! -x "$prefix/bin/cairn" ] || before=$("$prefix/bin/cairn" --version 2>/dev/null) || before="an older cairn"
+	case $action:$before in
+	check:*)
+		echo "the version to install is $version; installed is ${before:-none}"
+		return
+		;;
+	upgrade:"cairn $version" | upgrade:"cairn $version "*)
+		echo "cairn $version is installed already; nothing was done"
+		return
+		;;
+	esac
 	fetch_archive
-	[ -z "$wanted" ] || [ "$wanted" = "$version" ] || fail "$url has version $version, not $wanted; nothing was installed"
 	install_files
 	echo "installed cairn $version in $prefix/bin/cairn${before:+ (before: $before)}"
 	echo "checked: the SHA-256 of $archive is right; $signed"
@@ -223,7 +255,8 @@ main() {
 	*:"$prefix/bin":*) ;;
 	*) echo "$prefix/bin is not in PATH; add to your shell's profile: export PATH=\"$prefix/bin:\$PATH\"" ;;
 	esac
-	[ -z "$before" ] || echo "a cairn that is running goes on with its version until it ends; cairn doctor names its process"
+	[ -z "$before" ] || [ $action = upgrade ] ||
+		echo "a cairn that is running goes on with its version until it ends; cairn doctor names its process"
 }
 
 # The last line: a copy of this file that was cut off does nothing.

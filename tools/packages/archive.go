@@ -34,7 +34,8 @@ func (r *release) writeArchive(t target, c content, program []byte) error {
 			file{"completions/cairn.bash", 0o644, c.completions["bash"]},
 			file{"completions/_cairn", 0o644, c.completions["zsh"]},
 			file{"completions/cairn.fish", 0o644, c.completions["fish"]},
-			file{"man/man1/cairn.1", 0o644, c.man})
+			file{"man/man1/cairn.1", 0o644, c.man},
+			file{"install.sh", 0o755, c.installer})
 		if t.system == "linux" {
 			files = append(files, file{"systemd/cairn.service", 0o644, c.unit})
 		}

@@ -49,6 +49,7 @@ func (r *release) buildBinary(t target) (string, error) {
 // content is what all packages have beside the binary.
 type content struct {
 	licence, notices, readme, man, unit []byte
+	installer                           []byte            // install.sh with the keys of releases
 	completions                         map[string][]byte // by shell
 }
 
@@ -61,6 +62,9 @@ func (r *release) readCommon() (c content, err error) {
 		if *f.to, err = os.ReadFile(f.name); err != nil {
 			return c, err
 		}
+	}
+	if c.installer, err = readInstaller(); err != nil {
+		return c, err
 	}
 	if c.notices, err = output("bin/modules", "notices"); err != nil {
 		return c, err

@@ -65,7 +65,7 @@ func (s *site) publish(version, program string) {
 	r := release{stamp: stamp{version: version, time: time.Unix(1, 0)}, out: s.TempDir()}
 	t := target{runtime.GOOS, runtime.GOARCH}
 	text := []byte(version)
-	c := content{licence: text, notices: text, readme: text, man: text, completions: map[string][]byte{
+	c := content{installer: s.script, licence: text, notices: text, readme: text, man: text, completions: map[string][]byte{
 		"bash": text, "zsh": text, "fish": text,
 	}}
 	if err := r.writeArchive(t, c, []byte(program)); err != nil {
@@ -123,8 +123,16 @@ func TestInstall(t *testing.T) {
 	s.publish("1.1.0-rc.1", "#!/bin/sh\necho cairn 1.1.0-rc.1\n")
 	out, err = s.install()
 	files, version := s.list()
-	if err != nil || !strings.Contains(out, "(before: cairn 1.0.0 (abc))") || version != "cairn 1.1.0-rc.1" || len(files) != 8 {
+	if err != nil || !strings.Contains(out, "(before: cairn 1.0.0 (abc))") || version != "cairn 1.1.0-rc.1" || len(files) != 9 {
 		t.Fatalf("%v: %s: %s, %q", err, out, version, files)
+	}
+	for args, want := range map[string]string{
+		"--check":   "the version to install is 1.1.0-rc.1; installed is cairn 1.1.0-rc.1\n",
+		"--upgrade": "cairn 1.1.0-rc.1 is installed already; nothing was done\n",
+	} {
+		if out, err := s.install(args); err != nil || out != want {
+			t.Errorf("%s: %v: %s", args, err, out)
+		}
 	}
 	marker, err := os.ReadFile(filepath.Join(s.home, ".local/lib/cairn/install"))
 	if want := "installer=install.sh\nversion=1.1.0-rc.1\nurl=" + s.url + "\n"; err != nil || string(marker) != want {
@@ -183,6 +191,21 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
+// A program that runs as a copy but not in its place is taken back, and the one before is there again.
+func TestInstallGoesBack(t *testing.T) {
+	s := newSite(t, "1.0.0")
+	if out, err := s.install(); err != nil {
+		t.Fatal(out, err)
+	}
+	s.publish("2.0.0", "#!/bin/sh\ncase $0 in */bin/cairn) exit 1 ;; esac\necho cairn 2.0.0\n")
+	out, err := s.install("--upgrade")
+	files, version := s.list()
+	if err == nil || !strings.Contains(out, "does not run as") || !strings.Contains(out, "cairn 1.0.0 (abc) is back") ||
+		version != "cairn 1.0.0 (abc)" || len(files) != 9 {
+		t.Errorf("%v: %s: %s, %q", err, out, version, files)
+	}
+}
+
 // A copy of the installer that was cut off anywhere does nothing.
 func TestCutInstaller(t *testing.T) {
 	s := newSite(t, "1.0.0")
@@ -237,7 +260,7 @@ func TestInstallChecksSignature(t *testing.T) {
 	// Without ssh-keygen the signature is not checked, and the installer says so.
 	ordinary := s.path
 	s.path = t.TempDir()
-	for _, tool := range strings.Fields("sh uname curl sha256sum cut grep tar mktemp rm cp mv mkdir chmod cat dirname gzip") {
+	for _, tool := range strings.Fields("sh uname curl sha256sum cut grep tar mktemp rm cp mv ln mkdir chmod cat dirname gzip") {
 		at, err := exec.LookPath(tool)
 		if err == nil {
 			err = os.Symlink(at, filepath.Join(s.path, tool))

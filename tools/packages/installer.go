@@ -13,20 +13,20 @@ const (
 	signersFile   = "packaging/allowed_signers"
 )
 
-// writeInstaller writes install.sh with the keys of packaging/allowed_signers; without that file it has none.
-func (r *release) writeInstaller() error {
+// readInstaller returns install.sh with the keys of packaging/allowed_signers; without that file it has none.
+func readInstaller() ([]byte, error) {
 	script, err := os.ReadFile(installerFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	keys, err := os.ReadFile(signersFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	if script, err = addKeys(script, keys); err != nil {
-		return fmt.Errorf("%s: %w", installerFile, err)
+		return nil, fmt.Errorf("%s: %w", installerFile, err)
 	}
-	return r.writeFile("install.sh", script)
+	return script, nil
 }
 
 // addKeys puts the keys into the line of the installer that is for them.

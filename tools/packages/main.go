@@ -105,7 +105,7 @@ func (r *release) build() (err error) {
 		}
 	}
 	// What is made of the archives' hashes, and the installer.
-	if err := errors.Join(r.writeFormula(), r.writeNPMLauncher(), r.writeInstaller()); err != nil {
+	if err := errors.Join(r.writeFormula(), r.writeNPMLauncher(), r.writeFile("install.sh", common.installer)); err != nil {
 		return err
 	}
 	n, err := writeSums(r.out)

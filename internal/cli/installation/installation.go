@@ -23,7 +23,7 @@ import (
 
 // Commands are the commands about the installed program.
 func Commands(inv *cli.Invocation) []*cobra.Command {
-	return []*cobra.Command{serviceCommands{inv}.serviceCommand()}
+	return []*cobra.Command{serviceCommands{inv}.serviceCommand(), upgradeCommand{inv}.upgradeCommand()}
 }
 
 // commandTimeout limits one call of a program of the system.
