@@ -144,10 +144,6 @@ remove_staged() {
 
 # write_marker records how cairn came here, for cairn upgrade and --uninstall.
 write_marker() {
-	if [ -n "$release_keys" ]; then
-		printf '%s\n' "$release_keys" >"$prefix/lib/cairn/.allowed_signers.$$"
-		mv -f "$prefix/lib/cairn/.allowed_signers.$$" "$prefix/lib/cairn/allowed_signers"
-	fi
 	printf 'installer=install.sh\nversion=%s\nurl=%s\n' "$version" "${CAIRN_INSTALL_URL:-}" \
 		>"$prefix/lib/cairn/.install.$$"
 	mv -f "$prefix/lib/cairn/.install.$$" "$prefix/lib/cairn/install"
@@ -185,7 +181,7 @@ install_files() {
 uninstall() {
 	[ -f "$prefix/lib/cairn/install" ] ||
 		fail "$prefix has no cairn that install.sh installed; --prefix names another directory"
-	{ list_files; echo "lib/cairn/allowed_signers"; echo "lib/cairn/install"; } | while read -r path _; do
+	{ list_files; echo "lib/cairn/install"; } | while read -r path _; do
 		rm -f "$prefix/$path"
 	done
 	rmdir "$prefix/lib/cairn" 2>/dev/null || true
