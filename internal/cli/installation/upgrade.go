@@ -153,7 +153,7 @@ func (g upgradeCommand) runInstaller(ctx context.Context, o origin, call install
 		cmd.Env = append(os.Environ(), "CAIRN_INSTALL_URL="+o.url)
 	}
 	// It removes what it has begun when it is asked to end.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	endWithGroup(cmd)
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
