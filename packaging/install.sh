@@ -68,7 +68,7 @@ download() {
 	if command -v curl >/dev/null 2>&1; then
 		curl -fsSL --connect-timeout 30 -o "$2" "$1"
 	elif command -v wget >/dev/null 2>&1; then
-		wget -q -T 60 -O "$2" "$1"
+		wget -q -t 2 -O "$2" "$1" # -T crashes some builds of busybox
 	else
 		fail "curl or wget is needed to download; install one of them"
 	fi

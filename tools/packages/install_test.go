@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -219,6 +220,44 @@ func TestCutInstaller(t *testing.T) {
 	}
 }
 
+// linkTools returns a folder with the programs that the installer uses, and the one to download with.
+func linkTools(t *testing.T, download string) string {
+	t.Helper()
+	dir := t.TempDir()
+	tools := strings.Fields("sh uname sha256sum cut grep tar mktemp rm cp mv ln mkdir chmod cat dirname gzip")
+	for _, tool := range slices.Compact(append(tools, download)) {
+		at, err := exec.LookPath(tool)
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(dir, tool))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The installer downloads with wget where curl is missing, and refuses in words where both are.
+func TestInstallWithoutCurl(t *testing.T) {
+	s := newSite(t, "1.0.0")
+	s.path = linkTools(t, "gzip") // nothing to download with
+	if out, err := s.install(); err == nil || !strings.Contains(out, "curl or wget is needed") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := exec.LookPath("wget"); err != nil {
+		t.Skip("wget is not installed")
+	}
+	s.path = linkTools(t, "wget")
+	if out, err := s.install(); err != nil || !strings.Contains(out, "installed cairn 1.0.0") {
+		t.Errorf("%v: %s", err, out)
+	}
+	s.publish("1.1.0", "#!/bin/sh\necho cairn 1.1.0\n")
+	s.cut = s.archive()
+	if out, err := s.install(); err == nil || !strings.Contains(out, "nothing was installed") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // With the keys of a release the installer accepts their signature only, and needs one.
 func TestInstallChecksSignature(t *testing.T) {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -259,16 +298,7 @@ func TestInstallChecksSignature(t *testing.T) {
 	}
 	// Without ssh-keygen the signature is not checked, and the installer says so.
 	ordinary := s.path
-	s.path = t.TempDir()
-	for _, tool := range strings.Fields("sh uname curl sha256sum cut grep tar mktemp rm cp mv ln mkdir chmod cat dirname gzip") {
-		at, err := exec.LookPath(tool)
-		if err == nil {
-			err = os.Symlink(at, filepath.Join(s.path, tool))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.path = linkTools(t, "curl")
 	if out, err := s.install(); err != nil || !strings.Contains(out, "not checked: ssh-keygen is not installed") {
 		t.Errorf("%v: %s", err, out)
 	}
