@@ -23,7 +23,8 @@ const (
 		"full-screen interface, a command line and an HTTP server."
 )
 
-// writeSystemPackage writes the package of a Linux target for a package system; other targets have none.
+// writeSystemPackage writes the package of a Linux target for a package system; other targets have none. It uses nfpm
+// v2.45.2, because later versions need modules that not every module proxy serves (go.digitalxero.dev/go-msix and rpm).
 func (r *release) writeSystemPackage(format string, t target, c content, program []byte) error {
 	if t.system != "linux" {
 		return nil
