@@ -38,7 +38,7 @@ const allFormats = "archive,deb,rpm,apk,sbom,formula,npm"
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("packages", flag.ContinueOnError)
-	out := flags.String("out", "dist", "write to this `DIRECTORY`, which is emptied first")
+	out := flags.String("out", "dist", "write to this `DIRECTORY`, which is emptied first if it has a release")
 	targets := flags.String("targets", allTargets, "build for these systems")
 	formats := flags.String("formats", allFormats, "build these kinds of files")
 	if err := flags.Parse(args); err != nil {
@@ -90,7 +90,7 @@ func (r *release) build() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(r.work)) }()
-	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
+	if err := emptyFolder(r.out); err != nil {
 		return err
 	}
 	// What is the same for all targets.
@@ -113,6 +113,18 @@ func (r *release) build() (err error) {
 		fmt.Printf("packages: %s has %d files of version %s\n", r.out, n, r.version)
 	}
 	return err
+}
+
+// emptyFolder makes a folder empty that is missing, empty or has the files of a release.
+func emptyFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "SHA256SUMS")); len(entries) > 0 && err != nil {
+		return fmt.Errorf("%s has other files than a release, such as %s, and is not emptied", dir, entries[0].Name())
+	}
+	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 }
 
 // buildTarget builds the binary of a target and writes its packages.

@@ -120,6 +120,32 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// A folder with other files than those of a release is not emptied.
+func TestEmptyFolder(t *testing.T) {
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "letter")
+	if err := os.WriteFile(foreign, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := emptyFolder(dir); err == nil || !strings.Contains(err.Error(), "letter") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeSums(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{dir, filepath.Join(dir, "new", "folder")} {
+		if err := emptyFolder(name); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(name); err != nil || len(entries) != 0 {
+			t.Errorf("%v, %v", entries, err)
+		}
+	}
+}
+
 // The keys of a release get into the installer at one place, and nothing else does.
 func TestAddKeys(t *testing.T) {
 	script := []byte("#!/bin/sh\nrelease_keys=''\nmain\n")
