@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,7 +39,7 @@ const allFormats = "archive,deb,rpm,apk,sbom,formula,npm"
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("packages", flag.ContinueOnError)
-	out := flags.String("out", "dist", "write to this `DIRECTORY`, which is emptied first if it has a release")
+	out := flags.String("out", "dist", "write to this `DIRECTORY`, which is emptied first, and has nothing but a release")
 	targets := flags.String("targets", allTargets, "build for these systems")
 	formats := flags.String("formats", allFormats, "build these kinds of files")
 	if err := flags.Parse(args); err != nil {
@@ -115,14 +116,19 @@ func (r *release) build() (err error) {
 	return err
 }
 
-// emptyFolder makes a folder empty that is missing, empty or has the files of a release.
+// ownNames are the names of a release's files, also of one whose build was cut off.
+var ownNames = regexp.MustCompile(`^(cairn_.*|cairn\.rb|npm_cairn.*\.tgz|install\.sh|SHA256SUMS(\.sig)?)$`)
+
+// emptyFolder makes a folder empty that is missing or has the files of a release only.
 func emptyFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "SHA256SUMS")); len(entries) > 0 && err != nil {
-		return fmt.Errorf("%s has other files than a release, such as %s, and is not emptied", dir, entries[0].Name())
+	for _, e := range entries {
+		if e.IsDir() || !ownNames.MatchString(e.Name()) {
+			return fmt.Errorf("%s has other files than a release, such as %s, and is not emptied", dir, e.Name())
+		}
 	}
 	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 }

@@ -133,8 +133,13 @@ func TestEmptyFolder(t *testing.T) {
 	if _, err := os.Stat(foreign); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeSums(dir); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"cairn_1.2.3_linux_amd64.tar.gz", "cairn.rb", "npm_cairn_1.2.3.tgz", "SHA256SUMS.sig"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(emptyFolder(dir), os.Remove(foreign)); err == nil || !strings.Contains(err.Error(), "letter") {
+		t.Errorf("%v", err)
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "new", "folder")} {
 		if err := emptyFolder(name); err != nil {
