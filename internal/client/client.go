@@ -61,6 +61,12 @@ type ServeOptions struct {
 	MDNSDomain string   // under which name
 }
 
+// StoreOwner is the process that owns the store. PID is 0 if there is none.
+type StoreOwner struct {
+	PID     int    `json:"pid"`
+	Version string `json:"version,omitzero"` // of its program, which may have been replaced since it started
+}
+
 // Listening says where a server answers.
 type Listening struct {
 	URL    string `json:"url"`    // "" without TCP

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/access"
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
+	"github.com/cairn-dev/cairn/internal/cli/installation"
 	"github.com/cairn-dev/cairn/internal/cli/mcp"
 	"github.com/cairn-dev/cairn/internal/cli/plugin"
 	"github.com/cairn-dev/cairn/internal/cli/run"
@@ -90,6 +91,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupLook, plugin.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
+	add(groupCare, installation.Commands(g.inv)...)
 	add(groupCare, newManCommand(g.inv))
 	// Cobra's own commands are created early, so that they can be described and completed as well.
 	root.InitDefaultCompletionCmd()
