@@ -27,17 +27,17 @@ TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatr
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
-LONG_PACKAGES := ./internal/tui ./internal/transfer ./internal/transfer/publish ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
+LONG_PACKAGES := ./internal/tui ./internal/transfer ./internal/transfer/share ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
-.PHONY: check quick clients systems mcp imports plugins sharepage releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
+.PHONY: check quick clients systems mcp imports plugins sharepage releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom packages packages-check packages-smoke sign size help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: format archtest lint staticcheck generated tidy licences vulncheck size test crash ## everything that CI checks, cheapest first
 	@echo "check: all good"
@@ -60,7 +60,7 @@ plugins: ## plugins of npm in sessions with a scripted model; PLUGINS="NAME@VERS
 sharepage: ## the page of a shared session in headless Chromium, with content that attacks it; else skipped
 	@tools/sharepage/run
 
-releasecheck: mcp imports plugins sharepage ## what is too large for CI: public MCP servers, all programs whose sessions are imported, all plugins
+releasecheck: mcp imports plugins sharepage packages-check ## what is too large for CI: public MCP servers, all programs whose sessions are imported, all plugins, all packages
 
 differential: ## OpenCode's recorded stories against cairn, with the harness beside this checkout, else skipped
 	@tools/differential/run $(STORIES)
@@ -138,6 +138,20 @@ licences: ## every module of the binary has a licence of an allowed kind
 
 sbom: licences ## the modules of the binary as CycloneDX, cairn.cdx.json
 	@bin/modules sbom >cairn.cdx.json && echo "sbom: cairn.cdx.json"
+
+# dist/ is what a release has. Nothing in it depends on this machine but the version of Go.
+packages: licences ## the files of a release in dist/; TARGETS=linux/amd64 and FORMATS=archive,deb for some, OUT for another folder
+	@go build -C tools -o ../bin/packages ./packages
+	@bin/packages -out $(or $(OUT),dist) $(if $(TARGETS),-targets $(TARGETS)) $(if $(FORMATS),-formats $(FORMATS))
+
+packages-check: ## all packages built twice and compared, installed and removed in fresh root file systems; as root
+	@tools/packages/check all
+
+packages-smoke: ## archive and deb of this machine built twice, compared, unpacked and started; the installer's tests
+	@tools/packages/check smoke
+
+sign: ## sign dist/SHA256SUMS with KEY=FILE, a key of ssh-keygen
+	@tools/packages/sign $(or $(OUT),dist) $(KEY)
 
 size:
 	@tools/size $(BUDGET_MIB) $(BUDGET_INIT_KIB)

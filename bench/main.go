@@ -44,6 +44,7 @@ var measures = []measure{
 	{"search", "P32", (*bench).measureSearch},
 	{"searchappend", "P32", (*bench).measureIndexedAppends},
 	{"share", "P33", (*bench).measureShare},
+	{"stats", "P34", (*bench).measureStats},
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},
 	{"interface", "P25", (*bench).measureInterface},

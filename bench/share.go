@@ -182,9 +182,9 @@ func (b *bench) shareAtTarget(ctx context.Context, s *server, target *shareTarge
 		ID: "P33", What: "share: a turn's end until the server has it, p95", Figure: quantileOf(ms, 0.95), Unit: "ms", N: len(ms),
 		Target: 1000,
 	})
-	left, err := s.client.UnshareSession(ctx, id)
-	if err == nil && !left.Gone {
-		err = fmt.Errorf("the share is not withdrawn: %s", left.Failure)
+	result, err := s.client.RevokeShare(ctx, id)
+	if err == nil && !result.Revoked {
+		err = fmt.Errorf("share not revoked: %s", result.Failure)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ func (s *liveSession) handleAsk(ctx context.Context, data session.EventData) {
 		if cancel := s.pending[d.AskID]; cancel != nil {
 			cancel()
 			delete(s.pending, d.AskID)
+			s.send(stateChanged{state: stateRunning})
 		}
 	}
 }

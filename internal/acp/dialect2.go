@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"strings"
+
 	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -155,11 +157,29 @@ func (d dialect2) content(list []callContent) (out []v2.ToolCallContent) {
 			out = append(out, v2.ToolCallContentContent{Type: "content", Content: d.block(c.block)})
 			continue
 		}
+		operation := "modify"
+		if c.diff.isNew {
+			operation = "add"
+		}
 		out = append(out, v2.ToolCallContentDiff{
-			Type: "diff", Changes: []v2.DiffChange{{Operation: "modify", Path: c.diff.path}},
+			Type: "diff", Changes: []v2.DiffChange{{Operation: operation, Path: c.diff.path}}, Patch: newPatch(c.diff),
 		})
 	}
 	return out
+}
+
+// newPatch returns the change as a patch in git's form, with absolute paths; nil without its lines.
+func newPatch(d *fileDiff) *v2.DiffPatch {
+	i := strings.Index(d.patch, "\n@@ ")
+	if i < 0 {
+		return nil
+	}
+	before := d.path
+	if d.isNew {
+		before = "/dev/null"
+	}
+	text := "diff --git " + d.path + " " + d.path + "\n--- " + before + "\n+++ " + d.path + d.patch[i:]
+	return &v2.DiffPatch{Format: v2.DiffPatchFormatGitPatch, Text: text}
 }
 
 func (dialect2) locations(paths []string) (out []v2.ToolCallLocation) {

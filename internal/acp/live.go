@@ -49,6 +49,10 @@ func newLiveSession(ctx context.Context, a *agent, found *session.Session) (*liv
 	if s.head, err = c.Head(ctx, found.ID); err != nil {
 		return nil, err
 	}
+	location, err := c.Location(ctx)
+	if err != nil {
+		return nil, err
+	}
 	agents, err := c.Agents(ctx)
 	if err != nil {
 		return nil, err
@@ -72,8 +76,8 @@ func newLiveSession(ctx context.Context, a *agent, found *session.Session) (*liv
 		s.windows[m.Ref()] = m.Limit.Context
 		s.choices.models = append(s.choices.models, choice{m.Ref().String(), m.Name, ""})
 	}
-	if found.Model != nil {
-		s.setModel(*found.Model)
+	if selected := cmp.Or(found.Model, location.Model); selected != nil {
+		s.setModel(*selected)
 	}
 	return s, nil
 }
@@ -236,10 +240,22 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 		s.send(notice{u.Note.Source, u.Note.Text})
 	case u.Task != nil:
 		s.handleAsk(ctx, u.Task.Data)
-	case u.Idle:
-		s.send(stateChanged{state: stateIdle, stop: stopEnd})
 	}
-	s.settlePrompts(ctx, w, u)
+	results := s.settlePrompts(ctx, w, u)
+	if u.Idle && !s.hasWork() {
+		s.send(newIdle(results))
+	}
+}
+
+// newIdle returns the state of an idle session, with how the work of the newest prompt ended.
+func newIdle(results []promptResult) stateChanged {
+	out := stateChanged{state: stateIdle, stop: stopEnd}
+	for _, r := range results {
+		if out.stop = r.stop; r.err != nil {
+			out.why = describeError(r.err).Message
+		}
+	}
+	return out
 }
 
 func (s *liveSession) sendAll(updates []update) {

@@ -125,15 +125,18 @@ func (s *liveSession) forget(p *promptWork) {
 	}
 }
 
-// settlePrompts applies an update to the prompts at work, and answers those whose work is over.
-func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) {
+// settlePrompts applies an update to the prompts at work, and answers those whose work is over. It returns how that
+// came out.
+func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) (over []promptResult) {
 	s.mu.Lock()
 	working := s.working
 	s.mu.Unlock()
 	var left []*promptWork
 	for _, p := range working {
 		if isOver, err := s.applyTo(ctx, w, p, u); isOver || err != nil {
-			p.done <- p.result(err)
+			r := p.result(err)
+			over = append(over, r)
+			p.done <- r
 			continue
 		}
 		left = append(left, p)
@@ -143,6 +146,14 @@ func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u foll
 		s.working = left
 		s.mu.Unlock()
 	}
+	return over
+}
+
+// hasWork reports whether a prompt of this client is at work.
+func (s *liveSession) hasWork() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.working) > 0
 }
 
 // applyTo applies an update to the work on a prompt and reports whether that is over.

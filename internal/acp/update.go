@@ -189,9 +189,53 @@ func absolute(directory string, paths ...string) (out []string) {
 	return out
 }
 
-// fileResult is the structured result of the tools that change files.
+// fileResult is the structured result of the tools that change files: of one file, or of several.
 type fileResult struct {
-	Diff string `json:"diff"`
+	Diff     string        `json:"diff"`
+	FilePath string        `json:"filepath"`
+	Exists   bool          `json:"exists"` // before the change
+	Files    []patchedFile `json:"files"`
+}
+
+type patchedFile struct {
+	FilePath string `json:"filePath"`
+	Type     string `json:"type"` // add, update, delete, move
+	Patch    string `json:"patch"`
+}
+
+// listDiffs returns the changes of a result.
+func (r fileResult) listDiffs() (out []callContent) {
+	files := r.Files
+	if r.FilePath != "" {
+		files = []patchedFile{{FilePath: r.FilePath, Patch: r.Diff, Type: map[bool]string{false: "add", true: "update"}[r.Exists]}}
+	}
+	for _, f := range files {
+		d := fileDiff{path: f.FilePath, isNew: f.Type == "add", patch: f.Patch}
+		d.old, d.new = splitPatch(f.Patch)
+		out = append(out, callContent{diff: &d})
+	}
+	return out
+}
+
+// splitPatch returns the lines of a patch before and after the change: the parts of a file that it shows.
+func splitPatch(patch string) (before, after string) {
+	var from, to strings.Builder
+	inHunk := false
+	for line := range strings.Lines(patch) {
+		switch {
+		case strings.HasPrefix(line, "@@ "):
+			inHunk = true
+		case !inHunk || strings.HasPrefix(line, `\`):
+		case line[0] == '-':
+			from.WriteString(line[1:])
+		case line[0] == '+':
+			to.WriteString(line[1:])
+		default:
+			from.WriteString(strings.TrimPrefix(line, " "))
+			to.WriteString(strings.TrimPrefix(line, " "))
+		}
+	}
+	return from.String(), to.String()
 }
 
 // settlement is the outcome of a call that succeeded.
@@ -201,8 +245,8 @@ type settlement struct {
 	structured jsontext.Value
 }
 
-// settledCall returns the update of a call that succeeded. A change of files is shown as in the call; the output of
-// others takes the place of what was shown.
+// settledCall returns the update of a call that succeeded. What it changed in files, or its output, takes the place of
+// what was shown.
 func settledCall(id, tool string, r settlement) callUpdate {
 	u := callUpdate{id: id, status: statusCompleted, rawOutput: encodeOutput(r.content)}
 	if kindOf(tool) != "edit" {
@@ -210,9 +254,8 @@ func settledCall(id, tool string, r settlement) callUpdate {
 		return u
 	}
 	var f fileResult
-	isShown := tool == "edit" || tool == "write"
-	if !isShown && json.Unmarshal(r.structured, &f, jsontext.AllowDuplicateNames(true)) == nil && f.Diff != "" {
-		u.content = []callContent{{block: block{text: "```diff\n" + strings.TrimSuffix(f.Diff, "\n") + "\n```"}}}
+	if json.Unmarshal(r.structured, &f, jsontext.AllowDuplicateNames(true)) == nil {
+		u.content = f.listDiffs()
 	}
 	return u
 }

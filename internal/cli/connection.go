@@ -22,6 +22,15 @@ func (a *Invocation) ClientAction(
 	})
 }
 
+// DeleteAction is ClientAction for a command that deletes: on a full disk it may take the reserve.
+func (a *Invocation) DeleteAction(
+	f func(ctx context.Context, c *api.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return a.Action(func(ctx context.Context, args []string) error {
+		return a.WithDeleteClient(ctx, func(ctx context.Context, c *api.Client) error { return f(ctx, c, args) })
+	})
+}
+
 // HostAction is Action for a command that works through the host in the working directory.
 func (a *Invocation) HostAction(
 	f func(ctx context.Context, o client.Options, args []string) error,
@@ -41,6 +50,16 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 	if err != nil {
 		return err
 	}
+	return a.WithHostClient(ctx, o, f)
+}
+
+// WithDeleteClient is WithClient for a command that deletes: on a full disk it may take the reserve.
+func (a *Invocation) WithDeleteClient(ctx context.Context, f func(context.Context, *api.Client) error) error {
+	o, err := a.HostOptions("")
+	if err != nil {
+		return err
+	}
+	o.Deletes = true
 	return a.WithHostClient(ctx, o, f)
 }
 

@@ -67,6 +67,8 @@ type Models interface {
 type Maintenance interface {
 	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
 	Doctor(ctx context.Context, o client.Options) ([]finding.Finding, error)
+	// FindOwner returns the process that owns the store.
+	FindOwner(ctx context.Context, o client.Options) (client.StoreOwner, error)
 	// MeasureStorage returns what is stored, by kind.
 	MeasureStorage(ctx context.Context, o client.Options) ([]client.StorageUse, error)
 	// Fsck checks the store against its invariants.

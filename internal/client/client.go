@@ -38,6 +38,7 @@ type Options struct {
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox session.SandboxMode // of sessions that begin in this process, at least
 	Read    bool                // reads the store if it has no owner, instead of becoming its owner
+	Deletes bool                // the command deletes: on a full disk it may take the reserve
 	Detach  bool                // starts a background server if the store has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
 
@@ -57,6 +58,12 @@ type ServeOptions struct {
 	SocketOnly bool     // no TCP, and no work of earlier owners is resumed
 	MDNS       *bool    // let the local network find us
 	MDNSDomain string   // under which name
+}
+
+// StoreOwner is the process that owns the store. PID is 0 if there is none.
+type StoreOwner struct {
+	PID     int    `json:"pid"`
+	Version string `json:"version,omitzero"` // of its program, which may have been replaced since it started
 }
 
 // Listening says where a server answers.

@@ -44,15 +44,21 @@ func (d *deletedSessions) take() (ids []string) {
 	return ids
 }
 
+// removals are what has to be removed for deleted sessions.
+type removals struct {
+	sessions  []string // their contents
+	worktrees []string // folders of captures, whose git objects may be of such a session
+}
+
 // startContentRemoval removes the contents of deleted sessions until ctx ends, and then those that are left. Many
 // deletions in a row are one removal, which reads the pins of all sessions. release waits for it.
 func (w *owner) startContentRemoval(ctx context.Context) {
 	s := w.locations.snapshots
 	w.sweeps.Go(func() {
-		var left []string
+		var left removals
 		for {
 			var retry <-chan time.Time
-			if len(left) > 0 {
+			if len(left.sessions)+len(left.worktrees) > 0 {
 				retry = time.After(removalRetry)
 			}
 			select {
@@ -61,44 +67,77 @@ func (w *owner) startContentRemoval(ctx context.Context) {
 			case <-ctx.Done():
 				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRemovalTime)
 				defer cancel()
-				w.removeContents(last, append(left, s.deleted.take()...))
+				w.removeContents(last, left, s.deleted.take())
 				return
 			}
-			left = w.removeContents(ctx, append(left, s.deleted.take()...))
+			left = w.removeContents(ctx, left, s.deleted.take())
 		}
 	})
 }
 
-// removeContents removes what only the sessions needed, and returns those that it has to look at again. A session that
-// exists again was imported meanwhile.
-func (w *owner) removeContents(ctx context.Context, ids []string) (left []string) {
-	if len(ids) == 0 || w.store.DegradedError() != nil {
-		return nil
+// removeContents removes what only the sessions ids needed, and what an earlier call has left. It returns what it has to
+// look at again. A session that exists again was imported meanwhile.
+func (w *owner) removeContents(ctx context.Context, todo removals, ids []string) (left removals) {
+	if w.store.DegradedError() != nil {
+		return left
 	}
+	s := w.locations.snapshots
+	// Leave out the sessions that exist.
 	deleted := w.sessionDeletedCheck(ctx)
-	ids = slices.DeleteFunc(ids, func(id string) bool {
+	isKept := func(id string) bool {
 		gone, err := deleted(session.ID(id))
 		return err != nil || !gone // the next sweep looks again
-	})
-	left, err := w.locations.snapshots.blobs.RemoveOwners(ctx, ids)
-	if len(ids) > 0 {
-		err = errors.Join(err, w.locations.snapshots.pruneCaptures(ctx))
 	}
-	if err != nil && ctx.Err() == nil {
+	ids, todo.sessions = slices.DeleteFunc(ids, isKept), slices.DeleteFunc(todo.sessions, isKept)
+	// Any worktree may hold what the sessions captured. Those of an earlier call wait until no command is at work there.
+	var listErr error
+	if len(ids) > 0 {
+		todo.worktrees, listErr = s.listWorktrees()
+	} else {
+		todo.worktrees = slices.DeleteFunc(todo.worktrees, func(dir string) bool {
+			isHeld := s.blobs.AreCapturesHeld(dir)
+			if isHeld {
+				left.worktrees = append(left.worktrees, dir)
+			}
+			return isHeld
+		})
+	}
+	// Remove the contents, then the git objects.
+	var removeErr error
+	left.sessions, removeErr = s.blobs.RemoveOwners(ctx, append(todo.sessions, ids...))
+	pruned, pruneErr := s.pruneCaptures(ctx, todo.worktrees)
+	left.worktrees = append(left.worktrees, pruned...)
+	if err := errors.Join(listErr, removeErr, pruneErr); err != nil && ctx.Err() == nil {
 		w.logger.Warn("contents of files of deleted sessions could not be removed", "error", err)
 	}
 	return left
 }
 
-// pruneCaptures removes what captures of all worktrees hold except for the newest ones.
-func (s *snapshots) pruneCaptures(ctx context.Context) error {
-	worktrees := filepath.Join(s.dir, "worktrees")
-	entries, err := os.ReadDir(worktrees)
+// listWorktrees returns the folders of the captures of all worktrees.
+func (s *snapshots) listWorktrees() (dirs []string, err error) {
+	top := filepath.Join(s.dir, "worktrees")
+	entries, err := os.ReadDir(top)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	for _, e := range entries {
-		err = errors.Join(err, s.blobs.PruneCaptures(ctx, findGit(), filepath.Join(worktrees, e.Name())))
+		dirs = append(dirs, filepath.Join(top, e.Name()))
 	}
-	return err
+	return dirs, err
+}
+
+// pruneCaptures removes what captures of worktrees hold except for the newest ones. It returns those that have to be
+// looked at again, since a command is at work there or ctx has ended.
+func (s *snapshots) pruneCaptures(ctx context.Context, dirs []string) (left []string, err error) {
+	for _, dir := range dirs {
+		isWhole, pruneErr := false, error(nil)
+		if ctx.Err() == nil {
+			isWhole, pruneErr = s.blobs.PruneCaptures(ctx, findGit(), dir)
+		}
+		if !isWhole && (pruneErr == nil || ctx.Err() != nil) {
+			left = append(left, dir)
+		}
+		err = errors.Join(err, pruneErr)
+	}
+	return left, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,7 +18,9 @@ func TestEmbeddedModelIsOffered(t *testing.T) {
 	for _, file := range []string{"", "script.json"} {
 		home, _ := newHome(t)
 		o := optionsOf(home)
-		o.Embedded = script.Embed(file)
+		if own := script.Embed(file); own != nil {
+			o.Program.Models = []*llm.EmbeddedModel{own}
+		}
 		dirs, err := config.FindDirectories(o.Env)
 		if err != nil {
 			t.Fatal(err)

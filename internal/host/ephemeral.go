@@ -51,7 +51,8 @@ func (h Host) HoldSession(ctx context.Context, o client.Options, id session.ID) 
 	}
 	return func(isGone bool) {
 		if isGone {
-			_ = os.Remove(file) // if it stays, a sweep removes it
+			statefile.RemoveLock(file, unlock) // if it stays, a sweep removes it
+			return
 		}
 		unlock()
 	}, nil
@@ -99,7 +100,7 @@ func (w *owner) deleteIfLeft(ctx context.Context, s *session.Session, now time.T
 	return err
 }
 
-// lockState says what an owner finds of the lock of an ephemeral session.
+// lockState is the state of the lock of an ephemeral session.
 type lockState int
 
 const (
@@ -120,7 +121,7 @@ func (w *owner) claimEphemeral(id session.ID) (release func(), state lockState) 
 	if err != nil {
 		return nil, lockHeld
 	}
-	return func() { _ = os.Remove(file); unlock() }, lockFree
+	return func() { statefile.RemoveLock(file, unlock) }, lockFree
 }
 
 // removeEphemeralLocks removes the lock files that nobody holds and whose session does not exist.

@@ -71,9 +71,9 @@ func (h Host) Open(ctx context.Context, o client.Options) (*client.Connection, e
 		return nil, err
 	}
 	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
-	// On a full disk, what may delete something gets room for it.
+	// On a full disk a command that deletes gets room for it. Any other one would use the reserve up and delete nothing.
 	dropIndex := func() error { return searchindex.Remove(dirs.Data) }
-	for !o.Read && isFullDisk(err) && makeRoom(dirs.Data, dropIndex) {
+	for o.Deletes && isFullDisk(err) && makeRoom(dirs.Data, dropIndex) {
 		lease, c, err = acquireLeaseOrConnect(ctx, dirs, o)
 	}
 	if isUnwritableDisk(err) {

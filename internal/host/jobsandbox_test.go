@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/engine/admit"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -38,7 +39,7 @@ func TestJobsInSandbox(t *testing.T) {
 			o := optionsOf(home)
 			write(t, filepath.Join(home, "script.json"), turns)
 			write(t, filepath.Join(o.Dir, "job.sh"), "echo x > ../outside; echo x > inside; echo x > .envrc\n")
-			o.Embedded = script.Embed(filepath.Join(home, "script.json"))
+			o.Program.Models = []*llm.EmbeddedModel{script.Embed(filepath.Join(home, "script.json"))}
 			dirs, err := config.FindDirectories(o.Env)
 			if err != nil {
 				t.Fatal("find the directories:", err)

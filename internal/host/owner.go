@@ -43,34 +43,36 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/process"
 	"github.com/cairn-dev/cairn/internal/tool/web"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
+	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
 type owner struct {
-	log       *eventlog.Log
-	dirs      config.Directories
-	lease     *sqlite.Lease
-	store     *sqlite.Store
-	engine    *engine.Engine
-	v1        *v1.API
-	v2        *v2.API
-	recorder  *replay.Recorder
-	locations *locationCache
-	measures  *measures // nil without telemetry
-	terminals *pty.Terminals
-	worktrees *worktrees
-	logger    *slog.Logger
-	bodyLimit int64  // of a request in bytes; 0 is the default
-	streams   int    // of one client; 0 is the default
-	mirrorDir string // of the mirror of sessions; "" without one
-	search    *sessionSearch
-	shares    *publish.Outbox
-	local     http.Handler     // the operations for callers in this process; nil before it listens
-	share     config.ShareMode // of the user
-	retention retention.Policy
-	quota     int64    // bytes; 0 without one
-	leftOut   []string // settings of the storage that are invalid, and why
+	log        *eventlog.Log
+	dirs       config.Directories
+	lease      *sqlite.Lease
+	store      *sqlite.Store
+	engine     *engine.Engine
+	v1         *v1.API
+	v2         *v2.API
+	recorder   *replay.Recorder
+	locations  *locationCache
+	measures   *measures // nil without telemetry
+	terminals  *pty.Terminals
+	worktrees  *worktrees
+	logger     *slog.Logger
+	bodyLimit  int64  // of a request in bytes; 0 is the default
+	streams    int    // of one client; 0 is the default
+	mirrorDir  string // of the mirror of sessions; "" without one
+	search     *sessionSearch
+	shares     *share.Outbox
+	sharePages *sharepage.Pages
+	local      http.Handler     // the operations for callers in this process; nil before it listens
+	share      config.ShareMode // of the user
+	retention  retention.Policy
+	quota      int64    // bytes; 0 without one
+	leftOut    []string // settings of the storage that are invalid, and why
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -122,7 +124,6 @@ func (w *owner) open(ctx context.Context, o client.Options) error {
 	watched := store.TrackDamage(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids, OnDelete: func() {
 		w.search.forget()
-		w.shares.Wake()
 	}})
 	w.log = log
 	w.locations = w.newLocations(o, user, transport, ids)
@@ -161,7 +162,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 	w.v1 = v1.New(v1.Config{
 		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
 		Store: watched, Log: w.log, IDs: ids,
-		Shares:    ownerShares{w},
+		Shares:    shareAPI{w},
 		Worktrees: w.worktrees, Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 		WriteMetrics: w.metricsWriter(user.Telemetry.Prometheus),
@@ -172,7 +173,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Store: watched, Log: w.log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
-		Searcher:  w.search, Storage: ownerStorage{w}, Shares: ownerShares{w},
+		Searcher:  w.search, Storage: ownerStorage{w}, Shares: shareAPI{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
@@ -320,6 +321,9 @@ func (w *owner) release() error {
 	if w.stopSweeps != nil {
 		w.stopSweeps()
 		w.sweeps.Wait()
+	}
+	if w.sharePages != nil {
+		w.sharePages.Close()
 	}
 	if w.worktrees != nil {
 		w.worktrees.close()

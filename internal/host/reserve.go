@@ -16,15 +16,26 @@ const reserveBytes = 2 << 20
 
 func reserveFile(data string) string { return filepath.Join(data, "reserve") }
 
-// keepReserve makes the reserve of a data directory, unless there is one or the disk is nearly full.
+// keepReserve makes the reserve of a data directory, unless there is a whole one or the disk is nearly full. One of another
+// size is left from a process that ended before it had allocated it, and is made anew. The owner of the data calls it.
 func keepReserve(data string) error {
 	if free, ok := fileattr.FreeSpace(data); !ok || free < minFreeDisk+reserveBytes {
 		return nil
 	}
-	f, err := os.OpenFile(reserveFile(data), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	file := reserveFile(data)
+	info, err := os.Lstat(file)
+	switch {
+	case err == nil && info.Mode().IsRegular() && info.Size() == reserveBytes:
 		return nil
+	case err == nil:
+		err = os.Remove(file)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
 	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,17 @@ func TestMakeRoom(t *testing.T) {
 	if makeRoom(data, drop) {
 		t.Error("nothing makes room")
 	}
+	// A reserve that was not allocated is made anew.
+	write(t, filepath.Join(data, "reserve"), "")
+	if err := keepReserve(data); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(data, "reserve")); err != nil || info.Size() != reserveBytes {
+		t.Fatalf("an empty reserve became %v, error %v", info, err)
+	}
+	if !makeRoom(data, drop) {
+		t.Error("the reserve makes no room again")
+	}
 	// An index that cannot be removed is passed over.
 	if err := keepReserve(data); err != nil {
 		t.Fatal(err)

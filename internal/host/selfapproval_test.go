@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/discovery"
+	"github.com/cairn-dev/cairn/internal/llm"
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/caller"
@@ -118,7 +119,7 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 		{"repeat": true, "steps": [{"text": "Done."}]}]}`, first, dir))
 	write(t, filepath.Join(home, "project", "README.md"), "x")
 	o := optionsOf(home)
-	o.Embedded = script.Embed(filepath.Join(dir, "script.json"))
+	o.Program.Models = []*llm.EmbeddedModel{script.Embed(filepath.Join(dir, "script.json"))}
 	s := serve(t, o)
 	defer func() { s.end(); <-s.ended }()
 	token := leaveCredentials(t, dir, filepath.Join(home, "data"), s)
@@ -183,7 +184,7 @@ func TestAnMCPServerCannotApprove(t *testing.T) {
 		{"steps": [{"call": {"id": "c1", "name": "bash", "arguments": {"command": "touch %s/second"}}}]},
 		{"repeat": true, "steps": [{"text": "Done."}]}]}`, dir))
 	o := optionsOf(home)
-	o.Embedded = script.Embed(filepath.Join(dir, "script.json"))
+	o.Program.Models = []*llm.EmbeddedModel{script.Embed(filepath.Join(dir, "script.json"))}
 	s := serve(t, o)
 	defer func() { s.end(); <-s.ended }()
 	token := leaveCredentials(t, dir, filepath.Join(home, "data"), s)

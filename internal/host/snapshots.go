@@ -23,7 +23,7 @@ import (
 // The bounds of what is kept of the files that calls change.
 const (
 	maxSnapshots = 5 << 30             // bytes of contents
-	pinGrace     = 10 * time.Minute    // for which pins of a session that does not exist yet stay
+	pinGrace     = 10 * time.Minute    // how long pins without a session are kept: an import pins before it creates the session
 	worktreeAge  = 30 * 24 * time.Hour // after which the captures of an unused worktree are removed, but not the copies
 )
 

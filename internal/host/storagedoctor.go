@@ -54,8 +54,8 @@ func examineIndex(ctx context.Context, s *sqlite.Store, dirs config.Directories,
 	const catchUp = "the next search brings it up to date"
 	switch {
 	case c.Problem != nil:
-		f.Level, f.Detail = finding.Warning, fmt.Sprintf("of no use: %v", c.Problem)
-		f.Fix = "search again, which makes it anew; if it stays so, remove " + searchindex.File(dirs.Data)
+		f.Level, f.Detail = finding.Warning, fmt.Sprintf("invalid: %v", c.Problem)
+		f.Fix = "run cairn search to rebuild it; if that fails, remove " + searchindex.File(dirs.Data)
 	case !c.Exists:
 		f.Detail = "not made yet; the first search, or a server, makes it"
 	case err != nil:

@@ -33,7 +33,7 @@ type Session struct {
 	Revert     *Revert           `json:"revert,omitzero"`
 }
 
-// SessionShare says where a session is published.
+// SessionShare says where a session is shared.
 type SessionShare struct {
 	URL string `json:"url"`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/peer"
+	"github.com/cairn-dev/cairn/internal/connlimit"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -152,8 +153,8 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 // findIdentity returns the identity of the peer of a request. A caller does not pay for the time that this takes, which
 // grows with the connections that come at once.
 func (s *Server) findIdentity(r *http.Request) peer.Identity {
-	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok {
-		defer c.suspendExpiry()()
+	if c, ok := connlimit.FromContext(r.Context()); ok {
+		defer c.SuspendExpiry()()
 	}
 	return s.peers.FindIdentity(peer.FromRequest(r))
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/caller"
 	"github.com/cairn-dev/cairn/internal/access/peer"
+	"github.com/cairn-dev/cairn/internal/connlimit"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
@@ -186,8 +187,8 @@ func New(c Config) (*Server, error) {
 
 // withConnection stores a connection and its peer in the context of its requests.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
-	ctx = context.WithValue(ctx, connectionKey{}, c)
-	if l, ok := c.(*limitedConn); ok {
+	ctx = connlimit.WithConn(ctx, c)
+	if l, ok := c.(*connlimit.Conn); ok {
 		c = l.Conn
 	}
 	return peer.NewContext(ctx, c)
@@ -212,7 +213,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, &limitListener{l, &connectionPool{limit: s.config.Connections}})
+		s.listeners = append(s.listeners, connlimit.NewListener(l, s.config.Connections))
 	}
 	if s.config.TCP {
 		l, err := s.config.Listener, error(nil)
@@ -224,7 +225,7 @@ func (s *Server) Listen(ctx context.Context) error {
 			return err
 		}
 		s.port = l.Addr().(*net.TCPAddr).Port
-		s.listeners = append(s.listeners, &limitListener{l, &connectionPool{limit: s.config.Connections}})
+		s.listeners = append(s.listeners, connlimit.NewListener(l, s.config.Connections))
 	}
 	// What depends on the port: allowed origins, the cookie and the announcement.
 	var err error
@@ -286,7 +287,7 @@ func (s *Server) DuplicateListener() net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.listeners {
-		tcp, ok := l.(*limitListener).Listener.(*net.TCPListener)
+		tcp, ok := l.(*connlimit.Listener).Listener.(*net.TCPListener)
 		if !ok {
 			continue
 		}
@@ -321,10 +322,7 @@ func (s *Server) HasClients() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.listeners, func(l net.Listener) bool {
-		pool := l.(*limitListener).pool
-		pool.mu.Lock()
-		defer pool.mu.Unlock()
-		return pool.known > 0
+		return l.(*connlimit.Listener).HasKnown()
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/access/caller"
+	"github.com/cairn-dev/cairn/internal/connlimit"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/telemetry"
@@ -167,7 +168,7 @@ func (s *Server) refuseTools(w http.ResponseWriter, r *http.Request, next http.H
 
 // closeStrangers closes the connection after the answer unless an earlier request of it was authenticated.
 func (s *Server) closeStrangers(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok && !c.isKnown() {
+	if c, ok := connlimit.FromContext(r.Context()); ok && !c.IsKnown() {
 		w.Header().Set("Connection", "close")
 	}
 	next.ServeHTTP(w, r)
@@ -175,7 +176,7 @@ func (s *Server) closeStrangers(w http.ResponseWriter, r *http.Request, next htt
 
 // keepKnown keeps the connection of an authenticated request open after the answer.
 func (s *Server) keepKnown(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok && !c.makeKnown() {
+	if c, ok := connlimit.FromContext(r.Context()); ok && !c.MakeKnown() {
 		s.fail(w, r, session.Errorf(session.CodeUnavailable, "all connections of the server are in use; close some"))
 		return
 	}

@@ -189,7 +189,7 @@ func (s *Session) completeImport(e *Imported) {
 	if l := e.Log; l != nil { // the whole log came at once, with what an earlier import left in it
 		s.Location, s.ProjectID, s.RecordID = l.Location, l.ProjectID, l.RecordID
 		s.Subpath, s.Sandbox = l.Subpath, l.Sandbox
-		s.Share = nil       // this store does not publish it
+		s.Share = nil       // this store does not share it
 		s.Ephemeral = false // the command that would delete it is elsewhere
 		if l.Detached {
 			s.ParentID = ""

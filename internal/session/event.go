@@ -191,7 +191,7 @@ type (
 		Fact
 		At int64 `json:"at"`
 	}
-	// Shared records that the session is published, or with a nil Share that it no longer is.
+	// Shared records that the session is shared, or with a nil Share that it is not.
 	Shared struct {
 		Fact
 		Share *Share `json:"share"`

@@ -65,7 +65,7 @@ type Session struct {
 	Import *Import `json:"import,omitzero"` // nil unless imported
 	Fork   *Fork   `json:"fork,omitzero"`   // nil unless it is a copy
 
-	Share *Share `json:"share,omitzero"` // nil unless it is published
+	Share *Share `json:"share,omitzero"` // nil unless it is shared
 
 	Jobs []Job `json:"jobs,omitzero"` // running and recent background jobs
 
@@ -121,7 +121,7 @@ type Fork struct {
 	PartID PartID    `json:"partID,omitzero"`
 }
 
-// Share says where a session is published. Whoever knows the address can read the session.
+// Share says where a session is shared. Anyone with the address can read the session.
 type Share struct {
 	URL     string `json:"url"`
 	Expires int64  `json:"expires,omitzero"` // in milliseconds; 0 if it does not end by itself

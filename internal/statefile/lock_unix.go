@@ -23,6 +23,12 @@ func LockShared(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, unix.LOCK_SH)
 }
 
+// RemoveLock removes a lock file that this process holds, and releases it.
+func RemoveLock(path string, unlock func()) {
+	_ = os.Remove(path)
+	unlock()
+}
+
 func lock(ctx context.Context, path string, how int) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

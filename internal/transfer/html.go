@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/describe/markdown"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 // maxHTMLOutput bounds the output of a call on the page: bytes.
@@ -30,36 +31,37 @@ section{margin:1.4rem 0;overflow-x:auto}.prompt{border-left:4px solid #3b82f6;pa
 img{max-width:100%}`
 
 // WriteHTML writes the session as one page for people, which needs no script and loads nothing: prompts, answers, calls
-// with their output and diffs, todos and costs. It reports from how many texts secrets were left out.
-func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
+// with their output and diffs, todos and costs. It returns how many texts had secrets, which were replaced.
+func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session) (replaced int, err error) {
 	if e.Sanitize {
 		if s, err = e.sanitizeSession(s); err != nil {
 			return 0, err
 		}
 	}
-	p := e.NewPage(w)
+	p := NewPage(w, e.newFilter())
 	if err := p.WriteHead(s); err != nil {
 		return 0, err
 	}
 	if err := e.readPages(ctx, s, p.WriteMessage); err != nil {
-		return p.filter.left, err
+		return p.filter.Replaced(), err
 	}
-	return p.filter.left, p.WriteEnd()
+	return p.filter.Replaced(), p.WriteEnd()
 }
 
 // Page is a page that is being written.
 type Page struct {
 	w      io.Writer
-	filter *secretFilter
+	filter *redaction.Filter
 	out    bytes.Buffer
 }
 
-// NewPage returns a page that is written to w piece by piece: the head, messages, the end.
-func (e *Export) NewPage(w io.Writer) *Page { return &Page{w: w, filter: &secretFilter{export: e}} }
+// NewPage returns a page that is written to w piece by piece: the head, messages, the end. It has no secrets that the
+// filter recognises.
+func NewPage(w io.Writer, filter *redaction.Filter) *Page { return &Page{w: w, filter: filter} }
 
 // WriteHead writes what is before the messages.
 func (p *Page) WriteHead(s *session.Session) error {
-	s, err := p.filter.cleanSession(s)
+	s, err := p.filter.Session(s)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func (p *Page) WriteHead(s *session.Session) error {
 
 // WriteMessage writes a message; nothing of messages that people do not see.
 func (p *Page) WriteMessage(m session.Message) error {
-	m, err := p.filter.cleanMessage(m)
+	m, err := p.filter.Message(m)
 	if err != nil {
 		return err
 	}
@@ -77,13 +79,16 @@ func (p *Page) WriteMessage(m session.Message) error {
 	return p.flush()
 }
 
+// PageEnd is what is behind the messages of a page.
+const PageEnd = "</main></body></html>\n"
+
 // WriteEnd ends the page.
 func (p *Page) WriteEnd() error {
-	p.out.WriteString("</main></body></html>\n")
+	p.out.WriteString(PageEnd)
 	return p.flush()
 }
 
-// WriteReload ends the page, and has the reader's program load it again.
+// WriteReload ends the page, and has the browser load it again.
 func (p *Page) WriteReload() error {
 	p.out.WriteString("<meta http-equiv=\"refresh\" content=\"0\">")
 	return p.WriteEnd()
@@ -97,11 +102,7 @@ func (p *Page) flush() error {
 
 // clean returns the text without secrets, colours of terminals, and marks that change how text reads.
 func (p *Page) clean(text string) string {
-	text = terminal.ReplaceControls(terminal.CleanOutput(text))
-	if p.filter.export.Secrets {
-		return text
-	}
-	return p.filter.filterText("", text)
+	return p.filter.Text("", terminal.ReplaceControls(terminal.CleanOutput(text)))
 }
 
 // text returns the text without secrets, as HTML.

@@ -12,36 +12,30 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// WriteMarkdown writes the session for people: prompts, answers and a line for each call. It reports from how many
-// texts secrets were left out.
-func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
-	c := &secretFilter{export: e}
-	clean := func(text string) string {
-		if e.Secrets {
-			return text
-		}
-		return c.filterText("", text)
-	}
+// WriteMarkdown writes the session for people: prompts, answers and a line for each call. It returns how
+// many texts had secrets, which were replaced.
+func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Session) (replaced int, err error) {
+	f := e.newFilter()
 	if e.Sanitize {
 		if s, err = e.sanitizeSession(s); err != nil {
 			return 0, err
 		}
 	}
-	if s, err = c.cleanSession(s); err != nil {
+	if s, err = f.Session(s); err != nil {
 		return 0, err
 	}
-	if _, err := fmt.Fprintf(w, "# %s\n", clean(describe.SessionTitle(s))); err != nil {
+	if _, err := fmt.Fprintf(w, "# %s\n", f.Text("", describe.SessionTitle(s))); err != nil {
 		return 0, err
 	}
 	err = e.readPages(ctx, s, func(m session.Message) error {
-		m, err := c.cleanMessage(m)
+		m, err := f.Message(m)
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(w, clean(formatMarkdown(m)))
+		_, err = io.WriteString(w, f.Text("", formatMarkdown(m)))
 		return err
 	})
-	return c.left, err
+	return f.Replaced(), err
 }
 
 // readPages reads the messages of the session, a page at a time.

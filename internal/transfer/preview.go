@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 // Replacement is what an export leaves out or replaces, of one kind.
@@ -72,7 +73,7 @@ func (e *Export) excerpt(member, text string) string {
 		}
 	}
 	// Remove secrets, and begin at the first one if it is further behind.
-	text = string(redact.MaskText(redact.MaskValues([]byte(text), e.Known)))
+	text = (&redaction.Filter{Known: e.Known}).Mask(text)
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if at := strings.Index(text, redact.Mark); at > maxExcerpt/2 && member == kindSecret {
 		at -= maxExcerpt / 2

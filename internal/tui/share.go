@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// previewShare shows what is replaced before the session is published, and asks. Of a session that is published it shows
-// the address, and offers to withdraw it.
+// previewShare shows what sharing the session replaces, and asks whether to share it. If the session is shared already, it
+// shows the address and offers to revoke the share.
 func previewShare(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
@@ -25,8 +25,8 @@ func previewShare(m *model) tea.Cmd {
 		m.openDialog(&dialog.Choice{
 			Title: "The session is shared", Text: []string{terminal.FirstLine(m.session.Share.URL, 300)}, Type: m.typeText,
 			Options: []dialog.Reply{
-				{Key: "w", Label: "withdraw it", Do: func() tea.Cmd { return unshareSession(m) }},
-				{Key: "n", Label: "leave it shared"},
+				{Key: "r", Label: "revoke the share", Do: func() tea.Cmd { return revokeShare(m) }},
+				{Key: "n", Label: "keep it shared"},
 			},
 		})
 		return nil
@@ -55,10 +55,10 @@ func previewShare(m *model) tea.Cmd {
 				terminal.FirstLine(r.Excerpt, 100))
 		}
 		m.openDialog(&dialog.Choice{
-			Title: "Publish " + strconv.Quote(terminal.FirstLine(describe.SessionTitle(&s), 60)) + "?", Text: text, Type: m.typeText, At: 1,
+			Title: "Share " + strconv.Quote(terminal.FirstLine(describe.SessionTitle(&s), 60)) + "?", Text: text, Type: m.typeText, At: 1,
 			Options: []dialog.Reply{
-				{Key: "y", Label: "publish it", Do: func() tea.Cmd { return shareSession(m, s.ID) }},
-				{Key: "n", Label: "keep it here"},
+				{Key: "y", Label: "share it", Do: func() tea.Cmd { return shareSession(m, s.ID) }},
+				{Key: "n", Label: "do not share it"},
 			},
 		})
 		return nil
@@ -80,19 +80,19 @@ func shareSession(m *model, id session.ID) tea.Cmd {
 	})
 }
 
-func unshareSession(m *model) tea.Cmd {
+func revokeShare(m *model) tea.Cmd {
 	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
-	var left api.Withdrawal
+	var result api.Revocation
 	return m.callAPI("unshare", func(ctx context.Context) (err error) {
-		left, err = c.UnshareSession(ctx, id)
+		result, err = c.RevokeShare(ctx, id)
 		return err
 	}, func() tea.Cmd {
-		m.note = "the session is not shared any more"
-		if !left.Gone {
-			m.note = "the share is not gone yet, and tried again: " + terminal.FirstLine(left.Failure, 200)
+		m.note = "the share is revoked"
+		if !result.Revoked {
+			m.note = "share not revoked: " + terminal.FirstLine(result.Failure, 200) + "; cairn retries for 30 days"
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestShare: /share shows what is replaced before it publishes, and withdraws what is published.
+// TestShare: /share shows what is replaced before it shares the session, and revokes the share.
 func TestShare(t *testing.T) {
 	m, changes := factsModel(t, nil)
 	previous := m.api.HTTP.Transport
@@ -34,12 +34,12 @@ func TestShare(t *testing.T) {
 		frame, _ := m.renderFrame()
 		return ansi.Strip(frame)
 	}
-	if got := ask("share"); !strings.Contains(got, `Publish "Replace foo by bar"?`) || !strings.Contains(got, "use [redacted]") {
+	if got := ask("share"); !strings.Contains(got, `Share "Replace foo by bar"?`) || !strings.Contains(got, "use [redacted]") {
 		t.Error(got)
 	}
-	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}) // keeps it
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}) // no
 	if ask("share"); len(*changes) > 0 {
-		t.Errorf("published without an answer: %q", *changes)
+		t.Errorf("shared without an answer: %q", *changes)
 	}
 	typeText(m, "y")
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
@@ -47,7 +47,7 @@ func TestShare(t *testing.T) {
 	if got := ask("share"); !strings.Contains(got, "https://h/share/x") {
 		t.Error(got)
 	}
-	typeText(m, "w")
+	typeText(m, "r")
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
 	want := []string{"POST /api/session/ses_1/share", "DELETE /api/session/ses_1/share"}
 	if diff := cmp.Diff(want, *changes); diff != "" {

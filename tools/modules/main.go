@@ -1,12 +1,14 @@
 // Command modules describes the modules of the binary of the checkout in the working directory:
 //
-//	modules licences    fails unless each module has a licence file of an allowed kind
-//	modules sbom        prints a bill of materials in the JSON of CycloneDX 1.6
+//	modules licences             fails unless each module has a licence file of an allowed kind
+//	modules notices              prints the licences and notices of all modules, as packages must have them
+//	modules sbom                 prints a bill of materials in the JSON of CycloneDX 1.6
+//	modules sbom BINARY VERSION  prints that of a binary: the modules that are linked into it, and its hash
+//
+// It needs no network: the modules are those of the module cache.
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,10 +34,14 @@ func run(args []string) error {
 	switch {
 	case slices.Equal(args, []string{"licences"}):
 		return checkLicences(modules)
+	case slices.Equal(args, []string{"notices"}):
+		return printNotices(os.Stdout, modules)
 	case slices.Equal(args, []string{"sbom"}):
-		return printSBOM(modules)
+		return printBill(modules, bill{})
+	case len(args) == 3 && args[0] == "sbom":
+		return printBinaryBill(args[1], args[2], modules)
 	default:
-		return errors.New("usage: modules licences | modules sbom")
+		return errors.New("usage: modules licences | modules notices | modules sbom [BINARY VERSION]")
 	}
 }
 
@@ -167,60 +173,4 @@ func identifyLicence(text string) string {
 		}
 	}
 	return ""
-}
-
-// The parts of CycloneDX that are used.
-type (
-	bill struct {
-		Format     string      `json:"bomFormat"`
-		Spec       string      `json:"specVersion"`
-		Version    int         `json:"version"`
-		Metadata   metadata    `json:"metadata"`
-		Components []component `json:"components"`
-	}
-	metadata struct {
-		Component component `json:"component"`
-	}
-	component struct {
-		Type     string   `json:"type"`
-		Name     string   `json:"name"`
-		Version  string   `json:"version,omitempty"`
-		PURL     string   `json:"purl"`
-		Licences []choice `json:"licenses,omitempty"`
-	}
-	choice struct {
-		Licence licence `json:"license"`
-	}
-	licence struct {
-		ID string `json:"id"`
-	}
-)
-
-func printSBOM(modules []module) error {
-	out := bill{Format: "CycloneDX", Spec: "1.6", Version: 1}
-	for _, m := range modules {
-		c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path}
-		if m.Main {
-			c.Type = "application"
-			out.Metadata.Component = c
-			continue
-		}
-		c.PURL += "@" + m.Version
-		ids, err := findLicences(m.Dir)
-		if err != nil {
-			return fmt.Errorf("sbom: %s: %w", m.Path, err)
-		}
-		for _, id := range ids {
-			c.Licences = append(c.Licences, choice{licence{id}})
-		}
-		out.Components = append(out.Components, c)
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	if err := e.Encode(out); err != nil {
-		return err
-	}
-	_, err := os.Stdout.Write(b.Bytes())
-	return err
 }

@@ -1,6 +1,6 @@
 // The page of a shared session in Chromium, in light and dark, on a phone and on a desk. What the session has attacks the
 // page: no script may run, nothing but the page may be asked for, no complaint may appear, and nothing may be wider than the
-// window. Then the page grows while a prompt runs, and is loaded again when the share is withdrawn.
+// window. Then the page grows while a prompt runs, and is loaded again when the share is revoked.
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import net from "node:net"
@@ -101,13 +101,13 @@ try {
   await judge(page, url)
   console.log("sharepage: it grows")
 
-  // A page whose share is withdrawn shows nothing of it.
+  // A page whose share is revoked shows nothing of it.
   await w.ask("DELETE", `/session/${id}/share`)
   await until("the end of the page", () => page.evaluate(`/There is no shared session here/.test(document.body?.textContent)`))
   assert.equal(await page.evaluate(`document.documentElement.outerHTML.includes("grown")`), false)
   assert.deepEqual(page.answers, [200, 404])
   assert.deepEqual([...new Set(page.requests)], [url])
-  console.log("sharepage: it is withdrawn")
+  console.log("sharepage: the share is revoked")
 } finally {
   browser.close()
   server.kill("SIGTERM")

@@ -43,7 +43,7 @@ const (
 	KindTrust    Kind = "trust"
 	KindToken    Kind = "token"
 	KindLogin    Kind = "login"
-	KindShare    Kind = "share"    // a session was published or withdrawn
+	KindShare    Kind = "share"    // a session was shared, or its share revoked
 	KindSettings Kind = "settings" // configuration and keys; terminals, projects and patches over HTTP
 	KindRefused  Kind = "refused"  // how many callers were refused
 )

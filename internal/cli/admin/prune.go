@@ -38,7 +38,11 @@ func (g storeCommands) pruneCommand() *cobra.Command {
 			if cmd.Flags().Changed("keep") && r.Sessions < 1 || cmd.Flags().Changed("keep-bytes") && r.Bytes < 1 {
 				return cli.UsageErrorf("--keep and --keep-bytes take a number above 0")
 			}
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+			withClient := g.inv.WithDeleteClient
+			if r.DryRun {
+				withClient = g.inv.WithClient
+			}
+			return withClient(ctx, func(ctx context.Context, c *api.Client) error {
 				if project != "" {
 					id, err := g.inv.FindProject(ctx, c, project)
 					if err != nil {

@@ -79,17 +79,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				case g.inv.IsOpenCode():
 					g.printOpenCodeSessionTable(list)
 				default:
-					activities, err := follow.ReadActivities(ctx, c, list)
-					if err != nil {
-						return err
-					}
-					g.listSessions(list, readFacts(ctx, c, list, activities), all)
-					if elsewhere > 0 {
-						g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
-					}
-					if at, err := c.Location(ctx); err == nil && at.Unlinked && !all {
-						g.inv.Err.Printf("%s\n", unlinkedNote)
-					}
+					return g.printSessionList(ctx, c, list, listFilter{search, tags, all}, elsewhere)
 				}
 				return nil
 			})
@@ -116,6 +106,51 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	cmd.Flags().StringArrayVar(&tags, "tag", nil, "list only sessions with this `TAG`; of several, with all of them")
 	_ = cmd.RegisterFlagCompletionFunc("tag", g.inv.Complete(cli.TagCompletions)) // the flag exists
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// listFilter is what cairn session list is asked for.
+type listFilter struct {
+	search string
+	tags   []string
+	all    bool // of all directories
+}
+
+// printSessionList prints sessions for people, and how many sessions of other checkouts of the repository there are.
+func (g sessionCommands) printSessionList(
+	ctx context.Context, c *api.Client, list []*session.Session, filter listFilter, elsewhere int,
+) error {
+	activities, err := follow.ReadActivities(ctx, c, list)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 && (filter.search != "" || len(filter.tags) > 0) {
+		g.reportNoMatch(filter)
+	} else {
+		g.listSessions(list, readFacts(ctx, c, list, activities), filter.all)
+	}
+	if elsewhere > 0 {
+		g.inv.Err.Printf("%s\n", cli.DescribeElsewhere(elsewhere))
+	}
+	if at, err := c.Location(ctx); err == nil && at.Unlinked && !filter.all {
+		g.inv.Err.Printf("%s\n", unlinkedNote)
+	}
+	return nil
+}
+
+// reportNoMatch says that no session is as the filter asks. There may be others.
+func (g sessionCommands) reportNoMatch(filter listFilter) {
+	var missing []string
+	if filter.search != "" {
+		missing = append(missing, fmt.Sprintf("%q in its title", terminal.FirstLine(filter.search, 60)))
+	}
+	for _, tag := range filter.tags {
+		missing = append(missing, fmt.Sprintf("the tag %q", terminal.FirstLine(tag, 60)))
+	}
+	where := " in " + g.inv.Dir
+	if filter.all {
+		where = ""
+	}
+	g.inv.Err.Printf("No session%s has %s.\n", where, strings.Join(missing, " and "))
 }
 
 func (g sessionCommands) sessionChildren() *cobra.Command {
@@ -363,7 +398,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 			for _, name := range args {
 				// "last" and the beginning of an id may mean another session than the user thinks, so they need a
 				// confirmation.
-				err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				err := g.inv.WithDeleteClient(ctx, func(ctx context.Context, c *api.Client) error {
 					s, err := g.findToDelete(ctx, c, name)
 					if err != nil {
 						return err

@@ -40,7 +40,7 @@ func TestCommands(t *testing.T) {
 			`(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`,
 		},
 		{"session list --format xml", cli.ExitUsage, `--format must be table or json, got "xml"`},
-		{"session list --search nothing", cli.ExitOK, `No sessions`},
+		{"session list --search nothing", cli.ExitOK, `^No session in .*/work has "nothing" in its title\.\n$`},
 		{"session show last --thinking --full", cli.ExitOK, `Hello\.`},
 		{"session show --json", cli.ExitOK, `(?s)"info": \{.*"messages": \[`},
 		{"session show ses_", cli.ExitUsage, `session "ses_" not found`},

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/acp"
 	"github.com/cairn-dev/cairn/internal/cli/admin"
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
+	"github.com/cairn-dev/cairn/internal/cli/installation"
 	"github.com/cairn-dev/cairn/internal/cli/mcp"
 	"github.com/cairn-dev/cairn/internal/cli/plugin"
 	"github.com/cairn-dev/cairn/internal/cli/run"
@@ -92,7 +93,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupLook, plugin.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
-	add(groupCare, newManCommand(g.inv))
+	add(groupCare, append(installation.Commands(g.inv), newManCommand(g.inv))...)
 	// Cobra's own commands are created early, so that they can be described and completed as well.
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()

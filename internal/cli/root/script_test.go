@@ -41,6 +41,10 @@ const quick = "atexit_sleep_ms=10"
 // With the race detector only those are played in which processes work beside each other; make crash plays all, and
 // make full all with it.
 func TestScripts(t *testing.T) {
+	repository, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := testscript.Params{
 		Setup: func(e *testscript.Env) error {
 			// Sockets have short paths: the home is not below the script's directory.
@@ -57,6 +61,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CAIRN_DISABLE_MODELS_FETCH", "1")
 			e.Setenv("CAIRN_DISABLE_DISCOVERY", "1")
 			e.Setenv("CAIRN_DISABLE_KEYRING", "1")
+			e.Setenv("REPOSITORY", repository)
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
 			return nil

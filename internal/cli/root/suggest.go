@@ -16,7 +16,7 @@ var renamedCommands = map[string]string{
 	"usage": "stats", "cost": "stats", "costs": "stats", "list": "session list", "find": "search TEXT", "grep": "search TEXT",
 	"show": "session show", "rename": "session rename", "delete": "session delete", "compact": "session compact",
 	"archive": "session archive", "fork": "session fork", "move": "session move", "settings": "config", "provider": "doctor provider, or models",
-	"theme": "config set terminal.theme NAME",
+	"theme": "config set terminal.theme NAME", "update": "upgrade",
 }
 
 // unsupportedCommands are the commands of similar programs that cairn does not have, with what to use instead. "%s" is
@@ -30,16 +30,15 @@ var unsupportedCommands = map[string]string{
 	"plugin":    "plugins are not run; agents, commands and skills are files: %s agent create",
 	"pr":        "check the branch out with git, then: %s",
 	"stop":      "Esc in %[1]s tui stops a session, %[1]s jobs cancel a job, and kill PID the process of %[1]s serve",
-	"uninstall": "remove the program, and for its data the directories of %s storage",
-	"unshare":   "to withdraw a shared session: %s share revoke",
-	"update":    "install the new version in place of this one; %s version shows which one it is",
+	"uninstall": "%[1]s upgrade --check says what installed the program and can remove it; %[1]s storage lists the data",
+	"unshare":   "to revoke the share of a session: %s share revoke",
 	"web":       "there is no web page; programs use the HTTP API: %s serve",
 }
 
 // describeUnsupported returns the error for a command of similar programs that cairn does not have, nil for other
 // words.
 func (g program) describeUnsupported(name, root string) error {
-	word := map[string]string{"plugins": "plugin", "upgrade": "update"}[name]
+	word := map[string]string{"plugins": "plugin"}[name]
 	if word == "" {
 		word = name
 	}

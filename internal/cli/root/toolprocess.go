@@ -10,7 +10,8 @@ import (
 )
 
 // personCommands are the commands, without the program's name, that change who may do what: they write tokens, trust,
-// keys, configuration or approvals, or reply to the model. Only a person may run them, not a process of a tool.
+// keys, configuration or approvals, reply to the model, or replace the program. Only a person may run them, not a process
+// of a tool.
 var personCommands = []string{
 	"auth login", "auth logout", "auth move",
 	"config set", "config unset", "hooks import",
@@ -20,6 +21,7 @@ var personCommands = []string{
 	"question answer", "question dismiss",
 	"token create", "token revoke",
 	"trust",
+	"service install", "service remove", "upgrade", // the server runs outside of the sandbox
 }
 
 // refuseTool refuses the command if a tool started this process and only a person may run the command.

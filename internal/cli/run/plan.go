@@ -40,7 +40,7 @@ type plan struct {
 	ephemeral bool
 	openCode  bool   // behave as OpenCode's run: see opencode.go
 	typed     bool   // one of several lines of attach: notes about the run are left out
-	share     bool   // publish the session before it is prompted
+	share     bool   // share the session before it is prompted
 	withheld  string // why a model may be missing: the project's providers have no effect
 }
 

@@ -153,7 +153,7 @@ func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 	fs.BoolVar(&f.auto, "auto", false, "allow every permission request; deny rules still apply")
 	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
-	fs.BoolVar(&f.share, "share", false, "publish the session; what looks like a secret is replaced")
+	fs.BoolVar(&f.share, "share", false, "share the session; what looks like a secret is replaced")
 	fs.BoolVarP(&f.interactive, "interactive", "i", false, "")
 	fs.IntVar(&f.port, "port", 0, "") // no port is opened
 	cli.HideFlags(fs, "dangerously-skip-permissions", "fork", "interactive", "port")

@@ -83,7 +83,7 @@ func (s *setup) prepare(ctx context.Context) error {
 	return err
 }
 
-// shareSession publishes the session and notes where. The prompt goes on if that fails, as OpenCode's does.
+// shareSession shares the session and prints its address. The prompt goes on if that fails, as OpenCode's does.
 func (s *setup) shareSession(ctx context.Context) {
 	share, err := s.client.ShareSession(ctx, s.plan.id, api.ShareRequest{})
 	if err != nil {

@@ -14,73 +14,92 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/connlimit"
+	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
 )
-
-// defaultPort is that of config.DefaultPageURL.
-const defaultPort = 4097
 
 func (g shareCommands) serveCommand() *cobra.Command {
 	var host string
 	var port uint16
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Show the shared sessions to people with a browser", Args: cobra.NoArgs,
-		Long: "Show each shared session as a page, which grows while the session goes on. The pages can only be read: they have no\n" +
-			"script and no cookie, load nothing, and there is no list of them. This is another server than cairn serve.\n\n" +
-			"To show them to others, put a server with TLS before it, and set its address as sharing.url in your configuration.",
+		Use: "serve", Short: "Serve pages of the shared sessions", Args: cobra.NoArgs,
+		Long: "Serve a page of each shared session, which grows while the session continues. Pages are read-only: they have no script\n" +
+			"and no cookie, load nothing, and are not listed. This server is separate from cairn serve.\n\n" +
+			"To let others read them, run a reverse proxy with TLS in front of it, and set its address as sharing.url in your\n" +
+			"configuration.",
 		Example: "  cairn share serve\n  cairn share serve --port 8080",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
 			if err != nil {
-				return fmt.Errorf("listen for readers: %w; another port: --port", err)
+				return fmt.Errorf("listen for readers: %w; use --port to select another port", err)
 			}
-			g.printPages(l.Addr())
-			return servePages(ctx, l, &sharepage.Server{API: c, Logger: slog.Default()})
+			if err := g.printPages(ctx, l.Addr()); err != nil {
+				_ = l.Close() // nothing was served
+				return err
+			}
+			return servePages(ctx, l, &sharepage.Server{API: c, Logger: slog.Default()}, maxConnections)
 		}),
 	}
 	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")
-	cmd.Flags().Uint16Var(&port, "port", defaultPort, "listen on this `PORT`; 0 is a free one")
+	cmd.Flags().Uint16Var(&port, "port", config.DefaultPagePort, "listen on this `PORT`; 0 is a free one")
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// printPages prints where pages are shown.
-func (g shareCommands) printPages(at net.Addr) {
+// printPages prints the address of the page server and, if they are others, with what the addresses of pages begin.
+func (g shareCommands) printPages(ctx context.Context, at net.Addr) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	cfg, err := g.inv.Host.Config(ctx, o)
+	if err != nil {
+		return err
+	}
+	served, pageURL := "http://"+at.String(), cfg.PageURL()
 	if g.inv.JSON {
 		g.inv.PrintJSONLine(struct {
-			URL string `json:"url"`
-		}{"http://" + at.String()})
-		return
+			URL     string `json:"url"`
+			PageURL string `json:"pageURL"` // with what the addresses of shares begin
+		}{served, pageURL})
+		return nil
 	}
-	g.inv.Out.Printf("shared sessions are shown at http://%s\n", at)
+	g.inv.Out.Printf("shared sessions are served at %s\n", served)
+	if pageURL != served {
+		g.inv.Note("the addresses of shares begin with " + pageURL + " (sharing.url in your configuration)")
+	}
 	if a, err := netip.ParseAddrPort(at.String()); err == nil && !a.Addr().IsLoopback() {
 		g.inv.Note("without TLS, the pages can be read on the network")
 	}
+	return nil
 }
 
-// The bounds of a connection of a reader. A page is open for long; each of its writes has a time of its own.
+// The bounds of a connection of a reader. A page is open for long; each of its writes has a timeout of its own.
 const (
-	headerTime  = 10 * time.Second
-	idleTime    = time.Minute
-	headerBytes = 16 << 10
-	closeTime   = 2 * time.Second
+	headerTimeout = 10 * time.Second
+	idleTimeout   = time.Minute
+	headerBytes   = 16 << 10
+	closeTimeout  = 2 * time.Second
+	// maxConnections bounds the open connections with requests, and those without one.
+	maxConnections = 512
 )
 
-// servePages serves until ctx ends.
-func servePages(ctx context.Context, l net.Listener, handler http.Handler) error {
+// servePages serves until ctx ends, with at most so many connections.
+func servePages(ctx context.Context, l net.Listener, handler http.Handler, connections int) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: connlimit.WithConn,
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		if server.Shutdown(last) != nil {
-			_ = server.Close() // readers that do not read
+			_ = server.Close() // the readers that do not read in time
 		}
 	})
-	err := server.Serve(l)
+	err := server.Serve(connlimit.NewListener(l, connections))
 	if !stop() { // Shutdown has begun
 		<-done
 	}

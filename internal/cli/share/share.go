@@ -1,4 +1,4 @@
-// Package share holds the commands that publish sessions and withdraw them again.
+// Package share holds the commands that share sessions, list shares and revoke them.
 package share
 
 import (
@@ -25,19 +25,19 @@ func Commands(inv *cli.Invocation) []*cobra.Command {
 
 type shareCommands struct{ inv *cli.Invocation }
 
-// shareCommand publishes a session, and holds the other commands.
+// shareCommand returns the command that shares a session, with its subcommands.
 func (g shareCommands) shareCommand() *cobra.Command {
 	var expires string
 	var yes, dryRun bool
 	cmd := &cobra.Command{
 		Use: "share SESSION", Short: "Share a session at an unguessable address", Args: cobra.ExactArgs(1),
 		Long: "Share a session at an unguessable address. Anyone with the address can read the session, including later messages,\n" +
-			"until the share is revoked or expires. What looks like a secret is replaced; the command shows it before it asks.\n\n" +
-			"Sessions go to the server of sharing.target in your configuration, which speaks OpenCode's protocol. Without one\n" +
-			"cairn share serve shows them.",
+			"until the share is revoked or expires. Text that looks like a secret is replaced; the command shows it before it asks.\n\n" +
+			"Sessions are uploaded to the server sharing.target in your configuration, which speaks OpenCode's share protocol.\n" +
+			"Without that setting, cairn share serve shows them.",
 		Example: "  cairn share last\n  cairn share last --expires 7d --yes\n  cairn share last --dry-run",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			span, err := parseSpan(expires, time.Now())
+			expiry, err := parseExpiry(expires, time.Now())
 			if err != nil {
 				return err
 			}
@@ -57,40 +57,40 @@ func (g shareCommands) shareCommand() *cobra.Command {
 			}
 			if !yes {
 				err := g.inv.Confirm(ctx, cli.Confirmation{
-					What: "publish " + terminal.FirstLine(describe.SessionTitle(s), 80), Hint: "--yes publishes without a question",
+					What: "share " + terminal.FirstLine(describe.SessionTitle(s), 80), Hint: "--yes shares without a question",
 				})
 				if err != nil {
 					return err
 				}
 			}
-			out, err := c.ShareSession(ctx, s.ID, api.ShareRequest{Expires: span.Milliseconds()})
+			out, err := c.ShareSession(ctx, s.ID, api.ShareRequest{Expires: expiry.Milliseconds()})
 			if err != nil {
 				return err
 			}
 			return cli.PrintResult(g.inv, out, g.printShare)
 		}),
 	}
-	cmd.Flags().StringVar(&expires, "expires", "", "withdraw it after this `TIME`, such as 7d or 12h, or on a date; default: as configured, or never")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "publish without a question")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be replaced, and publish nothing")
+	cmd.Flags().StringVar(&expires, "expires", "", "revoke the share after this `TIME`, such as 7d or 12h, or on a date; default: sharing.expires, or never")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "share without a question")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be replaced, and share nothing")
 	cmd.AddCommand(g.listCommand(), g.revokeCommand(), g.serveCommand())
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// parseSpan reads the time after which a share ends: an age such as 7d, or a date to come; "" is 0.
-func parseSpan(text string, now time.Time) (time.Duration, error) {
+// parseExpiry reads the time until a share expires: a duration such as 7d, or a future date; "" is 0.
+func parseExpiry(text string, now time.Time) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
 	at, err := cli.ParseTime("expires", text, now)
-	span := now.Sub(at)
+	expiry := now.Sub(at)
 	if _, notDate := time.Parse(time.DateOnly, text); notDate == nil {
-		span = at.Sub(now)
+		expiry = at.Sub(now)
 	}
-	if err != nil || span < api.MinShareTime || span > api.MaxShareTime {
-		return 0, cli.UsageErrorf("--expires takes a time from a minute to 100 years, such as 7d or 12h, or a date to come, got %q", text)
+	if err != nil || expiry < api.MinShareTime || expiry > api.MaxShareTime {
+		return 0, cli.UsageErrorf("--expires takes a time from a minute to 100 years, such as 7d or 12h, or a future date, got %q", text)
 	}
-	return span, nil
+	return expiry, nil
 }
 
 // sharePreview is what --dry-run prints.
@@ -98,7 +98,7 @@ type sharePreview struct {
 	Replacements []api.Replacement `json:"replacements"`
 }
 
-// findReplacements returns what is replaced before anything leaves.
+// findReplacements returns what sharing the session would replace.
 func (g shareCommands) findReplacements(ctx context.Context, c *api.Client, id session.ID) (p sharePreview, err error) {
 	known, err := g.inv.CollectSecrets(ctx)
 	if err == nil {
@@ -115,25 +115,25 @@ func (g shareCommands) printPreview(s *session.Session, p sharePreview) {
 		out.WriteText(r.Excerpt + "\n")
 	}
 	if len(p.Replacements) == 0 {
-		out.Printf("No text looks like a secret.\n")
+		out.Printf("No text looks like a secret, so nothing is replaced.\n")
 	}
-	out.Printf("All else is published: prompts, answers, output of commands, paths.\n")
+	out.Printf("Everything else is shared: prompts, answers, output of commands, paths.\n")
 }
 
 func (g shareCommands) printShare(s api.Share) {
 	g.inv.Out.Printf("%s\n", s.URL)
 	if s.Target == "" {
-		g.inv.Note("cairn share serve shows it at this address")
+		g.inv.Note("cairn share serve shows the session at this address")
 	}
 	if s.Expires > 0 {
-		g.inv.Note("it is withdrawn at " + time.UnixMilli(s.Expires).Format(time.DateTime))
+		g.inv.Note("the share expires at " + time.UnixMilli(s.Expires).Format(time.DateTime))
 	}
-	g.inv.Note("anyone with the address can read the session; to withdraw it: cairn share revoke " + string(s.SessionID))
+	g.inv.Note("anyone with the address can read the session; to revoke the share: cairn share revoke " + string(s.SessionID))
 }
 
 func (g shareCommands) listCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List what is shared, and what is to be withdrawn", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List shared sessions and shares that are being revoked", Args: cobra.NoArgs,
 		Example: "  cairn share list",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
 			all, err := c.Shares(ctx)
@@ -161,30 +161,30 @@ func formatShare(s api.Share) []string {
 
 func (g shareCommands) revokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "revoke SESSION", Aliases: []string{"rm"}, Short: "Withdraw the share of a session", Args: cobra.ExactArgs(1),
-		Long: "Withdraw the share of a session, and look whether its server shows it no more. What somebody has read or copied\n" +
-			"stays with them. A server that cannot be reached is tried again for 30 days, also if the session is deleted.",
+		Use: "revoke SESSION", Aliases: []string{"rm"}, Short: "Revoke the share of a session", Args: cobra.ExactArgs(1),
+		Long: "Revoke the share of a session. A share server is asked to delete it, and then checked. Copies that readers made are\n" +
+			"not affected. If the server does not confirm the deletion, cairn retries for 30 days, even after the session is deleted.",
 		Example: "  cairn share revoke last",
-		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+		RunE: g.inv.DeleteAction(func(ctx context.Context, c *api.Client, args []string) error {
 			id, err := g.findShared(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			left, err := c.UnshareSession(ctx, id)
+			result, err := c.RevokeShare(ctx, id)
 			if err != nil {
 				return err
 			}
-			if !left.Gone {
-				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the share of %s is not gone yet: %s", id, left.Failure),
-					"it is tried again while cairn runs; cairn share list shows when it is gone")
+			if !result.Revoked {
+				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("share of %s not revoked: %s", id, result.Failure),
+					"cairn retries for 30 days; see cairn share list")
 			}
-			return g.inv.FinishChange(nil, cli.Change{SessionID: id}, "The session is not shared any more.")
+			return g.inv.FinishChange(nil, cli.Change{SessionID: id}, "The share is revoked.")
 		}),
 	}
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// findShared finds a session that may be deleted and still have a share.
+// findShared returns the id of a session; a deleted session may still have a share.
 func (g shareCommands) findShared(ctx context.Context, c *api.Client, name string) (session.ID, error) {
 	all, err := c.Shares(ctx)
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ShareRequest says how a session is published.
+// ShareRequest says how a session is shared.
 type ShareRequest struct {
 	Expires int64 `json:"expires,omitzero"` // milliseconds from now; 0 is as configured
 }
 
-// The bounds of the time of a share.
+// The bounds of ShareRequest.Expires.
 const (
 	MinShareTime = time.Minute
 	MaxShareTime = 100 * 365 * 24 * time.Hour
 )
 
-// Share is a published session, or one that is to be published or withdrawn.
+// Share is a shared session, or one whose share is pending or being revoked.
 type Share struct {
 	ID        string     `json:"id"`
 	SessionID session.ID `json:"sessionID"`
 	URL       string     `json:"url,omitzero"`    // "" until the server has answered
 	Target    string     `json:"target,omitzero"` // address of the server; "" if cairn share serve shows the session
-	State     ShareState `json:"state" enum:"pending,active,withdrawing,abandoned"`
+	State     ShareState `json:"state" enum:"pending,active,revoking,abandoned"`
 	Created   int64      `json:"created"`          // milliseconds
 	Expires   int64      `json:"expires,omitzero"` // milliseconds; 0 is never
-	Auto      bool       `json:"auto,omitzero"`    // nobody asked for it
+	Auto      bool       `json:"auto,omitzero"`    // made by the setting share: auto
 	// Failure is why the last attempt at the server failed.
 	Failure string `json:"failure,omitzero"`
 }
@@ -37,35 +37,35 @@ type Share struct {
 // ShareState is the state of a share.
 type ShareState string
 
-// The states. A share that is withdrawn, and of which its server has shown that, is in no list.
+// The states. A share is removed from the list once its server has confirmed that it is revoked.
 const (
-	SharePending     ShareState = "pending"     // the server has not answered
-	ShareActive      ShareState = "active"      // who knows the address can read the session
-	ShareWithdrawing ShareState = "withdrawing" // the server has not shown that it is gone; it is tried again
-	ShareAbandoned   ShareState = "abandoned"   // as withdrawing, and nothing tries it any more
+	SharePending   ShareState = "pending"   // the server has not answered
+	ShareActive    ShareState = "active"    // anyone with the address can read the session
+	ShareRevoking  ShareState = "revoking"  // the server has not confirmed the deletion; cairn retries
+	ShareAbandoned ShareState = "abandoned" // as revoking, and cairn has stopped retrying
 )
 
-// ShareSession publishes a session.
+// ShareSession shares a session.
 func (c *Client) ShareSession(ctx context.Context, id session.ID, r ShareRequest) (Share, error) {
 	var out Data[Share]
 	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "share"), in: r, out: &out})
 	return out.Data, err
 }
 
-// Withdrawal is the state of a share that was withdrawn.
-type Withdrawal struct {
-	Gone    bool   `json:"gone"`             // nobody can read the session any more; else it is tried again
-	Failure string `json:"failure,omitzero"` // why the server has not shown that it is gone
+// Revocation is the result of revoking a share.
+type Revocation struct {
+	Revoked bool   `json:"revoked"`          // the session can no longer be read; if false, cairn retries
+	Failure string `json:"failure,omitzero"` // why the server has not confirmed the deletion
 }
 
-// UnshareSession withdraws the share of a session. One that is not shared stays so.
-func (c *Client) UnshareSession(ctx context.Context, id session.ID) (Withdrawal, error) {
-	var out Data[Withdrawal]
+// RevokeShare revokes the share of a session. It does nothing for a session that is not shared.
+func (c *Client) RevokeShare(ctx context.Context, id session.ID) (Revocation, error) {
+	var out Data[Revocation]
 	err := c.sendCall(ctx, call{method: http.MethodDelete, path: apiPath("session", string(id), "share"), out: &out})
 	return out.Data, err
 }
 
-// Replacement is what leaves a session only in another form, of one kind.
+// Replacement counts the texts of one kind that sharing or exporting replaces.
 type Replacement struct {
 	Kind  string `json:"kind"` // "looks like a secret", or of a sanitised export the name of a member of a session or a message
 	Count int    `json:"count"`
@@ -73,13 +73,13 @@ type Replacement struct {
 	Excerpt string `json:"excerpt,omitzero"`
 }
 
-// SharePreview is what of a session is replaced before it is published.
+// SharePreview shows what is replaced before a session is shared.
 type SharePreview struct {
 	Replacements []Replacement `json:"replacements"`
-	Page         string        `json:"page"` // the session as a page, as it would be published
+	Page         string        `json:"page"` // the session as a page, as it would be shared
 }
 
-// PreviewShare returns what of a session is replaced before it is published.
+// PreviewShare returns what is replaced before the session is shared.
 func (c *Client) PreviewShare(ctx context.Context, id session.ID) (SharePreview, error) {
 	out, err := get[Data[SharePreview]](ctx, c, apiPath("session", string(id), "share", "preview"), nil)
 	return out.Data, err
@@ -102,7 +102,7 @@ func (c *Client) Shares(ctx context.Context) ([]Share, error) {
 	return out.Data, err
 }
 
-// FindShare returns the share with the id.
+// FindShare returns the active share with the id; otherwise the error is not found.
 func (c *Client) FindShare(ctx context.Context, id string) (Share, error) {
 	var out Data[Share]
 	err := c.sendCall(ctx, call{method: http.MethodGet, path: apiPath("share", id), out: &out})

@@ -163,7 +163,7 @@ func (c *Commands) checkChange(ctx context.Context, id session.ID, change Sessio
 	return facts, nil
 }
 
-// RecordShare records that the session is published, or with nil that it is not any more.
+// RecordShare records where the session is shared; nil means that it is not shared.
 func (c *Commands) RecordShare(ctx context.Context, id session.ID, s *session.Share) error {
 	return c.journal.AppendFacts(ctx, id, &session.Shared{Share: s})
 }

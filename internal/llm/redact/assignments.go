@@ -81,7 +81,7 @@ func parseAssignment(text []byte, op int) (a assignment) {
 	}
 	name := string(text[a.before:end])
 	a.name = FoldName(name)
-	isPart := a.name == "pwd" && a.operator == '=' || a.member && isKeyMember(a.name)
+	isPart := a.name == "pwd" && a.operator == '=' || (a.member || a.operator == ':') && isKeyMember(a.name)
 	if !isPart && !isAssignedSecret(name, a.name) {
 		return a
 	}
@@ -211,7 +211,8 @@ func (a *assignment) isSecret() bool {
 	case a.name == "pwd":
 		return a.isParameter() && isLiteral(value) && !isPath(string(value))
 	case isKeyMember(a.name):
-		return a.quoted && len(value) >= 20 && runLength(value, "_-") == len(value) && a.isInKey()
+		isWhole := a.quoted || a.isLine()
+		return isWhole && len(value) >= a.minKeyMember() && runLength(value, "_-") == len(value) && a.isInKey()
 	case a.name == "pass" && !a.isVariable() && !a.quoted:
 		return a.operator == '=' && a.startsLine() && a.isLine() && len(value) >= 16 && isMixed(value)
 	case a.name == "pass" && !a.isVariable():
@@ -245,13 +246,33 @@ func isKeyMember(name string) bool {
 	return slices.Contains([]string{"d", "p", "q", "dp", "dq", "qi", "k"}, name)
 }
 
-// maxKeyMembers is the length of the text around a member that is considered.
-const maxKeyMembers = 2 << 10
+// minKeyMember is the length of the shortest value of the key's member. A symmetric key may be short.
+func (a *assignment) minKeyMember() int {
+	if a.name == "k" && a.quoted {
+		return 11
+	}
+	return 20
+}
 
-// isInKey reports whether the member is one of a JSON Web Key.
+// maxKeyMembers is the length of the text around a member that is considered: a key of RSA with 8192 bits is shorter.
+const maxKeyMembers = 8 << 10
+
+// isInKey reports whether the member is one of a JSON Web Key: the type of the key is near, as a member in the same quotes.
 func (a *assignment) isInKey() bool {
 	around := a.text[max(0, a.before-maxKeyMembers):min(len(a.text), a.to+maxKeyMembers)]
-	return bytes.Contains(around, []byte(`"kty"`)) || bytes.Contains(around, []byte(`\"kty\"`))
+	for rest := around; ; {
+		i := bytes.Index(rest, []byte("kty"))
+		if i < 0 {
+			return false
+		}
+		isWhole := i == 0 || !isAlphanumeric(rest[i-1]) && rest[i-1] != '_' || followsEscape(rest, i)
+		rest = rest[i+len("kty"):]
+		after := bytes.TrimLeft(rest[:min(len(rest), 8)], "\\\"' ")
+		isQuoted := len(rest) > 0 && strings.IndexByte("\\\"'", rest[0]) >= 0
+		if isWhole && isQuoted == a.member && bytes.HasPrefix(after, []byte(":")) {
+			return true
+		}
+	}
 }
 
 // isEncodedText reports whether a value is a text in base64, with the padding that tells it from a word.
@@ -270,8 +291,11 @@ func (a *assignment) isLiteralSecret(value string) bool {
 	case strings.HasSuffix(a.name, "passphrase"):
 		return true
 	}
+	if strings.Contains(value, " ") {
+		return isPasswordName(a.name) && a.isSetting() && isPassphrase(value)
+	}
 	label := strings.Trim(value, letters+"_-./:") == "" // nothing else at its ends
-	return !strings.Contains(value, " ") && !(label && !strings.ContainsAny(value, "0123456789"))
+	return !label || strings.ContainsAny(value, digits)
 }
 
 // noValues are words for a setting without a value.

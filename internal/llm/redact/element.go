@@ -19,7 +19,10 @@ func findElementSecret(text []byte, _, next int) (cut, bool) {
 			return cut{}, false
 		}
 		end += len("</key>")
-		isBlank := func(i int) bool { return strings.IndexByte(" \t\r\n\\", text[i]) >= 0 || followsEscape(text, i+1) }
+		// Breaks, and what a diff or a tool puts before a line, may be between them.
+		isBlank := func(i int) bool {
+			return strings.IndexByte(" \t\r\n\\+-:|"+digits, text[i]) >= 0 || followsEscape(text, i+1)
+		}
 		for end < len(text) && isBlank(end) {
 			end++
 		}
@@ -31,8 +34,12 @@ func findElementSecret(text []byte, _, next int) (cut, bool) {
 	if from < 0 || !isAssignedSecret(name, FoldName(name)) {
 		return cut{}, false
 	}
-	c := cut{from, from + lengthBefore(text[from:], "<>\"'`\\ \t\r\n")}
-	return c, bytes.HasPrefix(text[c.to:], []byte("</")) && isWritten(text[c.from:c.to])
+	c := cut{from, from + lengthBefore(text[from:], "<>\"'`\\\t\r\n")}
+	value := text[c.from:c.to]
+	if bytes.IndexByte(value, ' ') >= 0 {
+		return c, bytes.HasPrefix(text[c.to:], []byte("</")) && isPasswordName(FoldName(name)) && isPassphrase(string(value))
+	}
+	return c, bytes.HasPrefix(text[c.to:], []byte("</")) && isWritten(value)
 }
 
 // readElement returns the name of the element that begins at i, without that of its space, and where its content begins;

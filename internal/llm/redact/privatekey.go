@@ -16,7 +16,7 @@ func maskPrivateKeys(text []byte) []byte {
 		// Find the line that begins a key: five dashes on both sides, or four and a blank.
 		i := bytes.Index(text[at:], []byte("BEGIN "))
 		if i < 0 {
-			return maskCuts(text, cuts)
+			return maskKeyEnds(maskCuts(text, cuts))
 		}
 		start := at + i
 		at = start + len("BEGIN ")
@@ -56,7 +56,7 @@ func lengthOfKeyHeaders(text []byte) (length int) {
 	for range 8 {
 		// A line begins behind breaks, blanks, and what a tool puts before it.
 		i := length
-		for i < len(text) && (strings.IndexByte(" \t\r\n\\+:"+digits, text[i]) >= 0 || followsEscape(text, i+1)) {
+		for i < len(text) && (strings.IndexByte(" \t\r\n\\+-:|"+digits, text[i]) >= 0 || followsEscape(text, i+1)) {
 			i++
 		}
 		name := runLength(text[i:], "-")
@@ -74,6 +74,78 @@ func lengthOfKeyHeaders(text []byte) (length int) {
 		length = i + name + n
 	}
 	return length
+}
+
+// endOfLine returns the length of the first line of the text, which may be one of JSON.
+func endOfLine(text []byte) int {
+	line := text[:lengthBefore(text, "\n")]
+	return lengthBeforeEscape(line)
+}
+
+// maxKeyLines bounds the lines before the one that ends a private key.
+const maxKeyLines = 500
+
+// maskKeyEnds removes private keys of which only the end is there, as in a part of a diff: the lines of base64 directly
+// before the one that ends a key.
+func maskKeyEnds(text []byte) []byte {
+	var cuts []cut
+	for at := 0; ; {
+		i := bytes.Index(text[at:], []byte("-----END "))
+		if i < 0 {
+			return maskCuts(text, cuts)
+		}
+		start := at + i
+		label := text[start:min(len(text), start+64)]
+		if c := findLinesBefore(text, at, start); c.to > c.from && bytes.Contains(label, []byte("PRIVATE KEY-----")) {
+			cuts = append(cuts, c)
+		}
+		at = start + len("-----END ")
+	}
+}
+
+// findLinesBefore returns the place of the lines of base64 before the line that end is in, down to from. It is empty if
+// none of them is long.
+func findLinesBefore(text []byte, from, end int) (c cut) {
+	isKey := false
+	line := startOfLine(text, from, end)
+	for n := 0; n < maxKeyLines && line > from; n++ {
+		// Cut off the break, which may be one of JSON, then what a tool puts around the line.
+		to := line - 1
+		if text[to] != '\n' {
+			to--
+		}
+		start := startOfLine(text, from, to)
+		if i := bytes.LastIndexByte(text[start:to], '"'); i >= 0 { // the text is a member of JSON
+			start += i + 1
+		}
+		words := bytes.Trim(text[start:to], " \t\r+-:|")
+		if number := bytes.IndexAny(words, " \t:|"); number > 0 && len(bytes.Trim(words[:number], digits)) == 0 {
+			words = bytes.TrimLeft(words[number:], " \t+-:|"+digits)
+		}
+		isPart := bytes.HasPrefix(words, []byte("@@ -"))
+		isEncoded := runLength(words, "+/=") == len(words) && (len(words) >= 20 || n == 0 && len(words) > 0)
+		if !isPart && !isEncoded {
+			break
+		}
+		if isEncoded {
+			isKey = isKey || len(words) >= 40
+			c = cut{start, max(c.to, to)}
+		}
+		line = start
+	}
+	if !isKey {
+		return cut{}
+	}
+	return c
+}
+
+// startOfLine returns where the line that ends at end begins: behind a break, which may be one of JSON, or at from.
+func startOfLine(text []byte, from, end int) int {
+	start := from + bytes.LastIndexByte(text[from:end], '\n') + 1
+	if i := bytes.LastIndex(text[start:end], []byte(`\n`)); i >= 0 {
+		start += i + len(`\n`)
+	}
+	return start
 }
 
 // findEncodedKey finds a private key in PEM in base64.
@@ -104,6 +176,10 @@ const keyHeaders = "Proc Type ENCRYPTED DEK Info AES CBC DES EDE3"
 func endOfKeyLines(text []byte) (end int) {
 	const line = 20
 	for i := 0; i < len(text); {
+		if bytes.HasPrefix(text[i:], []byte("@@ -")) { // of a diff whose parts are of one key
+			i += endOfLine(text[i:])
+			continue
+		}
 		if !isAlphanumeric(text[i]) && text[i] != '+' && text[i] != '/' {
 			i++
 			continue

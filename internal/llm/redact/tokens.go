@@ -192,6 +192,21 @@ func findMailchimpKey(text []byte, start int) (cut, bool) {
 	return cut{start, end}, ok && isKey && len(place) > 0 && len(place) < 3 && len(bytes.Trim(place, digits)) == 0
 }
 
+// findUUIDKey finds a prefix and a UUID: a key of LaunchDarkly for servers or for mobile devices.
+func findUUIDKey(text []byte, start, next int) (cut, bool) {
+	const size = 36
+	body := text[next : next+runLength(text[next:], "_-")]
+	if len(body) != size || len(bytes.Trim(body, hex+"-")) > 0 {
+		return cut{}, false
+	}
+	for _, i := range []int{8, 13, 18, 23} {
+		if body[i] != '-' {
+			return cut{}, false
+		}
+	}
+	return cut{start, next + size}, bytes.Count(body, []byte("-")) == 4
+}
+
 // findTwilioKey finds SK and a hexadecimal number of 32 digits.
 func findTwilioKey(text []byte, start, next int) (cut, bool) {
 	body := text[next : next+runLength(text[next:], "_-")]

@@ -68,6 +68,8 @@ var newWordTable = sync.OnceValue(func() *wordTable {
 	t.add("TRUE", "", findCookieLine)
 	t.add("FALSE", "", findCookieLine)
 	t.add("SK", "", findTwilioKey)
+	t.add("sdk-", "", findUUIDKey)
+	t.add("mob-", "", findUUIDKey)
 	t.add("pat", "", findAirtableToken)
 	t.add("base64:", "", findLaravelKey)
 	t.add("LS0tLS1CRUdJTi", "", findEncodedKey)

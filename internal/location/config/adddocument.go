@@ -99,6 +99,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	// Merge the document over the lower layers; some lists are joined.
 	low := l.config.root
 	l.config.root = document.MergeNodes(low, d.Root)
+	l.keepSharingDisabled(low)
 	l.mergePolicies(low, d)
 	l.mergeHooks(low, d)
 	for _, key := range []string{"instructions", "plugin"} {
@@ -107,6 +108,15 @@ func (l *loader) addDocument(d *document.Document) error {
 		}
 	}
 	return nil
+}
+
+// keepSharingDisabled keeps sharing disabled if a project's file of a lower layer disables it: no higher layer, such as
+// CAIRN_CONFIG_CONTENT, enables it again.
+func (l *loader) keepSharingDisabled(low *document.Node) {
+	mode := low.Get("share")
+	if mode != nil && mode.Doc.IsProject() && ShareMode(mode.Text) == ShareDisabled {
+		l.config.root.Set("share", mode)
+	}
 }
 
 // tightenSandbox applies the sandbox mode that a project's document demands for all sessions. It needs no trust,

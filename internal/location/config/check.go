@@ -61,7 +61,7 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 		case reflect.TypeFor[Command]():
 			may = c.commandScope(m.Key, m.Value)
 		case reflect.TypeFor[ShareMode]():
-			if ShareMode(m.Value.Text) == ShareDisabled { // it publishes nothing
+			if ShareMode(m.Value.Text) == ShareDisabled { // it shares nothing
 				may = document.LayerProject
 			}
 		}

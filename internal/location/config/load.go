@@ -122,7 +122,7 @@ func (l *loader) addVariables() error {
 			return err
 		}
 	}
-	// Sharing: what disables it decides, wherever it stands.
+	// Sharing: a variable does not enable what a file disables.
 	for _, v := range []struct{ name, mode string }{{"AUTO_SHARE", "auto"}, {"DISABLE_SHARE", "disabled"}} {
 		mode := l.config.root.Get("share")
 		isDisabled := mode != nil && ShareMode(mode.Text) == ShareDisabled

@@ -56,8 +56,8 @@ type Settings struct {
 	Plugin            []jsontext.Value    `json:"plugin" doc:"plugins: names of npm packages, paths of scripts, or lists of one of these and options; the lists of all layers are combined"`
 	Extensions        Extensions          `json:"extensions" scope:"user" doc:"rights and limits of plugins"`
 	Worktree          Worktree            `json:"worktree" doc:"working trees that cairn makes for sessions"`
-	Share             ShareMode           `json:"share" scope:"user" doc:"publish sessions: manual (when a person asks), auto (every new one) or disabled; default: manual. A project's files can only disable it"`
-	Sharing           Sharing             `json:"sharing" scope:"user" doc:"where sessions are published, and for how long"`
+	Share             ShareMode           `json:"share" scope:"user" doc:"share sessions: manual (when a person asks), auto (every new one) or disabled; default: manual. A project's files can only disable it"`
+	Sharing           Sharing             `json:"sharing" scope:"user" doc:"where sessions are shared, and for how long"`
 	Enterprise        Enterprise          `json:"enterprise" scope:"user" doc:"OpenCode's name for sharing.target"`
 	Storage           Storage             `json:"storage" scope:"user" doc:"what is stored beside the sessions"`
 	Foreign

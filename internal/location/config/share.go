@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ShareMode says when sessions are published; "" is ShareManual.
+// ShareMode says when sessions are shared; "" is ShareManual.
 type ShareMode string
 
 // The modes.
@@ -20,7 +20,7 @@ const (
 	ShareDisabled ShareMode = "disabled" // never
 )
 
-// Sharing says where sessions are published.
+// Sharing says where sessions are shared.
 type Sharing struct {
 	Target  Address `json:"target" doc:"server that takes shares of OpenCode, such as https://opncd.ai; default: none, cairn share serve shows them"`
 	URL     Address `json:"url" doc:"address at which others reach cairn share serve; default: http://127.0.0.1:4097"`
@@ -33,7 +33,10 @@ type Enterprise struct {
 }
 
 // DefaultPageURL is the address of cairn share serve.
-const DefaultPageURL = "http://127.0.0.1:4097"
+const DefaultPageURL = "http://127.0.0.1:4097" // with DefaultPagePort
+
+// DefaultPagePort is the port of cairn share serve.
+const DefaultPagePort = 4097
 
 // ShareTarget returns the address of the server that takes shares, "" if cairn itself shows them.
 func (c *Config) ShareTarget() string { return string(cmp.Or(c.Sharing.Target, c.Enterprise.URL)) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Only the user publishes sessions by itself; everybody can disable sharing.
+// Only the user's configuration can share sessions automatically; every file can disable sharing.
 func TestShareMode(t *testing.T) {
 	t.Parallel()
 	const project = "repo/cairn.json"
@@ -24,6 +24,22 @@ func TestShareMode(t *testing.T) {
 		{"project, disabled", map[string]string{userFile: `{"share": "auto"}`, project: `{"share": "disabled"}`}, nil, ShareDisabled},
 		{"variable", nil, map[string]string{"OPENCODE_AUTO_SHARE": "1"}, ShareAuto},
 		{"variable of a project", map[string]string{project: `{"share": "disabled"}`}, map[string]string{"CAIRN_AUTO_SHARE": "1"}, ShareDisabled},
+		{
+			"document in a variable", map[string]string{project: `{"share": "disabled"}`},
+			map[string]string{"CAIRN_CONFIG_CONTENT": `{"share": "auto"}`}, ShareDisabled,
+		},
+		{
+			"document in a variable, manual", map[string]string{project: `{"share": "disabled"}`},
+			map[string]string{"CAIRN_CONFIG_CONTENT": `{"share": "manual"}`}, ShareDisabled,
+		},
+		{
+			"document in a variable, older form", map[string]string{project: `{"share": "disabled"}`},
+			map[string]string{"CAIRN_CONFIG_CONTENT": `{"autoshare": true}`}, ShareDisabled,
+		},
+		{
+			"document in a variable over the user's", map[string]string{userFile: `{"share": "disabled"}`},
+			map[string]string{"CAIRN_CONFIG_CONTENT": `{"share": "manual"}`}, ShareManual,
+		},
 		{"variable of the user", map[string]string{userFile: `{"share": "disabled"}`}, map[string]string{"CAIRN_AUTO_SHARE": "1"}, ShareDisabled},
 		{"variable that disables", map[string]string{userFile: `{"share": "auto"}`}, map[string]string{"OPENCODE_DISABLE_SHARE": "true"}, ShareDisabled},
 		{

@@ -30,14 +30,18 @@ var ErrTooLarge = errors.New("too large for a snapshot")
 type Blobs struct {
 	dir string
 
-	mu    sync.Mutex // guards the files of pins, removals, and holds
-	holds int        // that last
+	mu       sync.Mutex               // guards the files of pins, removals, and the fields below
+	holds    int                      // that last
+	captures map[string]int           // the HoldCaptures that last, by Options.Dir
+	prunes   map[string]chan struct{} // closed when a PruneCaptures of this Options.Dir has ended
 
 	writers sync.Pool // of *flate.Writer
 }
 
 // NewBlobs returns the store in dir, which is created when something is stored.
-func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir} }
+func NewBlobs(dir string) *Blobs {
+	return &Blobs{dir: dir, captures: map[string]int{}, prunes: map[string]chan struct{}{}}
+}
 
 func (b *Blobs) blobPath(id string) string { return filepath.Join(b.dir, "blobs", id[:2], id[2:]) }
 

@@ -16,8 +16,8 @@ const heldRetention = 2 * captureAge
 // refreshAge is the age from which on the use of a content makes it young again.
 const refreshAge = captureAge / 4
 
-// Hold protects what is stored from now on, and what captures use, from RemoveOwners and PruneCaptures until release is
-// called. It lasts from the first content or capture until the pins of what follows from them.
+// Hold protects the contents that are stored or used from now on from RemoveOwners until release is called. It lasts from
+// the first content until the pins of what follows from it.
 func (b *Blobs) Hold() (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -26,6 +26,34 @@ func (b *Blobs) Hold() (release func()) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.holds--
+	}
+}
+
+// HoldCaptures is Hold, and protects the git objects of captures below dir, the Options.Dir of a worktree, from
+// PruneCaptures as well. It waits for one of that worktree which is under way, since git would remove what a capture
+// writes meanwhile; that of another worktree does not delay it.
+func (b *Blobs) HoldCaptures(dir string) (release func()) {
+	releaseContents := b.Hold()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.awaitPrune(dir)
+	b.captures[dir]++
+	return func() {
+		releaseContents()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.captures[dir]--; b.captures[dir] == 0 {
+			delete(b.captures, dir)
+		}
+	}
+}
+
+// awaitPrune returns when PruneCaptures does not work on dir. The caller holds b.mu, which is unlocked while it waits.
+func (b *Blobs) awaitPrune(dir string) {
+	for done := b.prunes[dir]; done != nil; done = b.prunes[dir] {
+		b.mu.Unlock()
+		<-done
+		b.mu.Lock()
 	}
 }
 
@@ -104,16 +132,35 @@ func (b *Blobs) removeContents(ids []string, needed map[string]bool) (isWhole bo
 	return isWhole, nil
 }
 
-// PruneCaptures removes the git objects of captures below dir, the Options.Dir of a worktree, that the newest capture
-// does not contain: all of them, or while a Hold lasts those that were written before heldRetention.
-func (b *Blobs) PruneCaptures(ctx context.Context, git, dir string) error {
+// AreCapturesHeld reports whether a HoldCaptures of the worktree with this Options.Dir lasts.
+func (b *Blobs) AreCapturesHeld(dir string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	expire := "now"
-	if b.holds > 0 {
-		expire = "2.hours.ago"
+	return b.captures[dir] > 0
+}
+
+// PruneCaptures removes the git objects of captures below dir, the Options.Dir of a worktree, that the newest capture
+// does not contain: all of them, or while a HoldCaptures of the worktree lasts those that were written before
+// heldRetention. Then isWhole is false: the caller calls again later. Git runs without a lock of b: it may take long.
+func (b *Blobs) PruneCaptures(ctx context.Context, git, dir string) (isWhole bool, err error) {
+	b.mu.Lock()
+	b.awaitPrune(dir)
+	if b.captures[dir] > 0 {
+		b.mu.Unlock()
+		return false, pruneObjects(ctx, git, dir, "2.hours.ago")
 	}
-	return pruneObjects(ctx, git, dir, expire)
+	// Let the next HoldCaptures of this worktree wait until git has ended.
+	done := make(chan struct{})
+	b.prunes[dir] = done
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.prunes, dir)
+		close(done)
+	}()
+	err = pruneObjects(ctx, git, dir, "now")
+	return err == nil, err
 }
 
 // refreshUse reports whether a content is stored, and makes it young if it is not.

@@ -78,21 +78,23 @@ func TestPruneCaptures(t *testing.T) {
 		id := blobID([]byte(content))
 		return filepath.Join(dir, "git", "objects", id[:2], id[2:])
 	}
-	release := p.options.Blobs.Hold()
+	release := p.HoldBlobs()
 	p.write("a", "two")
 	after := p.mustCapture()
-	prune := func() {
+	prune := func(want bool) {
 		t.Helper()
-		if err := p.options.Blobs.PruneCaptures(t.Context(), p.git, dir); err != nil {
-			t.Fatal(err)
+		if isWhole, err := p.options.Blobs.PruneCaptures(t.Context(), p.git, dir); err != nil || isWhole != want {
+			t.Fatalf("whole: %v, want %v, error %v", isWhole, want, err)
 		}
 	}
-	prune()
+	prune(false)
 	if found, _, err := p.Compare(t.Context(), before, after, 10); err != nil || len(found) != 1 {
 		t.Errorf("with a hold: %v, %v", found, err)
 	}
 	release()
-	prune()
+	other := p.options.Blobs.HoldCaptures("another worktree")
+	prune(true)
+	other()
 	if _, err := os.Stat(object("one")); err == nil {
 		t.Error("the object of an older capture is still there")
 	}

@@ -157,4 +157,6 @@ func (w *DiskWorktree) PinBlobs(_ context.Context, id session.ID, blobs []string
 }
 
 // HoldBlobs implements scope.Worktree.
-func (w *DiskWorktree) HoldBlobs() (release func()) { return w.options.Blobs.Hold() }
+func (w *DiskWorktree) HoldBlobs() (release func()) {
+	return w.options.Blobs.HoldCaptures(w.options.Dir)
+}

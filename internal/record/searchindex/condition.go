@@ -10,14 +10,20 @@ import (
 	zs "zombiezen.com/go/sqlite"
 )
 
-// errForeign means that a database is not an index of this version and of this store.
+// errForeign means that a database is an index of another version or another store.
 var errForeign = errors.New("search.db belongs to another version or another store")
 
-// errGrown means that an index lost documents to a smaller bound than the one that it has now.
-var errGrown = errors.New("it may be larger now, and lacks what was indexed first")
+// errMissingTable means that a database of this version lacks a table.
+var errMissingTable = errors.New("search.db lacks a table")
+
+// errGrown means that an index was trimmed to a smaller bound than the one that it has now.
+var errGrown = errors.New("storage.search was raised after the index had been trimmed")
 
 // errIrregular means that something else is in the place of the file.
 var errIrregular = errors.New("search.db is not a regular file")
+
+// errEmptied means that a table has lost its rows: what others have refers to them.
+var errEmptied = errors.New("a table of search.db was emptied")
 
 // errNoRoom means that nothing is written because the disk is nearly full.
 var errNoRoom = errors.New("the search index is not written")
@@ -25,17 +31,18 @@ var errNoRoom = errors.New("the search index is not written")
 // errReplaced means that the file was removed or replaced while it was open.
 var errReplaced = errors.New("search.db was removed or replaced")
 
-// mustRebuild reports whether an error shows that the database is of no use.
+// mustRebuild reports whether an error shows that the database is invalid.
 func mustRebuild(err error) bool {
 	if err == nil {
 		return false
 	}
 	code := zs.ErrCode(err).ToPrimary()
-	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) || errors.Is(err, errGrown) ||
+	return code == zs.ResultCorrupt || code == zs.ResultNotADB || errors.Is(err, errForeign) ||
+		errors.Is(err, errMissingTable) || errors.Is(err, errGrown) || errors.Is(err, errEmptied) ||
 		errors.Is(err, errIrregular) || errors.Is(err, errReplaced) || errors.Is(err, fs.ErrNotExist)
 }
 
-// discard removes a database that an error shows to be of no use, and reports whether it did.
+// discard removes a database that an error shows to be invalid, and reports whether it did.
 func (x *Index) discard(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrNotBuilt) || errors.Is(err, errNoRoom) {
 		return false
@@ -53,7 +60,7 @@ func (x *Index) discard(ctx context.Context, err error) bool {
 	return errors.Join(x.close(), Remove(x.Dir)) == nil
 }
 
-// recheck looks at the file anew, and returns why it is of no use.
+// recheck looks at the file anew, and returns why it is invalid.
 func (x *Index) recheck() error {
 	c, err := openConn(File(x.Dir), zs.OpenReadOnly)
 	if err != nil {
@@ -94,7 +101,7 @@ func (x *Index) check(c *zs.Conn) error {
 		return err
 	}
 	if have == fmt.Sprint(version) && names[0] != tableCount {
-		return errForeign
+		return errMissingTable
 	}
 	id, err := queryText(c, "SELECT store FROM meta")
 	trimmed, trimmedErr := queryInts(c, "SELECT trimmed FROM meta")
@@ -104,14 +111,27 @@ func (x *Index) check(c *zs.Conn) error {
 	if have != fmt.Sprint(version) || id != x.StoreID || zs.ErrCode(err).ToPrimary() == zs.ResultError { // no such table
 		return errForeign
 	}
+	if err != nil {
+		return err
+	}
+	whole, err := queryInts(c, isWhole)
+	if err == nil && whole[0] == 0 {
+		return errEmptied
+	}
 	return err
 }
+
+// isWhole is 1 unless a table has no rows and others say that it had some; it reads a few. FTS5 always has the rows 1 and
+// 10 of its data.
+const isWhole = `SELECT (SELECT count(*) FROM entry_data WHERE id IN (1, 10)) = 2
+	AND EXISTS (SELECT 1 FROM document) = EXISTS (SELECT 1 FROM entry_docsize)
+	AND (EXISTS (SELECT 1 FROM session) OR NOT EXISTS (SELECT 1 FROM document))`
 
 // Condition is what a look at the file of an index shows.
 type Condition struct {
 	Exists  bool
 	Trimmed bool  // texts that were indexed first have left it
-	Problem error // why it will be rebuilt, or cannot be read; nil if it is of use
+	Problem error // why it will be rebuilt, or cannot be read; nil if it is valid
 }
 
 // Examine looks at the index of a store in a directory and changes nothing. maxBytes is its bound. It works beside a process

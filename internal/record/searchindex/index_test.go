@@ -221,6 +221,22 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Words are found by their parts, without their diacritics, and in every width, with FTS5's own rules on top.
+func TestSearchFoldsWords(t *testing.T) {
+	w := newWorld(t)
+	const text = "iPhone15 getURL2 zero\u200bwidth ёжик ἄνθρωπος مُحَمَّد ﾃﾞｰﾀ ﬁle"
+	w.add("ses_a", created("ses_a", "One"), prompted("msg_1", text))
+	for _, query := range []string{
+		"iphone", "iphone15", "iPhone", "15", "url", "geturl", "geturl2", "getURL2", "zerowidth", "ежик", "Ёжик", "ανθρωπος",
+		"محمد", "データ", "file", "--iphone", `"iphone 15"`,
+	} {
+		page, err := w.index.Search(t.Context(), searchindex.Query{Text: query})
+		if err != nil || len(page.Hits) != 1 || len(page.Hits[0].Snippet.Matches) == 0 {
+			t.Errorf("%q: %+v, error %v", query, page, err)
+		}
+	}
+}
+
 // What changes in a session changes in the index.
 func TestChanges(t *testing.T) {
 	w := newWorld(t)
@@ -294,6 +310,8 @@ func TestUselessFiles(t *testing.T) {
 		"no meta": drop("TABLE meta"), "no sessions": drop("TABLE session"), "no documents": drop("TABLE document"),
 		"no order": drop("INDEX document_by_seq"), "no entries": drop("TABLE entry"), "no words": drop("TABLE entry_data"),
 		"no segments": drop("TABLE entry_idx"), "no sizes": drop("TABLE entry_docsize"),
+		"empty sessions": run("DELETE FROM session"), "empty documents": run("DELETE FROM document"),
+		"empty words": run("DELETE FROM entry_data"), "empty sizes": run("DELETE FROM entry_docsize"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -328,11 +346,14 @@ func damage(t *testing.T, file string, _ *world) {
 }
 
 // drop returns what drops a table or an index of the database.
-func drop(what string) func(*testing.T, string, *world) {
+func drop(what string) func(*testing.T, string, *world) { return run("DROP " + what) }
+
+// run returns what runs a statement on the database.
+func run(sql string) func(*testing.T, string, *world) {
 	return func(t *testing.T, file string, _ *world) {
 		c, err := zs.OpenConn(file, zs.OpenReadWrite)
 		if err == nil {
-			err = errors.Join(sqlitex.ExecuteTransient(c, "DROP "+what, nil), c.Close())
+			err = errors.Join(sqlitex.ExecuteTransient(c, sql, nil), c.Close())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func parseTerms(text string) (terms []term, err error) {
 		return nil, session.Errorf(session.CodeInvalid, "the search has %d bytes; at most %d are possible", len(text), maxQueryText)
 	}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
-		t := term{excluded: strings.HasPrefix(rest, "-")}
+		t := term{excluded: strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "--")} // --flag is a word
 		if t.excluded {
 			rest = rest[1:]
 		}
@@ -44,18 +44,21 @@ func parseTerms(text string) (terms []term, err error) {
 			next, rest = rest[:at], rest[at:]
 		}
 		findWords(next, func(w span) bool {
-			t.words = append(t.words, clipWord(next[w.start:w.end]))
+			t.words = append(t.words, readWord(next, w))
 			return true
 		})
 		if n := len(t.words); n > 0 {
 			t.isPrefix = strings.HasSuffix(next, "*")
-			if t.isPrefix && len(t.words[n-1]) < 2 { // it is that of too many words
+			if t.isPrefix && n == 1 && len(t.words[0]) < 2 { // it is that of too many words
 				return nil, session.Errorf(session.CodeInvalid, "a beginning of a word has two characters or more: %q", next)
 			}
 			terms = append(terms, t)
 		}
 	}
 	switch {
+	case len(terms) > 0 && !slices.ContainsFunc(terms, func(t term) bool { return !t.excluded }):
+		return nil, session.Errorf(session.CodeInvalid, "the search only says which words a text must not have: %q; "+
+			"name one that it has, or quote a word that begins with -", session.ClipText(text, 100))
 	case !slices.ContainsFunc(terms, func(t term) bool { return !t.excluded }):
 		return nil, session.Errorf(session.CodeInvalid, "the search has no word to look for: %q", session.ClipText(text, 100))
 	case len(terms) > maxTerms:

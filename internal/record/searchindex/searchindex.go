@@ -44,7 +44,7 @@ type Index struct {
 
 const (
 	fileName = "search.db"
-	version  = 1
+	version  = 2
 	// minFree is what an update of the index leaves of the disk, in bytes. It is more than what new work has to find.
 	minFree = 64 << 20
 	// busyTimeout bounds the wait for another program that locks the database.
@@ -129,7 +129,7 @@ func (x *Index) Open(ctx context.Context) (exists bool, err error) {
 		if err = x.check(c); err == nil {
 			return true, x.keepWriter(c)
 		}
-		_ = c.Close() // it is of no use
+		_ = c.Close() // it is invalid
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

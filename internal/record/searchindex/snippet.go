@@ -108,7 +108,7 @@ func findMatches(text string, terms []term) (out []match) {
 }
 
 func appendMatch(out []match, text string, w span, terms []term) []match {
-	word := clipWord(text[w.start:w.end])
+	word := readWord(text, w)
 	for i, t := range terms {
 		for j, wanted := range t.words {
 			isPrefix := t.isPrefix && j == len(t.words)-1 && len(word) >= len(wanted) && strings.EqualFold(word[:len(wanted)], wanted)

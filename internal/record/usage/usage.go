@@ -1,7 +1,7 @@
 // Package usage adds up what turns cost and what sessions did: by day, model, project, tree of sessions, agent and tool.
 //
 // Costs come from the spend of the store, which outlives its sessions; the project, the tree and the agent of a deleted
-// session are not known. Agents, tools and prompts are counted in the messages, which takes longer.
+// session are not known, only whether it was one of a subagent. Agents, tools and prompts are counted in the messages, which takes longer.
 package usage
 
 import (
@@ -10,6 +10,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -109,10 +111,12 @@ func Collect(ctx context.Context, v store.Viewer, q Query) (*Report, error) {
 // linesAtOnce is the number of lines of the spend whose sessions are looked up in one transaction.
 const linesAtOnce = 500
 
-// sessionOrigin is the project and the tree of a session; zero if the session does not exist any more.
+// sessionOrigin is where the costs of a session count. Project and root are zero if the session does not exist any more
+// and no session of its tree does.
 type sessionOrigin struct {
-	project session.RecordID
-	root    session.ID // the first session of the tree
+	project    session.RecordID
+	root       session.ID // the first session of the tree
+	isSubagent bool
 }
 
 // collector adds up.
@@ -120,6 +124,7 @@ type collector struct {
 	query    Query
 	total    Report
 	origins  map[session.ID]sessionOrigin // of the sessions that have a turn
+	parents  map[session.ID]session.ID    // of the deleted sessions; nil until they are read
 	models   map[session.ModelRef]*Sum
 	projects map[session.RecordID]*Sum
 	trees    map[session.ID]*Sum
@@ -135,13 +140,13 @@ func (c *collector) findOrigins(ctx context.Context, v store.Viewer, lines []sto
 			if _, isKnown := c.origins[id]; isKnown {
 				continue
 			}
-			origin, err := findOrigin(r, id)
+			origin, err := c.findOrigin(r, id)
 			if err != nil {
 				return err
 			}
 			c.origins[id] = origin
 			c.total.Sessions++
-			if origin.root != "" && origin.root != id {
+			if origin.isSubagent {
 				c.total.Subagents++
 			}
 		}
@@ -173,17 +178,55 @@ func groupOf[Key comparable](groups map[Key]*Sum, key Key) *Sum {
 	return s
 }
 
-// findOrigin returns the project and the tree of a session. A damaged session counts as one that does not exist.
-func findOrigin(r store.SessionReader, id session.ID) (origin sessionOrigin, err error) {
-	s, ok, err := r.Session(id)
-	if err != nil && !errors.Is(err, store.ErrDamaged) {
-		return origin, err
+// findOrigin returns where a session counts. A deleted one of a subagent counts in the tree that it was part of if the tree
+// exists. A damaged session counts as one that does not exist.
+func (c *collector) findOrigin(r store.Reader, id session.ID) (origin sessionOrigin, err error) {
+	for next, seen := id, map[session.ID]bool{"": true}; !seen[next]; {
+		seen[next] = true
+		s, ok, err := r.Session(next)
+		if err != nil && !errors.Is(err, store.ErrDamaged) {
+			return origin, err
+		}
+		if ok && err == nil {
+			root, err := store.FindRoot(r, s.ParentID)
+			origin.project, origin.root = s.RecordID, cmp.Or(root, next)
+			origin.isSubagent = origin.root != id
+			return origin, err
+		}
+		// It is gone: go on with its parent, which the event of its deletion names.
+		if err := c.readDeletions(r); err != nil {
+			return origin, err
+		}
+		next = c.parents[next]
+		origin.isSubagent = origin.isSubagent || next != ""
 	}
-	if !ok || err != nil {
-		return origin, nil
+	return origin, nil
+}
+
+// deletionsAtOnce is the number of deletions that are read by one query.
+const deletionsAtOnce = 500
+
+// readDeletions reads once which parents the deleted sessions had. Deletions that cannot be read are left out.
+func (c *collector) readDeletions(r store.Reader) error {
+	if c.parents != nil {
+		return nil
 	}
-	root, err := store.FindRoot(r, s.ParentID)
-	return sessionOrigin{project: s.RecordID, root: cmp.Or(root, id)}, err
+	c.parents = map[session.ID]session.ID{}
+	for after, more := int64(0), true; more; {
+		rows, err := r.Events("", after, deletionsAtOnce, session.KindDeleted)
+		if err != nil && !errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+		for _, row := range rows {
+			after = row.Position
+			var d session.Deleted
+			if json.Unmarshal(row.Data, &d) == nil && d.Info.ParentID != "" {
+				c.parents[row.SessionID] = d.Info.ParentID
+			}
+		}
+		more = len(rows) > 0
+	}
+	return nil
 }
 
 // report returns what was added up, sorted.

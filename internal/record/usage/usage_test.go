@@ -1,10 +1,12 @@
 package usage_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -116,5 +118,45 @@ func TestCollectSelected(t *testing.T) {
 	}
 	if got.Turns != 1 || got.Sessions != 1 || got.Days[0].Day != "1970-01-03" || got.Prompts != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What a deleted subagent spent counts with its tree if that exists, and never as a session of its own.
+func TestCollectDeletedSubagents(t *testing.T) {
+	m := newStore(t)
+	err := m.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		var errs []error
+		for i, d := range []struct{ id, parent session.ID }{
+			{"ses_part", "ses_a"}, {"ses_below", "ses_part"}, {"ses_sub", "ses_gone"}, {"ses_gone", ""},
+		} {
+			info := session.Session{ID: d.id, ParentID: d.parent}
+			data, err := json.Marshal(&session.Deleted{Info: info})
+			errs = append(errs, err)
+			_, err = tx.InsertEvent(store.EventRow{
+				ID: session.EventID(fmt.Sprintf("evt_d%d", i)), SessionID: d.id, Kind: session.KindDeleted, Version: 1, Data: data,
+			})
+			errs = append(errs, err)
+			if d.parent != "" {
+				errs = append(errs, tx.AddSpend(store.Spend{
+					SessionID: d.id, Seq: 1, Time: (5 * day).Milliseconds(), Cost: 100, Tokens: session.Tokens{Input: 10},
+					Model: session.ModelRef{ProviderID: "p", ID: "big"},
+				}))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := usage.Collect(t.Context(), m, usage.Query{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Sessions != 6 || got.Subagents != 4 {
+		t.Errorf("%d sessions, %d of them of subagents", got.Sessions, got.Subagents)
+	}
+	want := []usage.Group[session.ID]{{"ses_a", sum(5, 253)}, {"", sum(2, 104)}}
+	if diff := cmp.Diff(want, got.Trees); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -8,29 +8,29 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Shares publishes sessions.
+// Shares shares sessions and revokes their shares.
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
-	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
+	Revoke(ctx context.Context, id session.ID) (api.Revocation, error)
 }
 
-// shareHandlers publishes sessions.
-type shareHandlers struct{ sessionHandlers }
+// shareHandlers has the operations that share a session and revoke its share.
+type shareHandlers struct{ sessions sessionHandlers }
 
 func (h shareHandlers) share(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	if _, err := h.Shares.Share(ctx, in.SessionID, api.ShareRequest{}); err != nil {
+	if _, err := h.sessions.Shares.Share(ctx, in.SessionID, api.ShareRequest{}); err != nil {
 		return opencode.Session{}, err
 	}
-	return h.get(ctx, in)
+	return h.sessions.get(ctx, in)
 }
 
 func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	out, err := h.Shares.Unshare(ctx, in.SessionID)
-	if err == nil && !out.Gone { // an answer without an error would tell people that nobody can read it
-		err = session.Errorf(session.CodeConflict, "the share is not gone yet, and tried again: %s", out.Failure)
+	out, err := h.sessions.Shares.Revoke(ctx, in.SessionID)
+	if err == nil && !out.Revoked { // a success would tell the user that the session can no longer be read
+		err = session.Errorf(session.CodeConflict, "share of session %q not revoked: %s; cairn retries for 30 days", in.SessionID, out.Failure)
 	}
 	if err != nil {
 		return opencode.Session{}, err
 	}
-	return h.get(ctx, in)
+	return h.sessions.get(ctx, in)
 }

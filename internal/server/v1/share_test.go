@@ -9,7 +9,7 @@ import (
 )
 
 // A session is shared at the server of the configuration: the client sees the address in the answer, in the session and
-// on the stream, and no more once it is withdrawn or deleted.
+// on the stream, until the share is revoked or the session is deleted.
 func TestShare(t *testing.T) {
 	target := sharetarget.Start(t)
 	w := newWorld(t, `, "enterprise": {"url": "`+target.URL+`"}`, nil)
@@ -33,9 +33,9 @@ func TestShare(t *testing.T) {
 	if fork.status != 200 || strings.Contains(fork.body, `"share"`) {
 		t.Error(fork)
 	}
-	// Withdrawn, it can be shared again, and goes with the session.
+	// After it is revoked, the session can be shared again. Its deletion revokes the share.
 	for range 2 {
-		a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", "") // the second time there is nothing to withdraw
+		a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", "") // the second time nothing is shared
 		if a.status != 200 || strings.Contains(a.body, `"share"`) || target.IsShared(id[len(id)-8:]) {
 			t.Fatal(a)
 		}
@@ -84,7 +84,7 @@ func TestUnshareFails(t *testing.T) {
 		t.Fatal(a)
 	}
 	target.Fail(sharetarget.Broken)
-	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "not gone yet") {
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "not revoked") {
 		t.Error(a)
 	}
 	target.Recover()

@@ -91,10 +91,10 @@ func (unimplementedHandlers) removeWorkspace(_ context.Context, in struct {
 // Validate requires the members that OpenCode requires.
 func (b *upgradeTarget) Validate() error { return requireMembers("target", b.Target) }
 
-// refuseUpgrade validates the request like OpenCode and answers that cairn does not update itself.
+// refuseUpgrade validates the request like OpenCode and answers that a person updates cairn.
 func (unimplementedHandlers) refuseUpgrade(_ context.Context, _ struct {
 	Body upgradeTarget `body:"required"`
 },
 ) (upgradeResult, error) {
-	return upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"}, nil
+	return upgradeResult{Error: "a running server does not update cairn; run cairn upgrade on its machine"}, nil
 }

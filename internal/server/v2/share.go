@@ -11,30 +11,30 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Shares publishes sessions.
+// Shares shares sessions, lists shares and revokes them.
 type Shares interface {
 	Share(ctx context.Context, id session.ID, r api.ShareRequest) (api.Share, error)
-	Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error)
-	// Preview returns what is replaced before the session is published.
+	Revoke(ctx context.Context, id session.ID) (api.Revocation, error)
+	// Preview returns what is replaced before the session is shared.
 	Preview(ctx context.Context, id session.ID) (api.SharePreview, error)
-	// Page returns what writes the page of the active share with the id, until the session is quiet.
+	// Page returns a function that writes the page of the active share with the id until the session is quiet.
 	Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error)
 	List() ([]api.Share, error)
-	// Find returns the active share with the id.
+	// Find returns the active share with the id; otherwise the error is not found.
 	Find(ctx context.Context, id string) (api.Share, error)
 }
 
-// shareHandlers publishes sessions.
+// shareHandlers has the share operations.
 type shareHandlers struct{ *dependencies }
 
-// listShareOperations are about published sessions.
+// listShareOperations returns the share operations.
 func (d *dependencies) listShareOperations() []operation.Operation {
 	h := shareHandlers{d}
 	return []operation.Operation{
-		operation.New("admin POST "+sessionPath+"/share Publish a session", "", h.share).WithStatuses(http.StatusConflict),
-		operation.New("admin DELETE "+sessionPath+"/share Withdraw the share of a session", "", h.unshare).
+		operation.New("admin POST "+sessionPath+"/share Share a session", "", h.share).WithStatuses(http.StatusConflict),
+		operation.New("admin DELETE "+sessionPath+"/share Revoke the share of a session", "", h.revoke).
 			WithStatuses(http.StatusConflict),
-		operation.New("read GET "+sessionPath+"/share/preview List what is replaced before a session is published",
+		operation.New("read GET "+sessionPath+"/share/preview List what is replaced before a session is shared",
 			"", h.preview),
 		operation.New("read GET /api/share List the shares", "", h.list).WithStatuses(http.StatusConflict),
 		operation.New("read GET /api/share/{shareID}/page Show a shared session as a page that grows", "", h.showPage),
@@ -51,8 +51,8 @@ func (h shareHandlers) share(ctx context.Context, in bodyOf[api.ShareRequest]) (
 	return newData(out), err
 }
 
-func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (api.Data[api.Withdrawal], error) {
-	out, err := h.Shares.Unshare(ctx, in.SessionID)
+func (h shareHandlers) revoke(ctx context.Context, in sessionIn) (api.Data[api.Revocation], error) {
+	out, err := h.Shares.Revoke(ctx, in.SessionID)
 	return newData(out), err
 }
 
@@ -74,7 +74,7 @@ func (h shareHandlers) preview(ctx context.Context, in sessionIn) (api.Data[api.
 	return newData(out), err
 }
 
-// sharedPage is a page that is written as long as somebody looks at it.
+// sharedPage is a page that is written while a reader has it open.
 type sharedPage struct {
 	handlers shareHandlers
 	write    func(context.Context, io.Writer, func() error) error

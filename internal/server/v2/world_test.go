@@ -330,9 +330,9 @@ func (n noShares) Share(ctx context.Context, id session.ID, _ api.ShareRequest) 
 	return api.Share{ID: "0", SessionID: id, URL: "http://127.0.0.1:4097/s/0", State: api.ShareActive, Created: 1}, err
 }
 
-func (n noShares) Unshare(ctx context.Context, id session.ID) (api.Withdrawal, error) {
+func (n noShares) Revoke(ctx context.Context, id session.ID) (api.Revocation, error) {
 	_, err := store.ReadSession(ctx, n.store, id)
-	return api.Withdrawal{Gone: true}, err
+	return api.Revocation{Revoked: true}, err
 }
 
 func (n noShares) Preview(ctx context.Context, id session.ID) (api.SharePreview, error) {

@@ -14,6 +14,9 @@ var files = [][2]string{
 	{"XML", "<server><id>x</id><username>bob</username><password>«c0rrecthorse9»</password></server>"},
 	{"XML attributes", `<add key="ClearTextPassword" value="«c0rrecthorse9»" />`},
 	{"plist", "<key>APIToken</key>\n<string>«c0rrecthorse9canary»</string>"},
+	{"plist with blanks", "\t<key>PayloadPassword</key>\n\t<string>«correct horse battery»</string>"},
+	{"quoted passphrase in YAML", "db:\n  password: \"«correct horse battery»\"\n  user: app\n"},
+	{"quoted passphrase in TOML", "[db]\npassword = '«Correct H0rse battery»' # of the staging host\n"},
 	{".netrc", "machine api.example.org login bob password «correcthorse»"},
 	{".npmrc password", "//registry.example.org/:_password=«aHVudGVyMmNhbmFyeQ==»\n//registry.example.org/:username=bob\n"},
 	{".npmrc auth", "//registry.example.org/:_auth=«Ym9iOmNvcnJlY3Rob3JzZQ==»\n"},
@@ -62,6 +65,8 @@ var connections = [][2]string{
 
 // code are secrets in programs and commands.
 var code = [][2]string{
+	{"passphrase in Go", "\tpassword := \"«correct horse battery»\""},
+	{"passphrase in JavaScript", "const dbPassword = '«two words 9!»';"},
 	{"Go", "password := \"«hunter2!canary»\""},
 	{"Python", "client = Client(api_key='«0a1b2c3d4e5f6071»')"},
 	{"JavaScript", "const config = { clientSecret: '«0a1b2c3d4e5f6071»' }"},

@@ -1,5 +1,7 @@
 package canary
 
+import "strings"
+
 // keys are private keys in all forms.
 var keys = [][2]string{
 	{"RSA key", "-----BEGIN RSA PRIVATE KEY-----\n" +
@@ -29,6 +31,22 @@ var keys = [][2]string{
 	{"key in base64", "echo «LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBY2FuYXJ5MDEyMzQ1Njc4OQ==» | base64 -d"},
 	{"JWK", `{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",` +
 		`"y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0","d":"«jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9canary»"}`},
+	{"large JWK", `{"kty":"RSA","n":"` + strings.Repeat("0vx7agoebGcQ", 57) + `","e":"AQAB","d":"«` + strings.Repeat("X4cTcanaryY_", 57) + `»",` +
+		`"p":"«` + strings.Repeat("83i-canaryMG", 29) + `»","q":"«` + strings.Repeat("3dfOcanarycu", 29) + `»","dp":"«` + strings.Repeat("G4sPcanary6Y", 29) +
+		`»","dq":"«` + strings.Repeat("s9lAcanaryfg", 29) + `»","qi":"«` + strings.Repeat("GyM_canaryrX", 29) + `»"}`},
+	{"symmetric JWK", `{"keys":[{"kty":"oct","kid":"1","k":"«c2hvcnQtY2FuYXJ5»"}]}`},
+	{"JWK in code", "const key = {kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',\n  " +
+		"d: '«nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAcanary»'}"},
+	{"JWK in Python", "{'kty': 'OKP', 'crv': 'Ed25519', 'd': '«nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAcanary»'}"},
+	{"JWK in YAML", "kty: oct\nk: «AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQcanary»\n"},
+	{"part of a key in a diff", "@@ -2,3 +2,3 @@\n «MIIEowIBAAKCAQEAcanary2222222222abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
+		"-«bbbbowIBAAKCAQEAcanary3333333333abcdefABCDEFxyzTUVWXYZ0123456789»\n+«ccccowIBAAKCAQEAcanary4444444444abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
+		" -----END RSA PRIVATE KEY-----"},
+	{"parts of a key in a diff", "-----BEGIN RSA PRIVATE KEY-----\n@@ -2,3 +2,4 @@ func main\n " +
+		"«MIIEowIBAAKCAQEAcanary5555555555abcdefABCDEFxyzTUVWXYZ0123456789»\n@@ -20,3 +21,4 @@ key\n+«ccccowIBAAKCAQEAcanary6666666666abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
+		" -----END RSA PRIVATE KEY-----"},
+	{"numbered lines of the end of a key", " 12 + «MIIEowIBAAKCAQEAcanary7777777777abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
+		" 13 + «ccccowIBAAKCAQEAcanary8888888888»\n 14   -----END RSA PRIVATE KEY-----"},
 	{"age", "# created: 2026\n«AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX»"},
 	{"WireGuard", "[Interface]\nPrivateKey = «yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=»\nAddress = 10.0.0.1/32\n"},
 	{"wallet", "«xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi»"},

@@ -66,6 +66,8 @@ var vendors = [][2]string{
 	{"Vault", "«hvs.CAESIcanary0123456789abcdefghijklmnop»"},
 	{"Consul", "CONSUL_HTTP_TOKEN=«0b1c9f6e-8a9d-4d3e-9c0a-1b2c3d4e5f60»"},
 	{"Databricks", "«dapi0a1b2c3d4e5f60718293a4b5c6d7e8f9»"},
+	{"LaunchDarkly", "client «sdk-0b1c9f6e-8a9d-4d3e-9c0a-1b2c3d4e5f60»"},
+	{"LaunchDarkly for mobile devices", "LD «mob-0b1c9f6e-8a9d-4d3e-9c0a-1b2c3d4e5f61»"},
 	{"Datadog", "DD_API_KEY=«0a1b2c3d4e5f60718293a4b5c6d7e8f9»"},
 	{"New Relic", "«NRAK-ABCDEFGHIJ0123456789ABCDEFG»"},
 	{"Grafana", "«glsa_x9Kq2LmN4pRsT6vWyZ1aBcDeFgHiJkLm_0a1b2c3d»"},

@@ -22,12 +22,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
-	"github.com/cairn-dev/cairn/internal/transfer/publish"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
-// shareCut is the moment at which a server is killed that shares a session, sends what is new of it, or withdraws it.
+// shareCut is the moment at which a server is killed that shares a session, sends what is new of it, or revokes its share.
 type shareCut struct {
-	act   string     // share, update or withdraw
+	act   string     // share, update or revoke
 	fault fault.Name // a point in the process, or else
 	// request is the request to the target that gets no answer, and nth its number. taken says that the target carries
 	// it out nevertheless.
@@ -100,7 +100,7 @@ func (c *cutTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// TestKillShare kills the server while it shares a session, sends what is new, and withdraws it. The next one leaves
+// TestKillShare kills the server while it shares a session, sends what is new, and revokes the share. The next one leaves
 // nothing half: the session is shared with all that is in it, or it is not and nobody can read it, and what was
 // acknowledged holds.
 func TestKillShare(t *testing.T) {
@@ -112,10 +112,10 @@ func TestKillShare(t *testing.T) {
 		{act: "share", fault: fault.StorePostCommit, nth: 1},
 		{act: "update", request: sharetarget.Sync, nth: 1},
 		{act: "update", request: sharetarget.Sync, nth: 1, taken: true},
-		{act: "withdraw", request: sharetarget.Delete, nth: 1},
-		{act: "withdraw", request: sharetarget.Delete, nth: 1, taken: true},
-		{act: "withdraw", request: sharetarget.Data, nth: 1},
-		{act: "withdraw", fault: fault.StorePreCommit, nth: 1},
+		{act: "revoke", request: sharetarget.Delete, nth: 1},
+		{act: "revoke", request: sharetarget.Delete, nth: 1, taken: true},
+		{act: "revoke", request: sharetarget.Data, nth: 1},
+		{act: "revoke", fault: fault.StorePreCommit, nth: 1},
 	}
 	for i, cut := range cuts {
 		if (testing.Short() || raceEnabled) && i%3 != 1 {
@@ -174,7 +174,7 @@ func killShare(t *testing.T, cut shareCut) {
 		t.Fatal(err)
 	}
 	mustBe := cut.act == "update" || cut.act == "share" && acknowledged
-	mustNotBe := cut.act == "withdraw" && (acknowledged || cut.fault == "")
+	mustNotBe := cut.act == "revoke" && (acknowledged || cut.fault == "")
 	if isShared := info.Share != nil; isShared && mustNotBe || !isShared && mustBe {
 		t.Errorf("shared %v, the act was acknowledged: %v", isShared, acknowledged)
 	}
@@ -187,11 +187,11 @@ func killShare(t *testing.T, cut shareCut) {
 		return
 	}
 	s.share(c)
-	left, err := c.client.UnshareSession(t.Context(), s.id)
-	if err != nil || !left.Gone && cut.request != sharetarget.Sync || s.target.IsShared(s.remote()) {
-		t.Fatalf("withdrawn: %+v, %v", left, err)
+	result, err := c.client.RevokeShare(t.Context(), s.id)
+	if err != nil || !result.Revoked && cut.request != sharetarget.Sync || s.target.IsShared(s.remote()) {
+		t.Fatalf("revoked: %+v, %v", result, err)
 	}
-	if !left.Gone { // what was cut off may still arrive, and is looked for later
+	if !result.Revoked { // what was cut off may still arrive, and is looked for later
 		c.kill()
 		s.age()
 		c = s.start("")
@@ -254,10 +254,10 @@ func (s *sharedSession) die(c *child, cut shareCut) (acknowledged bool) {
 	case "update":
 		s.say(c, "more") // sent a moment later
 		acts <- true
-	case "withdraw":
+	case "revoke":
 		go func() {
-			left, err := c.client.UnshareSession(s.t.Context(), s.id)
-			acts <- err == nil && left.Gone
+			result, err := c.client.RevokeShare(s.t.Context(), s.id)
+			acts <- err == nil && result.Revoked
 		}()
 	}
 	select {
@@ -276,7 +276,7 @@ var timeMember = regexp.MustCompile(`"(created|cut|next)": \d+`)
 // age makes the shares old: one that has no address is left of a process that ended only after a minute, and a request
 // that was cut off may arrive for two.
 func (s *sharedSession) age() {
-	file := filepath.Join(s.home, "data", publish.FileName)
+	file := filepath.Join(s.home, "data", share.FileName)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		s.t.Fatal(err)

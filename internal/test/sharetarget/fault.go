@@ -24,6 +24,7 @@ const (
 	Empty       Fault = "empty"        // 200 with {}, which for Create lacks id, url and secret
 	OtherID     Fault = "other id"     // Create stores the share but answers an id that the target does not know
 	EmptySecret Fault = "empty secret" // Create stores the share but answers an empty secret
+	OtherHost   Fault = "other host"   // Create stores the share but answers an address of another host
 	KeepData    Fault = "keep data"    // Delete answers 200 with {}; the share and its data stay
 )
 

@@ -135,6 +135,8 @@ func (t *Target) create(session string, fault Fault, base string) (created, erro
 		id = "other-" + id
 	case EmptySecret:
 		secret = ""
+	case OtherHost:
+		base = "https://elsewhere.example"
 	}
 	return created{ID: id, URL: base + "/share/" + id, Secret: secret}, nil
 }

@@ -11,13 +11,13 @@ import (
 
 // The limits of the pages.
 const (
-	maxPages         = 256 // that are open at once
-	maxClientPages   = 16  // of one client
-	maxClientStarts  = 60  // requests of one client in a minute
-	maxKnownRequests = 10_000
+	maxPages        = 256    // open at once
+	maxClientPages  = 16     // open at once, of one client
+	maxClientStarts = 60     // requests of one client in a minute
+	maxKnownClients = 10_000 // whose requests are counted
 )
 
-// limits bounds what clients take. The zero value is ready.
+// limits bounds the requests and the open pages of clients. The zero value is ready for use.
 type limits struct {
 	mu     sync.Mutex // guards all
 	open   int
@@ -26,7 +26,7 @@ type limits struct {
 	starts map[string]int // by client
 }
 
-// enter counts a request, which ends with leave. It returns false if it is one too many.
+// enter counts a request, which ends with leave. ok is false if a limit is reached.
 func (l *limits) enter(r *http.Request) (leave func(), ok bool) {
 	client := findClient(r)
 	l.mu.Lock()
@@ -39,7 +39,7 @@ func (l *limits) enter(r *http.Request) (leave func(), ok bool) {
 	}
 	_, isKnown := l.starts[client]
 	if l.open >= maxPages || l.pages[client] >= maxClientPages || l.starts[client] >= maxClientStarts ||
-		!isKnown && len(l.starts) >= maxKnownRequests {
+		!isKnown && len(l.starts) >= maxKnownClients {
 		return nil, false
 	}
 	l.open++
@@ -55,8 +55,8 @@ func (l *limits) enter(r *http.Request) (leave func(), ok bool) {
 	}, true
 }
 
-// findClient returns the network of the caller: an IPv4 address, or the first 64 bits of an IPv6 address. A proxy on
-// this machine names it in the last element of X-Forwarded-For.
+// findClient returns the network of the caller: an IPv4 address, or the first 64 bits of an IPv6 address. Behind
+// a reverse proxy on this machine, it is the last element of X-Forwarded-For.
 func findClient(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -1,5 +1,7 @@
-// Package sharepage shows shared sessions to people with a browser: one page a session, at an address that nobody
-// guesses, which grows while the session goes on. It has no script and no cookie, loads nothing, and lists nothing.
+// Package sharepage serves shared sessions to browsers: one page for each session, at an unguessable address, which
+// grows while the session continues. A page has no script and no cookie, loads nothing, and is not listed.
+//
+// Pages writes the pages, in the process that owns the sessions; Server serves them to readers.
 package sharepage
 
 import (
@@ -14,11 +16,12 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/connlimit"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
 
-// Server shows the shared sessions of a store. It is an http.Handler.
+// Server serves the pages of the shared sessions of a store. It is an http.Handler.
 type Server struct {
 	API    *api.Client // of the store's owner, which writes the pages
 	Logger *slog.Logger
@@ -36,17 +39,23 @@ var policy = sync.OnceValue(func() string {
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
-// ServeHTTP shows a page. What is not shared, not any more, or never was is the same 404.
+// ServeHTTP serves a page. A page that is not shared, no longer shared or never was shared is the same 404.
 func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // that of an earlier page may be over
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // the deadline of an earlier page may have passed
 	leave, ok := p.limits.enter(r)
 	if !ok {
+		w.Header().Set("Connection", "close") // a client that is refused keeps no connection
 		w.Header().Set("Retry-After", "60")
 		writeText(w, http.StatusTooManyRequests, "Too many requests. Try again in a minute.")
 		return
 	}
 	defer leave()
+	if c, ok := connlimit.FromContext(r.Context()); ok && !c.MakeKnown() {
+		w.Header().Set("Connection", "close")
+		writeText(w, http.StatusServiceUnavailable, "Too many connections. Try again in a minute.")
+		return
+	}
 	id := pagePath().FindStringSubmatch(r.URL.Path)
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -68,7 +77,7 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const notFound = "There is no shared session here. It may have been withdrawn."
+const notFound = "There is no shared session here. Its share may have been revoked."
 
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy())
@@ -86,7 +95,7 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// show shows the share with the id. An error means that nothing was written.
+// show serves the page of the share with the id. If it returns an error, nothing was written.
 func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	ctx := r.Context()
 	const media = "text/html; charset=utf-8"
@@ -100,7 +109,7 @@ func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	return p.API.ReadSharePage(ctx, id, func(page io.Reader) error {
 		w.Header().Set("Content-Type", media)
 		control := http.NewResponseController(w)
-		_, err := io.Copy(patientWriter{w, control}, page)
+		_, err := io.Copy(deadlineWriter{w, control}, page)
 		if err != nil && ctx.Err() == nil {
 			p.Logger.Warn("a page ended early", "error", err)
 		}
@@ -108,16 +117,16 @@ func (p *Server) show(w http.ResponseWriter, r *http.Request, id string) error {
 	})
 }
 
-// patientWriter sends what is written at once, and gives each write to a reader a time.
-type patientWriter struct {
+// deadlineWriter sends each write at once, and bounds its time.
+type deadlineWriter struct {
 	w       io.Writer
 	control *http.ResponseController
 }
 
-const writeTime = 30 * time.Second
+const writeTimeout = 30 * time.Second
 
-func (p patientWriter) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime)) // a server of tests may have none
+func (p deadlineWriter) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all servers of tests support it
 	n, err := p.w.Write(b)
 	if err == nil {
 		err = p.control.Flush()

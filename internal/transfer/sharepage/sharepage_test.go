@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/host"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/script"
 	"github.com/cairn-dev/cairn/internal/transfer/sharepage"
@@ -47,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	env := func(name string) string {
 		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "error", "OPENAI_API_KEY": "known-secret", "PATH": os.Getenv("PATH")}[name]
 	}
-	c, err := host.Host{}.Open(t.Context(), client.Options{Dir: work, Env: env, Version: "test", Embedded: script.Embed(file)})
+	c, err := host.Host{}.Open(t.Context(), client.Options{Dir: work, Env: env, Version: "test", Program: client.Program{Models: []*llm.EmbeddedModel{script.Embed(file)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestPageIsClosed(t *testing.T) {
 			t.Errorf("%s: %s %q", path, resp.Status, body)
 		}
 	}
-	if _, err := w.api.UnshareSession(t.Context(), w.id); err != nil {
+	if _, err := w.api.RevokeShare(t.Context(), w.id); err != nil {
 		t.Fatal(err)
 	}
 	if resp, body := w.ask(http.MethodGet, w.address); resp.StatusCode != http.StatusNotFound || body != never {
@@ -208,7 +209,7 @@ func TestPageGrows(t *testing.T) {
 	}
 }
 
-// What is taken back or withdrawn leaves a page that is open, and one that is opened.
+// Messages that are reverted leave a page that is open, and are missing from a page that is opened afterwards.
 func TestPageIsLoadedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.prompt("first")
@@ -235,8 +236,8 @@ func TestPageIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// A page that is open when its share is withdrawn, or its session deleted, is loaded again, and then it is gone.
-func TestPageOfWithdrawnShare(t *testing.T) {
+// A page that is open when its share is revoked, or its session deleted, is loaded again and then answers 404.
+func TestPageOfRevokedShare(t *testing.T) {
 	for _, isDeleted := range []bool{false, true} {
 		w := newWorld(t)
 		w.prompt("first")
@@ -246,7 +247,7 @@ func TestPageOfWithdrawnShare(t *testing.T) {
 		if isDeleted {
 			err = w.api.Delete(t.Context(), w.id)
 		} else {
-			_, err = w.api.UnshareSession(t.Context(), w.id)
+			_, err = w.api.RevokeShare(t.Context(), w.id)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,113 +1,119 @@
 package sharepage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 const (
 	pageSize = 100
-	// gather is the time in which changes are gathered before the page grows.
-	gather = 300 * time.Millisecond
-	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long at all.
+	// batchDelay is how long changes are collected before the page grows.
+	batchDelay = 300 * time.Millisecond
+	// maxQuiet is how long a page stays open after the newest event of its session, and maxOpen how long for one
+	// reader.
 	maxQuiet = 10 * time.Minute
 	maxOpen  = 2 * time.Hour
-	// secretAge is the time after which the known secrets are listed again.
+	// secretAge is the age at which the known secrets are listed again.
 	secretAge = 10 * time.Second
 )
 
-// Viewer writes one page as long as somebody looks at it, with what the owner of the store knows of secrets.
-type Viewer struct {
-	API         *api.Client
-	ListSecrets func(context.Context, *session.Session) ([]string, error)
-
-	share   string // the id of the share
+// viewer writes one page while readers have it open.
+type viewer struct {
+	pages   *Pages
+	shareID string
 	session *session.Session
-	export  *transfer.Export
+	known   []string  // secrets
+	listed  time.Time // when they were listed
+	filter  *redaction.Filter
 	page    *transfer.Page
-	flush   func() error
-	known   time.Time // when the secrets were listed
 
-	cursor string // of the newest page of messages, of which the first written are on the page
-	done   int
-	last   session.MessageID // the newest one on the page
-	over   bool              // what follows is taken back
+	cursor        string // of the newest page of messages
+	written       int    // how many of its messages are on the page
+	lastID        session.MessageID
+	reachedRevert bool // the messages that follow are reverted
 
-	stopped session.MessageID // one that is not complete, and whose session was idle after it was read
+	// idleID is a message that is not complete, and that was read before its session was found to be idle.
+	idleID session.MessageID
 }
 
-// Open prepares the page of an active share.
-func (v *Viewer) Open(ctx context.Context, share api.Share) (err error) {
-	v.share, v.known, v.export = share.ID, time.Now(), &transfer.Export{}
-	if v.session, err = v.API.Session(ctx, share.SessionID); err == nil {
-		v.export.Known, err = v.ListSecrets(ctx, v.session)
+func newViewer(p *Pages, shareID string, s *session.Session, known []string) *viewer {
+	return &viewer{
+		pages: p, shareID: shareID, session: s, known: known, listed: time.Now(), filter: &redaction.Filter{Known: known},
 	}
-	return err
 }
 
-// Write writes the page, and then what comes, until the session is quiet. flush sends what was written.
-func (v *Viewer) Write(ctx context.Context, w io.Writer, flush func() error) error {
-	v.page, v.flush = v.export.NewPage(w), flush
-	return v.run(ctx)
-}
-
-// errChanged means that the page is not a beginning of what it should show any more.
+// errChanged means that what the page shows has changed, so that it must be loaded again.
 var errChanged = errors.New("what the page shows has changed")
 
-// run writes the page, and then what comes, until the session is quiet.
-func (v *Viewer) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, maxOpen)
-	defer cancel()
-	head, err := v.API.Head(ctx, v.session.ID)
+// run writes the page, and extends it until the session is quiet or ctx ends. The cause errChanged of ctx, too, has the
+// page loaded again.
+func (v *viewer) run(ctx context.Context, w io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	// Watch the events from before the first read on.
+	head, err := v.pages.API.Head(ctx, v.session.ID)
 	if err != nil {
+		cancel()
 		return err
 	}
 	events := v.watch(ctx, head)
+	defer func() {
+		cancel()
+		for range events { //nolint:revive // until watch has returned
+		}
+	}()
+	// Write the head, then the messages as they come.
+	v.page = transfer.NewPage(w, v.filter)
 	if err := v.page.WriteHead(v.session); err != nil {
 		return err
 	}
+	err = v.follow(ctx, events)
+	switch {
+	case errors.Is(err, errChanged) || errors.Is(context.Cause(ctx), errChanged):
+		return v.page.WriteReload()
+	case err != nil && ctx.Err() == nil:
+		return err
+	}
+	return v.page.WriteEnd()
+}
+
+// follow writes messages until the session is quiet, its events end or ctx ends.
+func (v *viewer) follow(ctx context.Context, events <-chan struct{}) error {
 	for isLast := false; ; {
-		err := v.advance(ctx)
-		if errors.Is(err, errChanged) {
-			return v.page.WriteReload()
+		if err := v.advance(ctx); err != nil || isLast {
+			return err
 		}
-		if err == nil {
-			err = v.flush()
-		}
-		if err != nil || isLast {
-			return cmp.Or(err, v.page.WriteEnd())
-		}
-		// Wait for more, as long as there may be some. When the events end, the session may be gone.
+		// Wait for an event. When the events end, the session may have been deleted: look once more.
 		quiet := maxQuiet - time.Since(time.UnixMilli(v.session.Time.Updated))
 		select {
 		case <-ctx.Done():
-			return v.page.WriteEnd()
+			return nil
 		case <-time.After(max(quiet, 0)):
-			return v.page.WriteEnd()
+			return nil
 		case _, ok := <-events:
 			isLast = !ok
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(gather):
+		case <-time.After(batchDelay):
 		}
 	}
 }
 
-// watch returns a channel that receives after events of the session behind head, and is closed when they cannot be read
-// any more.
-func (v *Viewer) watch(ctx context.Context, head int64) <-chan struct{} {
+// watch returns a channel that receives after events of the session behind head, and is closed when no more can be
+// read.
+func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	events := make(chan struct{}, 1)
-	go func() { // ends with ctx
+	go func() { // run waits for it
 		defer close(events)
-		for _, err := range v.API.Tail(ctx, v.session.ID, head) {
+		for _, err := range v.pages.API.Tail(ctx, v.session.ID, head) {
 			if err != nil {
 				return
 			}
@@ -120,29 +126,36 @@ func (v *Viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	return events
 }
 
-// advance writes the messages that are complete and not on the page yet.
-func (v *Viewer) advance(ctx context.Context) error {
-	// Look whether the session is still there and shared, and the same up to here.
-	_, err := v.API.FindShare(ctx, v.share)
+// advance writes the messages that are complete and not on the page yet. It returns errChanged if the page must be
+// loaded again.
+func (v *viewer) advance(ctx context.Context) error {
+	// Check that the session is still shared; if not, the page that is loaded again is a 404.
+	_, err := v.pages.API.FindShare(ctx, v.shareID)
 	var s *session.Session
 	if err == nil {
-		s, err = v.API.Session(ctx, v.session.ID)
+		s, err = v.pages.API.Session(ctx, v.session.ID)
 	}
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-		return errChanged // the page that is loaded again says so
+		return errChanged
 	}
-	if err == nil && time.Since(v.known) > secretAge {
-		v.known = time.Now()
-		v.export.Known, err = v.ListSecrets(ctx, v.session)
+	// Check that the known secrets are the same: a new one may be on the page.
+	if err == nil && time.Since(v.listed) > secretAge {
+		var known []string
+		v.listed = time.Now()
+		if known, err = v.pages.listKnown(ctx, s); err == nil && !slices.Equal(known, v.known) {
+			return errChanged
+		}
 	}
 	if err != nil {
 		return err
 	}
+	// Check that the page begins as it would if it were written now.
 	if s.Edits != v.session.Edits || s.Title != v.session.Title || !s.Revert.IsSamePoint(v.session.Revert) {
 		return errChanged
 	}
+	// Write what is new.
 	v.session = s
-	for more := true; more && !v.over; {
+	for more := true; more && !v.reachedRevert; {
 		if more, err = v.writePage(ctx); err != nil {
 			return err
 		}
@@ -150,45 +163,49 @@ func (v *Viewer) advance(ctx context.Context) error {
 	return nil
 }
 
-// writePage writes messages of the newest page of messages. more reports that it has to be called again.
-func (v *Viewer) writePage(ctx context.Context) (more bool, err error) {
-	page, err := v.API.Messages(ctx, v.session.ID, api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor})
+// writePage writes messages of the newest page of messages. more says that it is to be called again.
+func (v *viewer) writePage(ctx context.Context) (more bool, err error) {
+	q := api.MessageQuery{Oldest: true, Limit: pageSize, Cursor: v.cursor}
+	page, err := v.pages.API.Messages(ctx, v.session.ID, q)
 	if err != nil {
 		return false, err
 	}
-	if v.done > len(page.Data) || v.done > 0 && page.Data[v.done-1].Meta().ID != v.last {
+	// The messages that are written must be those that were read before.
+	if v.written > len(page.Data) || v.written > 0 && page.Data[v.written-1].Meta().ID != v.lastID {
 		return false, errChanged
 	}
-	for _, m := range page.Data[v.done:] {
+	for _, m := range page.Data[v.written:] {
 		// A message that is not complete is written only if it was read after the work had ended.
-		if id := m.Meta().ID; !isComplete(m) && v.stopped != id {
-			active, err := v.API.Active(ctx)
+		if id := m.Meta().ID; !isComplete(m) && v.idleID != id {
+			active, err := v.pages.API.Active(ctx)
 			if _, isActive := active[v.session.ID]; err != nil || isActive {
 				return false, err
 			}
-			v.stopped = id
+			v.idleID = id
 			return true, nil // read it again
 		}
+		// Stop at the message from which on the session is reverted: before it, or behind it.
 		r := v.session.Revert
-		v.over = r != nil && !r.FilesOnly && r.MessageID == m.Meta().ID
-		if v.over && (r.Exclusive || r.PartID != "") { // all of it is taken back, or a part
+		v.reachedRevert = r != nil && !r.FilesOnly && r.MessageID == m.Meta().ID
+		if v.reachedRevert && (r.Exclusive || r.PartID != "") {
 			return false, nil
 		}
 		if err := v.page.WriteMessage(m); err != nil {
 			return false, err
 		}
-		if v.done, v.last = v.done+1, m.Meta().ID; v.over {
+		if v.written, v.lastID = v.written+1, m.Meta().ID; v.reachedRevert {
 			return false, nil
 		}
 	}
+	// Go on with the next page of messages, if there is one.
 	if len(page.Data) < pageSize || page.Cursor.Next == "" {
 		return false, nil
 	}
-	v.cursor, v.done = page.Cursor.Next, 0
+	v.cursor, v.written = page.Cursor.Next, 0
 	return true, nil
 }
 
-// isComplete reports whether a message stays as it is.
+// isComplete reports whether a message no longer changes.
 func isComplete(m session.Message) bool {
 	switch m := m.(type) {
 	case *session.Assistant:

@@ -287,6 +287,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)),
 		second(tx.Events("a", -1, 0, session.KindFilesWriting, session.KindToolFailed)),
 		second(tx.Events("", 0, 10)), second(tx.Events("", 0, 10, session.KindCreated)),
+		second(tx.Events("", 0, 10, session.KindDeleted)),
 		third(tx.Session("a")), second(tx.Unfinished(1)), third(tx.Message("m")),
 		second(tx.Inputs(store.InputQuery{ID: "m"})), second(tx.Inputs(store.InputQuery{SessionID: "a"})),
 		second(tx.Inputs(store.InputQuery{SessionID: "a", Delivery: session.Steer})), third(tx.Epoch("a")),

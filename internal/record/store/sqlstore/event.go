@@ -96,11 +96,17 @@ const (
 	feed        = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2 + 0`
 	feedOfKinds = eventColumns +
 		`WHERE position > ?1 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY position LIMIT ?2 + 0`
+	// feedOfEnds reads only events that outlive their session, whose session number is -position: they are few.
+	feedOfEnds = eventColumns + `INDEXED BY event_by_session
+		WHERE session < -?1 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY session DESC LIMIT ?2 + 0`
 )
 
 func (r *Reader) selectEvents(id session.ID, kinds []session.Kind) stmtCall {
 	others := func(k session.Kind) bool { return !slices.Contains(kindsOfChanges, k) }
+	staysPart := func(k session.Kind) bool { return !k.OutlivesSession() }
 	switch {
+	case id == "" && len(kinds) > 0 && !slices.ContainsFunc(kinds, staysPart):
+		return r.prepare(feedOfEnds)
 	case id == "" && len(kinds) > 0:
 		return r.prepare(feedOfKinds)
 	case id == "":

@@ -1,0 +1,73 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/client"
+)
+
+// On a full disk only a command that deletes takes the reserve, and then it can delete.
+func TestOnlyDeletionsTakeTheReserve(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	data := filepath.Join(home, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=48m"); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
+	// Store a session, then fill the disk.
+	c := open(t, optionsOf(home))
+	id := create(t, c, "one")
+	closeIt(t, c)
+	if err := keepReserve(data); err != nil {
+		t.Fatal(err)
+	}
+	fillDisk(t, data)
+	reserve := reserveFile(data)
+	for _, tc := range []struct {
+		what    string
+		options func(*client.Options)
+		kept    bool
+	}{
+		{"a command that works", func(*client.Options) {}, true},
+		{"a command that reads", func(o *client.Options) { o.Read = true }, true},
+		{"a command that deletes", func(o *client.Options) { o.Deletes = true }, false},
+	} {
+		if err := os.Remove(filepath.Join(data, "lease")); err != nil { // the next one needs room
+			t.Fatal(err)
+		}
+		fillDisk(t, data)
+		o := optionsOf(home)
+		tc.options(&o)
+		c := open(t, o)
+		if _, err := os.Stat(reserve); (err == nil) != tc.kept {
+			t.Errorf("%s: the reserve is left: %v, want %v", tc.what, err == nil, tc.kept)
+		}
+		if o.Deletes {
+			if err := c.API.Delete(t.Context(), id); err != nil {
+				t.Errorf("%s: %v", tc.what, err)
+			}
+		}
+		closeIt(t, c)
+	}
+}
+
+// fillDisk writes to a file of the disk until nothing is left.
+func fillDisk(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "ballast"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if f == nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+}

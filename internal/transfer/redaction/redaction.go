@@ -1,0 +1,156 @@
+// Package redaction removes secrets from what leaves a session: exports, pages, previews, and uploads to share servers.
+package redaction
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
+)
+
+// Filter replaces known secrets, texts that have the form of a secret, and the values of members with the name of one,
+// by redact.Mark. The zero value recognises secrets by their form and their names. It is not safe for concurrent use.
+type Filter struct {
+	Known       []string // values of known secrets
+	KeepSecrets bool     // nothing is replaced
+	// OnReplace, if not nil, is called with each text before it is replaced.
+	OnReplace func(text string)
+
+	replaced int
+}
+
+// Replaced returns how many texts were replaced until now.
+func (f *Filter) Replaced() int { return f.replaced }
+
+// Text returns the text without secrets. member is the name of the JSON member that has the text, "" without one.
+func (f *Filter) Text(member, text string) string {
+	if f.KeepSecrets || text == "" {
+		return text
+	}
+	// A data: URL is decoded first: an encoded secret has no form.
+	if out, ok := f.filterDataURL(text); ok {
+		return out
+	}
+	out := text
+	if redact.IsCredentialName(redact.FoldName(member)) {
+		out = redact.Mark
+	}
+	out = f.Mask(out)
+	// The control sequences of colours hide secrets: if the text without them has a secret, it is returned without
+	// them.
+	if strings.Contains(text, "\x1b") {
+		plain := terminal.CleanOutput(text)
+		if masked := f.Mask(plain); masked != plain {
+			out = masked
+		}
+	}
+	if out != text {
+		f.replaced++
+		if f.OnReplace != nil {
+			f.OnReplace(text)
+		}
+	}
+	return out
+}
+
+// Mask returns the text with its secrets replaced by redact.Mark. Unlike Text it counts nothing.
+func (f *Filter) Mask(text string) string {
+	return string(redact.MaskText(redact.MaskValues([]byte(text), f.Known)))
+}
+
+// filterDataURL returns a data: URL without the secrets of its text. ok is false for another text. An attachment that
+// is not a text, such as an image, stays as it is.
+func (f *Filter) filterDataURL(text string) (filtered string, ok bool) {
+	head, data, ok := strings.Cut(text, ";base64,")
+	if !ok || !strings.HasPrefix(head, "data:") || strings.ContainsAny(head, " \n") {
+		return "", false
+	}
+	content, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || !utf8.Valid(content) {
+		return text, err == nil
+	}
+	if out := f.Text("", string(content)); out != string(content) {
+		return head + ";base64," + base64.StdEncoding.EncodeToString([]byte(out)), true
+	}
+	return text, true
+}
+
+// WriteJSON writes a value without the secrets of its texts.
+func (f *Filter) WriteJSON(enc *jsontext.Encoder, v jsontext.Value) error {
+	if f.KeepSecrets {
+		return enc.WriteValue(v)
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowInvalidUTF8(true))
+	member := ""
+	for dec.StackDepth() > 0 || dec.InputOffset() == 0 {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		if t.Kind() == '"' {
+			kind, n := dec.StackIndex(dec.StackDepth())
+			if isName := kind == '{' && n%2 == 1; isName {
+				member = t.String()
+			} else if s := t.String(); s != "" {
+				t = jsontext.String(f.Text(member, s))
+			}
+		}
+		if err := enc.WriteToken(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// JSON returns a value without the secrets of its texts.
+func (f *Filter) JSON(v jsontext.Value) (jsontext.Value, error) {
+	if f.KeepSecrets {
+		return v, nil
+	}
+	var out bytes.Buffer
+	err := f.WriteJSON(jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true)), v)
+	return bytes.TrimSpace(out.Bytes()), err
+}
+
+// Message returns a message without the secrets of its texts. A renderer that shortens texts must get a filtered
+// message: a part of a secret has no form.
+func (f *Filter) Message(m session.Message) (session.Message, error) {
+	if f.KeepSecrets {
+		return m, nil
+	}
+	raw, err := session.EncodeMessage(m)
+	if err == nil {
+		raw, err = f.JSON(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	clean, err := session.DecodeMessage(raw)
+	if err == nil {
+		clean.Meta().Seq = m.Meta().Seq
+	}
+	return clean, err
+}
+
+// Session returns a session without the secrets of its texts.
+func (f *Filter) Session(s *session.Session) (*session.Session, error) {
+	if f.KeepSecrets {
+		return s, nil
+	}
+	raw, err := json.Marshal(s, jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		raw, err = f.JSON(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	clean := new(session.Session)
+	return clean, json.Unmarshal(raw, clean, jsontext.AllowInvalidUTF8(true))
+}

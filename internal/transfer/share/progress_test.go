@@ -1,0 +1,151 @@
+package share_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sharetarget"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
+)
+
+// countingViewer counts the reads of a store.
+type countingViewer struct {
+	store.Viewer
+	views atomic.Int64
+}
+
+func (c *countingViewer) View(ctx context.Context, f func(store.Reader) error) error {
+	c.views.Add(1)
+	return c.Viewer.View(ctx, f)
+}
+
+// addShared adds n sessions that are shared and up to date.
+func (w *world) addShared(n int) {
+	for i := range n {
+		id := session.ID(fmt.Sprintf("ses_%08d", i))
+		w.add(id, &session.Created{Info: session.Session{ID: id, Time: session.SessionTime{Created: 1, Updated: 1}}})
+		if _, err := w.outbox.Share(context.Background(), id, remote); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.settle(time.Minute)
+}
+
+// A commit costs a read of its own session, and none of the other shared sessions; neither does a start.
+func TestCommitReadsNoOtherShares(t *testing.T) {
+	play(t, func(w *world) {
+		const shares = 50
+		w.addShared(shares)
+		w.stop()
+		counting := &countingViewer{Viewer: w.store}
+		w.viewer = counting
+		w.start()
+		w.settle(time.Minute)
+		if n := counting.views.Load(); n >= shares {
+			t.Errorf("a start read the store %d times, with %d shares", n, shares)
+		}
+		before := counting.views.Load()
+		w.prompt("ses_a", "not shared")
+		w.settle(time.Minute)
+		if n := counting.views.Load() - before; n >= shares {
+			t.Errorf("a commit read the store %d times, with %d shares", n, shares)
+		}
+		// One that is shared is sent.
+		w.prompt("ses_00000007", "news")
+		w.settle(time.Second)
+		if got := w.texts("00000007"); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// An upload does not write the file with the secrets, and the next process knows what the server has.
+func TestUploadLeavesSecretsAlone(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		before, err := os.ReadFile(w.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.prompt("ses_a", "second")
+		w.settle(time.Second)
+		if got := w.texts(s.RemoteID); len(got) != 2 {
+			t.Fatalf("%q", got)
+		}
+		after, err := os.ReadFile(w.file)
+		if diff := cmp.Diff(string(before), string(after)); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+// Without the file of the progress, or with a damaged one, all is uploaded again, and nothing is missed.
+func TestProgressIsLost(t *testing.T) {
+	for _, content := range []string{"", "{", `{"synced":{"x":1},"marked":["y"]}`} {
+		play(t, func(w *world) {
+			s := w.share(remote)
+			w.settle(time.Second)
+			w.stop()
+			w.prompt("ses_a", "second")
+			file := filepath.Join(filepath.Dir(w.file), "shares-progress.json")
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			if content != "" {
+				if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.start()
+			w.settle(10 * time.Second)
+			if got := w.texts(s.RemoteID); len(got) != 2 {
+				t.Errorf("%q: %q", content, got)
+			}
+		})
+	}
+}
+
+// What a process could not upload before it ended is uploaded by the next one, although no event follows.
+func TestMarksAreDurable(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down)
+		w.prompt("ses_a", "second")
+		w.settle(10 * time.Second)
+		w.stop()
+		w.server.Recover()
+		w.start()
+		w.settle(time.Minute)
+		if got := w.texts(s.RemoteID); len(got) != 2 {
+			t.Errorf("%q %+v", got, w.list())
+		}
+	})
+}
+
+// The first share of a store begins to follow its events, and not those of an earlier time.
+func TestFirstShareFollows(t *testing.T) {
+	play(t, func(w *world) {
+		w.settle(time.Minute)
+		if _, err := os.Stat(filepath.Join(filepath.Dir(w.file), "shares.cursor")); err == nil {
+			t.Error("the log is followed without a share")
+		}
+		s := w.share(share.Options{Target: remote.Target})
+		w.settle(time.Second)
+		w.prompt("ses_a", "second")
+		w.settle(time.Second)
+		if got := w.texts(s.RemoteID); len(got) != 2 {
+			t.Errorf("%q", got)
+		}
+	})
+}

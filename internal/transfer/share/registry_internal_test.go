@@ -1,0 +1,22 @@
+package share
+
+import "testing"
+
+// Readers of pages do not wait while the registry is written.
+func TestReadsDoNotWaitForWrites(t *testing.T) {
+	r := NewRegistry(t.TempDir())
+	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock() // as a change does while it writes
+	defer r.mu.Unlock()
+	if s, found, err := r.Find("x"); err != nil || !found || s.SessionID != "ses_a" {
+		t.Error(s, found, err)
+	}
+	if _, found, err := r.FindSession("ses_a"); err != nil || !found {
+		t.Error(found, err)
+	}
+	if all, err := r.List(); err != nil || len(all) != 1 {
+		t.Error(all, err)
+	}
+}

@@ -1,0 +1,246 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+const (
+	// batchDelay is how long changes are collected, so that one request has all of them.
+	batchDelay = 400 * time.Millisecond
+	// maxWorkers is the number of shares that are worked on at once.
+	maxWorkers = 4
+	// recheckDelay is the time between two looks at a share that waits for its configuration or its session, and
+	// between attempts whose failures cannot be recorded.
+	recheckDelay = time.Minute
+	// lastTimeout bounds the work after the end of the context.
+	lastTimeout = 3 * time.Second
+)
+
+// Run keeps the shares up to date until ctx ends: it uploads changed sessions, opens automatic shares, and revokes
+// shares that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout.
+//
+// Work is found without a look at each session: a follower of the log marks the shares of changed sessions, and the
+// registry knows the times of expiries and retries.
+func (o *Outbox) Run(ctx context.Context) {
+	marked, isLost, err := o.Registry.takeMarks()
+	isNew := isLost || err != nil // the marks of an earlier process are unknown
+	for _, id := range marked {
+		o.schedule.add(id)
+	}
+	var followed <-chan struct{} // closed when the follower has ended; nil before it has started
+	for ctx.Err() == nil {
+		// Follow the log once there is a share. Without one the log is not read.
+		shares, err := o.Registry.List()
+		o.noteReadFailure(err)
+		switch {
+		case len(shares) == 0:
+			isNew = isNew || followed == nil // marks begin with the first share
+		case followed == nil:
+			followed = o.startFollower(ctx, isNew)
+		}
+		// Start what is due, then wait for a change, or for the next time at which something is due.
+		next, _ := o.startDue(ctx)
+		var due <-chan time.Time
+		if !next.IsZero() {
+			due = time.After(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+		case <-o.wake:
+		case <-due:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(batchDelay):
+		}
+	}
+	o.finish(ctx, followed)
+}
+
+// finish does what is due when ctx has ended, for at most lastTimeout, and stores the progress.
+func (o *Outbox) finish(ctx context.Context, followed <-chan struct{}) {
+	if followed != nil {
+		<-followed // it marks what was committed until now
+	}
+	o.workers.Wait()
+	timeout := fmt.Errorf("no answer within %s", lastTimeout)
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, timeout)
+	defer cancel()
+	for started := 1; started > 0 && last.Err() == nil; o.workers.Wait() {
+		_, started = o.startDue(last)
+	}
+	if err := o.saveProgress(true); err != nil {
+		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
+	}
+}
+
+// noteReadFailure logs an error that is not the one of the call before.
+func (o *Outbox) noteReadFailure(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != o.readFailure {
+		o.Logger.Warn("the shares are not kept up to date", "error", err)
+	}
+	o.readFailure = text
+}
+
+// startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns
+// how many it started, and when the next share is due; zero if none waits for a time.
+func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
+	shares, err := o.Registry.List()
+	if err != nil {
+		return next, 0
+	}
+	now := time.Now()
+	for i := range shares {
+		id := shares[i].ID
+		m, isMarked := o.schedule.find(id)
+		at, isDue := findDueTime(&shares[i], m, isMarked, now)
+		switch {
+		case !isDue:
+			continue
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+			continue
+		}
+		// A share that is in work, or for which no worker is free, is looked at when a claim is released.
+		ctx, release, ok := o.claim(ctx, id, maxWorkers)
+		if !ok {
+			continue
+		}
+		started++
+		o.workers.Go(func() {
+			defer release()
+			o.schedule.finish(id, m, o.advance(ctx, id))
+		})
+	}
+	return next, started
+}
+
+// findDueTime returns when a share is to be looked at. ok is false if that is not before it changes.
+func findDueTime(s *Share, m mark, isMarked bool, now time.Time) (at time.Time, ok bool) {
+	switch {
+	case s.IsAbandoned(now):
+		return at, false
+	case s.RevokedAt > 0:
+		return time.UnixMilli(s.NextAttempt), true
+	}
+	at, ok = m.due, isMarked
+	if expires := time.UnixMilli(s.Expires); s.Expires > 0 && (!ok || expires.Before(at)) {
+		at, ok = expires, true
+	}
+	return at, ok
+}
+
+// advance does the next step of a share and records a failure in the registry. It returns when the share is to be
+// looked at again; zero if that is not before it changes. The share is claimed.
+func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
+	s, found, err := o.Registry.Find(id)
+	if err != nil || !found {
+		return next
+	}
+	// Read the session, unless the share is to be revoked whatever the session is: it may be damaged.
+	now := time.Now()
+	var current *session.Session
+	var head int64
+	if s.RevokedAt == 0 && !s.isExpired(now) {
+		current, head, err = o.readHead(ctx, s.SessionID)
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return now.Add(recheckDelay) // the share stays as it is
+		}
+	}
+	// Do the step. After all steps but the last one, decide again.
+	a := decide(&s, current, head, now)
+	next = now
+	switch a.step {
+	case stepNone:
+		return time.Time{}
+	case stepWait:
+		return a.until
+	case stepOpen:
+		if s, err = o.open(ctx, s); err == nil {
+			err = o.record(ctx, &s)
+		}
+	case stepRemove:
+		err, next = o.remove(id), time.Time{}
+	case stepRecord:
+		err = o.record(ctx, &s)
+	case stepPush:
+		if !o.Owner.MayShare(ctx, current) {
+			return now.Add(recheckDelay)
+		}
+		err, next = o.update(ctx, &s, head), time.Time{}
+	case stepRevoke:
+		_, err = o.revoke(ctx, s)
+		next = time.Time{}
+	}
+	switch {
+	case err == nil:
+		return next
+	case isEnding(ctx):
+		return now
+	}
+	o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
+	return o.noteFailure(ctx, id, err)
+}
+
+// noteFailure records a failed attempt, and returns when the next one is due.
+func (o *Outbox) noteFailure(ctx context.Context, id string, failure error) time.Time {
+	s, err := o.Registry.change(id, func(s *Share) { s.noteFailure(failure, time.Now()) })
+	if err == nil {
+		return time.UnixMilli(s.NextAttempt)
+	}
+	// The time of the next attempt cannot be recorded, as on a full disk: keep the claim for recheckDelay, so that
+	// nothing retries before. A request of the user interrupts it.
+	o.Logger.Warn("the failure of a share could not be recorded", "error", err)
+	select {
+	case <-ctx.Done():
+	case <-time.After(recheckDelay):
+	}
+	return time.Now()
+}
+
+// update uploads the newest events of a session, and records how far its server is up to date.
+func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
+	synced, err := o.push(ctx, s, head)
+	recordErr := o.Registry.setSynced(s.ID, synced)
+	if ctx.Err() != nil || err == nil && s.Failure != "" {
+		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
+			if ctx.Err() != nil {
+				s.CutAt = time.Now().UnixMilli()
+			}
+			if err == nil {
+				s.noteSuccess()
+			}
+		})
+		recordErr = errors.Join(recordErr, changeErr)
+	}
+	if err := o.saveProgress(false); err != nil { // the next process uploads the same again
+		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
+	}
+	return errors.Join(err, recordErr)
+}
+
+// readHead returns the session and the seq of its newest event.
+func (o *Outbox) readHead(ctx context.Context, id session.ID) (s *session.Session, head int64, err error) {
+	err = o.Store.View(ctx, func(r store.Reader) (err error) {
+		if s, err = store.FindSession(r, id); err == nil {
+			head, err = r.Head(id)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return s, head, nil
+}
