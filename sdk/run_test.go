@@ -36,7 +36,8 @@ func newSession(t *testing.T, c *sdk.Client) *sdk.Session {
 
 // A run yields its own events, stored and live, and the ask of a command, which the program answers.
 func TestRun(t *testing.T) {
-	c := open(t,
+	c := open(
+		t,
 		cairntest.Turn(cairntest.Reasoning("hm"), cairntest.Text("I look."), cairntest.Call("bash", map[string]any{"command": "echo hi"})),
 		cairntest.Turn(cairntest.Text("It says hi."), cairntest.Usage(sdk.Tokens{Input: 5, Output: 7})),
 	)
@@ -75,7 +76,8 @@ func TestRun(t *testing.T) {
 
 // Do denies what would be asked, since nobody can answer, and reports how the work came out.
 func TestDo(t *testing.T) {
-	c := open(t,
+	c := open(
+		t,
 		cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo hi"})),
 		cairntest.Turn(cairntest.Text("I may not.")),
 		cairntest.Fail(errors.New("no such luck")),
@@ -200,7 +202,8 @@ func TestRunIsLeft(t *testing.T) {
 
 // Undo takes back a prompt with its files, redo brings both back, and a fork keeps its own history.
 func TestUndo(t *testing.T) {
-	c := open(t,
+	c := open(
+		t,
 		cairntest.Turn(cairntest.Call("write", map[string]any{"filePath": "a.txt", "content": "one\n"})),
 		cairntest.Turn(cairntest.Text("Written.")),
 	)

@@ -12,8 +12,8 @@ import (
 // Program is what a program that opens the store adds to its own process: to all locations of it.
 type Program struct {
 	Models     []*llm.EmbeddedModel
-	Tools      []tool.Tool // one takes the place of a built-in tool of its name
-	Asking     []string    // permission actions of the tools that ask before a call, unless a rule says otherwise
+	Tools      []tool.Tool                       // one takes the place of a built-in tool of its name
+	Asking     []string                          // permission actions of the tools that ask before a call, unless a rule says otherwise
 	Sources    map[string]systemcontext.Producer // of the system context, by key
 	Extensions []extension.Extension
 	Logger     *slog.Logger // nil: standard error, at the level of CAIRN_LOG

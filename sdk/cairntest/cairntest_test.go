@@ -14,7 +14,8 @@ func TestLookup(t *testing.T) {
 	lookup, err := embed.NewTool("lookup", "Look up a person.",
 		func(_ context.Context, in struct {
 			Name string `json:"name"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			return in.Name + " wrote the first program.", nil
 		})
 	if err != nil {
