@@ -21,7 +21,7 @@ type liveSession struct {
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
 	prompts   chan *promptWork           // to be followed
-	asks      sync.WaitGroup
+	asks      sync.WaitGroup             // asks and reads of buffers
 
 	mu       sync.Mutex // guards the rest
 	choices  sessionChoices
@@ -154,6 +154,9 @@ func (s *liveSession) start() {
 		defer close(s.done)
 		defer s.asks.Wait()
 		defer cancel()
+		if s.agent.features.readFile {
+			s.asks.Go(func() { s.serveBuffers(ctx) })
+		}
 		s.sendCommands(ctx)
 		s.run(ctx)
 	})

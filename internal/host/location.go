@@ -68,6 +68,7 @@ type locationCache struct {
 
 	renamedAt atomic.Int64 // when FollowRenamed last looked, in Unix milliseconds
 
+	editors *editors       // of all sessions
 	program client.Program // what this process adds to all locations
 
 	limit int // slots that are kept at most, beside those in use

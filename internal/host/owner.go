@@ -173,7 +173,7 @@ func (w *owner) openSurfaces(o client.Options, user *config.Config, watched stor
 		Store: watched, Log: w.log, IDs: ids,
 		Locations: w.locations, Projects: projectRecords{w.locations}, Worktrees: w.worktrees, Files: w.locations,
 		Explainer: w.locations,
-		Searcher:  w.search, Storage: ownerStorage{w}, Shares: shareAPI{w},
+		Searcher:  w.search, Storage: ownerStorage{w}, Editors: w.locations.editors, Shares: shareAPI{w},
 		Requests:  nextrequest.Inspector{Engine: w.engine, Store: watched},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store, w.dirs, o},
 		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
@@ -237,7 +237,7 @@ func (w *owner) newLocations(
 			},
 			Supervisor: process.SupervisorCommand(), Transport: provider.NewLazyTransport(), Logger: w.logger,
 		}),
-		program: o.Program, plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
+		editors: &editors{}, program: o.Program, plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	l.life, l.end = context.WithCancelCause(context.Background())
 	if o.Replay == "" {

@@ -56,7 +56,7 @@ func (l *locationCache) newToolConfig(
 		formatters: formatters,
 		file: file.Config{
 			Paths: filePaths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
-			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(formatters),
+			Images: imageLimits(cfg.Attachment.Image), Format: formatWith(formatters), Unsaved: l.editors.ReadUnsaved,
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{

@@ -122,7 +122,7 @@ func describeTags() map[string]string {
 		"provider": "Providers and their models.", "pty": "Terminals.", "question": "Questions of the model.",
 		"plugin":    "Plugins and files of tools.",
 		"reference": "References to other projects.", "resource": "Resources of MCP servers.",
-		"search": "Texts of sessions.", "storage": "What the sessions take.", "share": "Shared sessions.",
+		"search": "Texts of sessions.", "storage": "What the sessions take.", "share": "Shared sessions.", "editor": "Files that editors have not saved.",
 		"session": "Sessions, their messages and their work.", "skill": "Skills.", "stats": "Spending.",
 		"sync": "Events of other servers.", "tool": "Tools.", "tui": "The terminal interface.",
 		"vcs": "The working tree.", "workspace": "Workspaces.", "worktree": "Worktrees.",

@@ -31,6 +31,7 @@ type Config struct {
 	Searcher  Searcher
 	Storage   Storage
 	Shares    Shares
+	Editors   Editors
 	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Requests  RequestInspector

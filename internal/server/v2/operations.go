@@ -18,7 +18,7 @@ func (d *dependencies) listOperations() []operation.Operation {
 		d.listOpenCodeOperations(),
 		d.listCompactionOperations(),
 		d.listRevertOperations(),
-		d.listMCPOperations(), d.listWorktreeOperations(), d.listShareOperations(),
+		d.listMCPOperations(), d.listWorktreeOperations(), d.listShareOperations(), d.listEditorOperations(),
 		d.listAdditionalOperations(),
 	)
 	for i, o := range rows {

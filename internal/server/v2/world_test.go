@@ -64,7 +64,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
 		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Archive: w.engine.Archive, Store: w.store, Log: w.log,
 		IDs: ids, Locations: places{}, Projects: noProjects{}, Worktrees: noWorktrees{}, Explainer: places{}, Doctor: places{},
-		Searcher: searcher{t, w.store, t.TempDir()}, Storage: noStorage{}, Shares: noShares{w.store},
+		Searcher: searcher{t, w.store, t.TempDir()}, Storage: noStorage{}, Shares: noShares{w.store}, Editors: noEditors{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	err := w.store.Update(context.Background(), store.Durable, func(tx store.Tx) error {
@@ -348,6 +348,17 @@ func (noShares) List() ([]api.Share, error) { return []api.Share{}, nil }
 
 func (noShares) Find(_ context.Context, id string) (api.Share, error) {
 	return api.Share{}, session.NotFound("share", id)
+}
+
+// noEditors has no reads for editors.
+type noEditors struct{}
+
+func (noEditors) Next(context.Context, session.ID) (api.EditorRead, error) {
+	return api.EditorRead{}, nil
+}
+
+func (noEditors) Answer(_ session.ID, read string, _ api.EditorText) error {
+	return session.NotFound("read", read)
 }
 
 // noWorktrees is a repository without linked worktrees.

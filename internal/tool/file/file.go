@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -28,6 +29,10 @@ type Config struct {
 	Diagnose func(ctx context.Context, changed ChangedPaths) Diagnosis
 	// Warm prepares language servers for changes of a file that a call reads. It must not block. Nil without servers.
 	Warm func(path string)
+
+	// Unsaved returns the text of a file as an editor of the user has it, for a session that the editor follows; ok is
+	// false without one. It is bounded in time. Nil without editors.
+	Unsaved func(ctx context.Context, id session.ID, path string) (text string, ok bool)
 
 	Images  ImageLimits // of images that read returns
 	Tracker *Tracker    // shared by all Locations of a process; nil: each gets its own

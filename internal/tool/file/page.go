@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -28,24 +27,32 @@ type page struct {
 	sum         digest
 	whole       []byte // the content of a small file
 	fingerprint fingerprint
+	isUnsaved   bool // the lines are those of an editor, which are not in the file
+}
+
+// pageSource is what a page is read from.
+type pageSource struct {
+	name    string
+	content io.Reader
+	size    int64 // bytes
 }
 
 // readPage reads the lines that in asks for, and the rest of the file for its line count and its digest. A file that is
 // too large to be changed gets no digest, because computing it takes most of the time.
-func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
+func readPage(ctx context.Context, f pageSource, in readInput) (page, error) {
 	// Digest and keep the bytes while they are read, so that a file is read once only.
 	hash := sha256.New()
 	var whole headBuffer
-	var from io.Reader = f
-	if info.Size() <= maxEdited {
-		from = io.TeeReader(f, io.MultiWriter(hash, &whole))
+	from := f.content
+	if f.size <= maxEdited {
+		from = io.TeeReader(f.content, io.MultiWriter(hash, &whole))
 	}
 	// Skip the lines before the page.
 	r := bufio.NewReaderSize(from, 64<<10)
 	p := page{first: in.Offset}
 	line, err := skipLines(ctx, r, int64(in.Offset)-1)
 	if err != nil {
-		return p, fmt.Errorf("read %s: %w", f.Name(), err)
+		return p, fmt.Errorf("read %s: %w", f.name, err)
 	}
 	// Collect the page until it is full by lines or by bytes; then only count the lines that follow.
 	size, full := 0, false
@@ -59,11 +66,11 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 			break
 		}
 		if err != nil {
-			return p, fmt.Errorf("read %s: %w", f.Name(), err)
+			return p, fmt.Errorf("read %s: %w", f.name, err)
 		}
 		line++
 		// Counting the rest of a very large file takes too long: its line count is unknown.
-		if full && info.Size() > maxCounted {
+		if full && f.size > maxCounted {
 			p.total = -1
 			return p, nil
 		}
@@ -82,7 +89,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 	}
 	// The end was reached, so the count is exact and the digest is that of the whole file.
 	p.total = line
-	if info.Size() <= maxEdited {
+	if f.size <= maxEdited {
 		p.sum, p.whole = digest(hash.Sum(nil)), whole.data
 	}
 	return p, nil
@@ -185,6 +192,15 @@ func (p page) formatOutput(call tool.Call, at workpath.Path, reminder string, lo
 }
 
 func (p page) formatFooter(last int, more bool) string {
+	footer := p.formatPosition(last, more)
+	if p.isUnsaved {
+		footer += "\n(The user has changes of this file in an editor that are not saved. They are shown here; a change by a " +
+			"tool is one of the file as it is on the disk.)"
+	}
+	return footer
+}
+
+func (p page) formatPosition(last int, more bool) string {
 	switch {
 	case p.capped:
 		return fmt.Sprintf("(Output capped at 50 KB. Showing lines %d-%d. Use offset=%d to continue.)", p.first, last, last+1)

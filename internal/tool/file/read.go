@@ -175,8 +175,12 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 		return tool.Output{}, tool.Failf("%s is a binary file (%s); it cannot be read as text.", p.Abs, why)
 	}
 	// Read the page; an offset behind the end is an error that says where the end is.
-	page, err := readPage(ctx, f, info, in)
+	page, err := readPage(ctx, pageSource{f.Name(), f, info.Size()}, in)
 	if err != nil {
+		return tool.Output{}, err
+	}
+	seen := page
+	if page, err = t.readUnsaved(ctx, call, p, in, page); err != nil {
 		return tool.Output{}, err
 	}
 	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
@@ -186,10 +190,27 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 		)
 	}
 	// Remember what was seen, then add instructions that apply to this directory.
-	page.fingerprint = fingerprintOf(info, page.sum)
-	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, page.whole})
+	page.fingerprint = fingerprintOf(info, seen.sum)
+	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, seen.whole})
 	reminder, loaded := t.nearbyInstructions(call, p)
 	return page.formatOutput(call, p, reminder, loaded), nil
+}
+
+// readUnsaved returns the page of the file as it is in an editor of the user, or the given one, of the disk, if none has
+// changes of it.
+func (t *readTool) readUnsaved(
+	ctx context.Context, call tool.Call, p workpath.Path, in readInput, saved page,
+) (page, error) {
+	if t.config.Unsaved == nil {
+		return saved, nil
+	}
+	text, ok := t.config.Unsaved(ctx, call.SessionID, p.Abs)
+	if !ok || saved.whole != nil && text == string(saved.whole) {
+		return saved, nil
+	}
+	out, err := readPage(ctx, pageSource{p.Abs, strings.NewReader(text), int64(len(text))}, in)
+	out.isUnsaved = true
+	return out, err
 }
 
 // readDir returns a page of the names in a directory, sorted as people expect. Names of directories end in a slash.

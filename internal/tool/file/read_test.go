@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -390,5 +391,40 @@ func TestReadKeepsTheLimit(t *testing.T) {
 	text := tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "f", "limit": 9000}))
 	if len(text) > tool.MaxBytes || len(text) < tool.MaxBytes-2<<10 {
 		t.Errorf("the output has %d bytes", len(text))
+	}
+}
+
+// A file that an editor has not saved is read as it is there, and edited as it is on the disk.
+func TestReadUnsaved(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		found bool
+		want  string
+	}{
+		"changed":  {"one\nmore\n", true, "1: one\n2: more"},
+		"the same": {"one\n", true, "1: one"},
+		"not open": {"", false, "1: one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			b := tooltest.New(t, func(cfg *tooltest.Config) {
+				cfg.File.Unsaved = func(_ context.Context, _ session.ID, path string) (string, bool) {
+					asked = append(asked, path)
+					return c.text, c.found
+				}
+			})
+			path := b.WriteFile("a.txt", "one\n")
+			got := tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "a.txt"}))
+			if !strings.Contains(got, c.want) || strings.Contains(got, "not saved") != (name == "changed") {
+				t.Errorf("got %s", got)
+			}
+			if diff := cmp.Diff([]string{path}, asked); diff != "" {
+				t.Error(diff)
+			}
+			edit := b.Call("edit", tooltest.Input{"filePath": "a.txt", "oldString": "one", "newString": "two"})
+			if content, err := os.ReadFile(path); edit.Error != nil || string(content) != "two\n" {
+				t.Errorf("the edit: %v, %q, %v", edit.Error, content, err)
+			}
+		})
 	}
 }

@@ -1,0 +1,49 @@
+package v2
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/record/store"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Editors asks clients for texts of files that they have not saved.
+type Editors interface {
+	// Next waits for a read of the session, up to a bound; the zero value is none.
+	Next(ctx context.Context, id session.ID) (api.EditorRead, error)
+	// Answer answers a read.
+	Answer(id session.ID, read string, text api.EditorText) error
+}
+
+// editorHandlers has the operations of editors.
+type editorHandlers struct{ *dependencies }
+
+// listEditorOperations returns the operations of editors.
+func (d *dependencies) listEditorOperations() []operation.Operation {
+	h := editorHandlers{d}
+	return []operation.Operation{
+		operation.New("prompt POST "+sessionPath+"/editor/read Wait for a read of a file that an editor may not have saved",
+			"", h.next),
+		operation.New("prompt POST "+sessionPath+"/editor/read/{readID} Answer a read with the text of the editor",
+			"", h.answer),
+	}
+}
+
+func (h editorHandlers) next(ctx context.Context, in sessionIn) (api.Data[api.EditorRead], error) {
+	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
+		return api.Data[api.EditorRead]{}, err
+	}
+	out, err := h.Editors.Next(ctx, in.SessionID)
+	return newData(out), err
+}
+
+func (h editorHandlers) answer(_ context.Context, in struct {
+	SessionID session.ID     `path:"sessionID"`
+	ReadID    string         `path:"readID"`
+	Body      api.EditorText `body:"required"`
+},
+) (operation.None, error) {
+	return operation.None{}, h.Editors.Answer(in.SessionID, in.ReadID, in.Body)
+}
