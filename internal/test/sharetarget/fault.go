@@ -18,12 +18,14 @@ type Fault string
 const (
 	Down        Fault = "down"         // closes the connection without a response
 	Held        Fault = "held"         // answers when the target recovers, as if nothing had been wrong
+	Late        Fault = "late"         // acts as if nothing was wrong, and answers when the target recovers
 	Page        Fault = "page"         // 200 with an HTML page, as a login page or a captive portal answers
 	Broken      Fault = "broken"       // 500
 	Missing     Fault = "missing"      // 404
 	Empty       Fault = "empty"        // 200 with {}, which for Create lacks id, url and secret
 	OtherID     Fault = "other id"     // Create stores the share but answers an id that the target does not know
 	EmptySecret Fault = "empty secret" // Create stores the share but answers an empty secret
+	BadURL      Fault = "bad url"      // Create stores the share but answers an address of no use
 	OtherHost   Fault = "other host"   // Create stores the share but answers an address of another host
 	KeepData    Fault = "keep data"    // Delete answers 200 with {}; the share and its data stay
 )

@@ -80,6 +80,13 @@ func (t *Target) serve(w http.ResponseWriter, r *http.Request) bool {
 	t.requests[n].Status = a.status
 	t.announce()
 	t.mu.Unlock()
+	if fault == Late {
+		select {
+		case <-released:
+		case <-r.Context().Done():
+			return false
+		}
+	}
 
 	w.Header().Set("Content-Type", a.kind)
 	w.WriteHeader(a.status)
@@ -137,6 +144,8 @@ func (t *Target) create(session string, fault Fault, base string) (created, erro
 		secret = ""
 	case OtherHost:
 		base = "https://elsewhere.example"
+	case BadURL:
+		base = "javascript://" + base
 	}
 	return created{ID: id, URL: base + "/share/" + id, Secret: secret}, nil
 }

@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/record/follower"
@@ -16,7 +17,7 @@ const cursorName = "shares.cursor"
 // with all shares, because no process followed the sessions before.
 func (o *Outbox) startFollower(ctx context.Context, isNew bool) (done <-chan struct{}) {
 	f := &follower.Follower{
-		Name: "shares", Store: o.Store, Log: o.Log, Consumer: changeMarker{o},
+		Name: "shares", Store: o.Store, Log: o.Log, Consumer: &changeMarker{outbox: o, isNew: isNew},
 		File: filepath.Join(o.Registry.dir, cursorName), Logger: o.Logger,
 	}
 	if isNew {
@@ -32,20 +33,28 @@ func (o *Outbox) startFollower(ctx context.Context, isNew bool) (done <-chan str
 
 // changeMarker is a follower.Consumer that marks the shares of sessions with new events. The marks are durable with the
 // cursor, so that a process that starts looks only at what has changed.
-type changeMarker struct{ outbox *Outbox }
+type changeMarker struct {
+	outbox *Outbox
+	isNew  bool // nobody has followed the log before: the positions of the shares are those of this store
+}
 
-// Rebuild marks all shares.
-func (m changeMarker) Rebuild(_ context.Context, _ string, _ func(string) error) error {
+// Rebuild marks all shares. A cursor that does not fit the store is one of another state of it, as after a backup was
+// restored: then the positions of the shares are, too, and everything is uploaded again.
+func (m *changeMarker) Rebuild(_ context.Context, _ string, _ func(string) error) error {
 	shares, err := m.outbox.Registry.List()
 	for i := range shares {
+		if !m.isNew && shares[i].isRemote() {
+			err = errors.Join(err, m.outbox.Registry.setSynced(shares[i].ID, -1))
+		}
 		m.outbox.schedule.add(shares[i].ID)
 	}
+	m.isNew = false
 	m.outbox.signal()
 	return err
 }
 
 // Apply marks the shares of the events' sessions. A page is read when it is requested: only a deletion matters for it.
-func (m changeMarker) Apply(_ context.Context, events []store.EventRow) error {
+func (m *changeMarker) Apply(_ context.Context, events []store.EventRow) error {
 	shares, err := m.outbox.Registry.List()
 	if err != nil || len(shares) == 0 {
 		return err
@@ -71,4 +80,4 @@ func (m changeMarker) Apply(_ context.Context, events []store.EventRow) error {
 }
 
 // Sync makes the marks durable.
-func (m changeMarker) Sync(context.Context) error { return m.outbox.saveProgress(true) }
+func (m *changeMarker) Sync(context.Context) error { return m.outbox.saveProgress(true) }

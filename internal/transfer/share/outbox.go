@@ -206,14 +206,14 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 	if err != nil {
 		return s, err
 	}
-	// Claim it. It may have been revoked in between.
+	// Claim it, after a create that is under way. It may have been revoked in between.
 	ctx, release, err := o.interrupt(ctx, s.ID)
 	if err != nil {
 		return s, err
 	}
 	defer release()
 	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.RevokedAt > 0) {
-		err = session.Errorf(session.CodeConflict, "the share of session %q was revoked by another request", id)
+		err = session.Errorf(session.CodeConflict, "another request removed the share of session %q; try again", id)
 	}
 	if err != nil {
 		return s, err
@@ -254,12 +254,13 @@ func (o *Outbox) record(ctx context.Context, s *Share) error {
 	return o.Owner.RecordShare(ctx, s.SessionID, &session.Share{URL: s.URL, Expires: s.Expires})
 }
 
-// open gets the address of a share from its server, unless it has one.
+// open gets the address of a share from its server, unless it has one. The end of ctx does not cut the request off: the
+// server would have a share whose secret nobody knows. createTimeout bounds it.
 func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	if s.URL != "" {
 		return s, nil
 	}
-	c, err := o.targetOf(&s).create(ctx, s.SessionID)
+	c, err := o.targetOf(&s).create(context.WithoutCancel(ctx), s.SessionID)
 	if err != nil {
 		return s, session.Errorf(session.CodeConflict, "share session %q: %v", s.SessionID, err)
 	}

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/record/eventlog"
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/sharetarget"
+	"github.com/cairn-dev/cairn/internal/test/storetest"
 	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
@@ -146,6 +149,33 @@ func TestFirstShareFollows(t *testing.T) {
 		w.settle(time.Second)
 		if got := w.texts(s.RemoteID); len(got) != 2 {
 			t.Errorf("%q", got)
+		}
+	})
+}
+
+// After the store was restored to an earlier state, the server gets what the session has since then, although its log is
+// longer than what was uploaded before.
+func TestRestoredStore(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.prompt("ses_a", "lost")
+		w.settle(time.Second)
+		w.stop()
+		// The restored store has the first prompt only, and grows while no process uploads.
+		m := storetest.NewMemory()
+		w.store, w.viewer = m, m
+		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}})
+		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T"}})
+		for _, text := range []string{"first", "a", "b", "c", "d", "e", "f"} {
+			w.prompt("ses_a", text)
+		}
+		w.start()
+		w.settle(10 * time.Second)
+		got := strings.Join(w.texts(s.RemoteID), " ")
+		for _, text := range []string{"a", "b", "c", "d", "e", "f"} {
+			if !strings.Contains(got, text) {
+				t.Errorf("the server lacks %q: %q", text, got)
+			}
 		}
 	})
 }

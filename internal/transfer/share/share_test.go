@@ -626,3 +626,59 @@ func TestShareTwice(t *testing.T) {
 		}
 	})
 }
+
+// A create under way is not cut off, by another request, by a revocation or by the end of the process: the server would
+// have a share whose secret nobody knows.
+func TestCreateIsNotCutOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(w *world) error
+		shared    bool // in the end
+	}{
+		"shared again": {func(w *world) error {
+			s, err := w.outbox.Share(context.Background(), "ses_a", remote)
+			if err == nil && s.URL == "" {
+				err = errors.New("it has no address")
+			}
+			return err
+		}, true},
+		"revoked": {func(w *world) error {
+			_, err := w.outbox.Revoke(context.Background(), "ses_a")
+			return err
+		}, false},
+		"the process ends": {func(w *world) error { w.stop(); w.start(); return nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.server.Fail(sharetarget.Late, sharetarget.Create)
+				if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+					t.Fatal(err)
+				}
+				w.settle(time.Second) // the create of the automatic share is under way
+				done := make(chan error, 1)
+				go func() { done <- c.meanwhile(w) }()
+				w.settle(time.Second)
+				w.server.Recover()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				w.settle(time.Minute)
+				if len(w.list()) != map[bool]int{true: 1}[c.shared] || w.server.IsShared("ses_a") != c.shared {
+					t.Errorf("%+v, at the server: %v", w.list(), w.server.IsShared("ses_a"))
+				}
+			})
+		})
+	}
+}
+
+// An answer with an address that is not one is refused, and the share of it deleted.
+func TestBadAddressIsDeleted(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.BadURL, sharetarget.Create)
+		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil {
+			t.Error("the share has an address")
+		}
+		if len(w.list()) > 0 || w.server.IsShared("ses_a") {
+			t.Errorf("%+v, at the server: %v", w.list(), w.server.IsShared("ses_a"))
+		}
+	})
+}

@@ -35,7 +35,7 @@ type Item struct {
 //	GET    /api/share/{id}/data  -> [item], without authentication
 //
 // The server is not trusted: call limits the size and the duration of an answer and follows no redirects, and
-// createResponse.isValid and checkURL check its fields.
+// createResponse.hasIdentity and checkURL check its fields.
 type target struct {
 	address   string
 	transport http.RoundTripper
@@ -56,12 +56,9 @@ type createResponse struct {
 	Secret string `json:"secret"`
 }
 
-// isValid reports whether the answer has valid fields. Its address is shown to users.
-func (c *createResponse) isValid() bool {
-	u, err := url.Parse(c.URL)
-	return remoteID().MatchString(c.ID) && c.Secret != "" && len(c.Secret) <= maxSecret && len(c.URL) <= maxSecret &&
-		err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
-		terminal.ReplaceControls(c.URL) == c.URL
+// hasIdentity reports whether the answer has a valid id and secret, by which the share can be deleted.
+func (c *createResponse) hasIdentity() bool {
+	return remoteID().MatchString(c.ID) && c.Secret != "" && len(c.Secret) <= maxSecret
 }
 
 var remoteID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`) })
@@ -82,7 +79,7 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 	if err != nil {
 		return c, err
 	}
-	if json.Unmarshal(answer, &c) != nil || !c.isValid() {
+	if json.Unmarshal(answer, &c) != nil || !c.hasIdentity() {
 		return createResponse{}, fmt.Errorf("%s does not answer as a share server", t.address)
 	}
 	if err := t.checkURL(c.URL); err != nil {
@@ -93,16 +90,18 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 	return c, nil
 }
 
-// checkURL returns why an address that the server answered cannot be one of its own: its host is another one than the
-// server's and none of its subdomains, or it is http while the server is https.
+// checkURL returns why an address that the server answered, which is shown to users, cannot be one of its own: it is no
+// address of a page, its host is another one than the server's and none of its subdomains, or it is http while the server
+// is https.
 func (t target) checkURL(text string) error {
 	own, err := url.Parse(t.address)
 	if err != nil {
 		return err
 	}
 	u, err := url.Parse(text)
-	if err != nil {
-		return err
+	if err != nil || len(text) > maxSecret || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		terminal.ReplaceControls(text) != text || strings.Contains(text, `\`) {
+		return fmt.Errorf("%s does not answer as a share server: its share has no valid address", t.address)
 	}
 	host, ownHost := strings.ToLower(u.Hostname()), strings.ToLower(own.Hostname())
 	isOwn := host == ownHost || net.ParseIP(ownHost) == nil && strings.HasSuffix(host, "."+ownHost)
