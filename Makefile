@@ -34,7 +34,7 @@ SINGLE := anthropic bedrock gemini openaichat openairesponses
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
-.PHONY: check quick clients systems mcp imports plugins sharepage releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom packages packages-check packages-smoke sign size help
+.PHONY: check quick clients systems mcp imports plugins sharepage generatedclients releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom packages packages-check packages-smoke sign size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,7 +60,10 @@ plugins: ## plugins of npm in sessions with a scripted model; PLUGINS="NAME@VERS
 sharepage: ## the page of a shared session in headless Chromium, with content that attacks it; else skipped
 	@tools/sharepage/run
 
-releasecheck: mcp imports plugins sharepage packages-check ## what is too large for CI: public MCP servers, all programs whose sessions are imported, all plugins, all packages
+generatedclients: ## clients generated from openapi/v2.json run a prompt; LANGUAGES=typescript for one; from npm and PyPI, else skipped
+	@tools/generatedclients $(LANGUAGES)
+
+releasecheck: mcp imports plugins sharepage generatedclients packages-check ## what is too large for CI: public MCP servers, all programs whose sessions are imported, all plugins, all packages, the Python client
 
 differential: ## OpenCode's recorded stories against cairn, with the harness beside this checkout, else skipped
 	@tools/differential/run $(STORIES)

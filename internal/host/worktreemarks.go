@@ -28,9 +28,15 @@ type preparationMark struct {
 // maxMarks bounds the file in bytes.
 const maxMarks = 4 << 20
 
+// marksVersion is the version of the file's form, which has no member for it yet: its members are directories.
+const marksVersion = 1
+
 // read returns the marks by directory.
 func (m preparationMarks) read() (marks map[string]preparationMark, err error) {
 	raw, err := statefile.Read(m.path, maxMarks)
+	if err == nil {
+		err = statefile.CheckVersion(m.path, raw, marksVersion)
+	}
 	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &marks)
 	}

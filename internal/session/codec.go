@@ -84,12 +84,30 @@ func DecodeData(k Kind, version int, raw jsontext.Value) (EventData, error) {
 	return d, nil
 }
 
-// upcastData converts an old version's payload to the current form. Each change of form adds a case here for good.
-func upcastData(k Kind, version int, raw jsontext.Value) (jsontext.Value, error) {
+// A dataStep converts a payload of one version to the form of the next one.
+type dataStep func(jsontext.Value) (jsontext.Value, error)
+
+// membersAdded is the step to a version that only has further members, which may be absent.
+func membersAdded(raw jsontext.Value) (jsontext.Value, error) { return raw, nil }
+
+// dataSteps are the steps of each kind that changed: the first leads from version 1 to 2. Each change of form adds one
+// for good, and a payload of the version before to testdata/older.
+var dataSteps = map[Kind][]dataStep{
+	KindStepEnded:  {membersAdded},
+	KindStepFailed: {membersAdded},
+}
+
+// upcastData converts an old version's payload to the current form, by the steps between neighbours.
+func upcastData(k Kind, version int, raw jsontext.Value) (_ jsontext.Value, err error) {
 	if version < 1 {
 		return nil, fmt.Errorf("decode %s: invalid version %d", k, version)
 	}
-	// Version 1 of step.ended and step.failed differs from 2 only by fields that may be absent.
+	steps := dataSteps[k]
+	for i := version - 1; i < len(steps); i++ {
+		if raw, err = steps[i](raw); err != nil {
+			return nil, fmt.Errorf("convert %s from version %d to %d: %w", k, i+1, i+2, err)
+		}
+	}
 	return raw, nil
 }
 

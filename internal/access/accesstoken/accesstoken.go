@@ -34,6 +34,9 @@ const (
 	maxFile   = 256 << 10
 	maxTokens = 64
 	maxName   = 64
+
+	fileVersion = 1 // of the stored form, which has no member for it yet
+
 	// usedEvery is the resolution of the time of the last use: writing the file takes longer than most requests.
 	usedEvery = time.Minute
 )
@@ -199,6 +202,9 @@ func (s *File) readFile() (tokenFile, error) {
 	var all tokenFile
 	raw, err := statefile.Read(s.path, maxFile)
 	if raw == nil || err != nil {
+		return tokenFile{}, err
+	}
+	if err := statefile.CheckVersion(s.path, raw, fileVersion); err != nil {
 		return tokenFile{}, err
 	}
 	if err := json.Unmarshal(raw, &all); err != nil {

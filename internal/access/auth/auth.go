@@ -37,6 +37,9 @@ const (
 // maxFile bounds the file: thousands of credentials.
 const maxFile = 1 << 20
 
+// fileVersion is the version of the file's form, which has no member for it yet: its members are providers.
+const fileVersion = 1
+
 // Kind is the kind of a credential.
 type Kind string
 

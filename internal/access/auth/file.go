@@ -61,6 +61,9 @@ func (s *Store) readFile() (map[string]entry, error) {
 	if raw == nil || err != nil {
 		return all, err
 	}
+	if err := statefile.CheckVersion(s.path, raw, fileVersion); err != nil {
+		return nil, err
+	}
 	dec := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(raw, []byte("\ufeff"))), lenient)
 	if dec.PeekKind() == 'n' {
 		return all, nil

@@ -22,6 +22,8 @@ const FileName = "trust.json"
 const (
 	maxFile    = 1 << 20
 	maxEntries = 2048 // beyond it, the oldest are removed
+
+	fileVersion = 1 // of the stored form, which has no member for it yet
 )
 
 // Entry is one content that is trusted in one checkout.
@@ -116,6 +118,9 @@ func (s *Store) readFile() (fileContent, error) {
 	all := fileContent{Trusted: []Entry{}}
 	raw, err := statefile.Read(s.path, maxFile)
 	if raw == nil || err != nil {
+		return all, err
+	}
+	if err := statefile.CheckVersion(s.path, raw, fileVersion); err != nil {
 		return all, err
 	}
 	if err := json.Unmarshal(raw, &all); err != nil {

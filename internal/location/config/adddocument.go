@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/config/upgrade"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -50,12 +51,19 @@ func disableAgent(d *document.Document) []*document.Document {
 
 // addDocument parses and checks a document and merges it over the lower layers.
 //
-// The order matters: spellings are normalized before keys are looked up, references are expanded before values are
+// The order matters: documents of earlier versions are upgraded first, spellings are normalized before keys are looked up, references are expanded before values are
 // checked, and rules are moved to their lists before the rest is merged, because rules of layers are never merged.
 func (l *loader) addDocument(d *document.Document) error {
 	// Parse the document, in the one form that later steps know.
 	if err := d.Parse(); err != nil {
 		return err
+	}
+	notes, err := upgrade.Apply(d)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		l.addWarning(n.At, WarnOlder, n.Key, n.Message)
 	}
 	if err := d.NormalizeSpellings(); err != nil {
 		return err

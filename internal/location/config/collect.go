@@ -50,10 +50,10 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		if !l.isFirstRead(s.path) {
 			continue
 		}
-		docs = append(
-			docs,
-			&document.Document{Name: s.path, Dir: filepath.Dir(s.path), Layer: s.layer, Part: s.part, Entry: s.entry, Text: raw},
-		)
+		docs = append(docs, &document.Document{
+			Name: s.path, Dir: filepath.Dir(s.path), Layer: s.layer, Part: s.part, Entry: s.entry,
+			Foreign: l.isOpenCodeFile(s.path), Text: raw,
+		})
 	}
 	return docs, nil
 }

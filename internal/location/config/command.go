@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/config/upgrade"
 )
 
 var shellLine = regexp.MustCompile("!`([^`]+)`")
@@ -28,7 +29,10 @@ func ownCommands(below *document.Node, docs []*document.Document) map[string]boo
 		names[m.Key] = m.Value.Doc.Layer != document.LayerProject
 	}
 	for _, d := range docs {
-		if copied := *d; d.Layer == document.LayerUser && copied.Parse() == nil && copied.NormalizeSpellings() == nil {
+		if copied := *d; d.Layer == document.LayerUser && copied.Parse() == nil {
+			if _, err := upgrade.Apply(&copied); err != nil || copied.NormalizeSpellings() != nil {
+				continue
+			}
 			for _, m := range copied.Root.Get("command").AllMembers() {
 				names[m.Key] = true
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/config/upgrade"
 )
 
 // Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil.
@@ -25,8 +26,8 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	if err := d.Parse(); err != nil {
 		return nil, err
 	}
-	if d.IsBlank() {
-		text = append(bytes.Clone(text), "{\n}\n"...)
+	if d.IsBlank() { // a new file is of the current version; others keep theirs
+		text = fmt.Appendf(bytes.Clone(text), "{\n  %q: %d\n}\n", document.VersionKey, upgrade.Current)
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 func TestEdit(t *testing.T) {
 	tests := []struct{ name, text, key, value, want string }{
-		{"an empty file", "", "model", `"a/b"`, "{\n  \"model\": \"a/b\"\n}\n"},
-		{"only a comment", "// mine\n", "snapshot", `false`, "// mine\n{\n  \"snapshot\": false\n}\n"},
+		{"an empty file", "", "model", `"a/b"`, "{\n  \"version\": 2,\n  \"model\": \"a/b\"\n}\n"},
+		{"only a comment", "// mine\n", "snapshot", `false`, "// mine\n{\n  \"version\": 2,\n  \"snapshot\": false\n}\n"},
 		{
 			"a value that is there",
 			"{\n  // why\n  \"model\": \"a/b\", // note\n  \"shell\": \"x\"\n}\n",
@@ -207,6 +207,7 @@ func TestSchema(t *testing.T) {
 			`"deny"}]}}}`,
 		`{"compaction": {"reserved": 1}, "mode": {"x": {"maxSteps": 1}}, "timeouts": {"turn": false, "connect": "1s"}}`,
 		`{"mcp": {"servers": {"a": {"url": "u"}}}, "skills": ["a"], "lsp": false, "formatter": {"x": {}}}`,
+		`{"version": 1, "sandbox": {"enabled": true}}`, `{"version": 2, "sandbox": {"mode": "strict"}}`,
 	} {
 		if err := check(text); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -216,7 +217,7 @@ func TestSchema(t *testing.T) {
 		`{"modle": "a/b"}`, `{"model": "a"}`, `{"snapshot": 1}`, `{"permission": {"bash": "maybe"}}`,
 		`{"agent": {"a": {"steps": 0}}}`,
 		`{"compaction": {"auot": true}}`, `{"limits": {"tools": -1}}`, `{"permissions": [{"action": "x"}]}`,
-		`{"agent": {"a": {"color": "red"}}}`,
+		`{"agent": {"a": {"color": "red"}}}`, `{"version": 0}`, `{"version": "2"}`, `{"version": 1000}`,
 	} {
 		if check(text) == nil {
 			t.Errorf("%s fits the schema", text)

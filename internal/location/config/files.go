@@ -106,6 +106,11 @@ var (
 	bothFiles     = []string{"opencode.json", "opencode.jsonc", "cairn.json", "cairn.jsonc"}
 )
 
+// isOpenCodeFile reports whether the file is one that OpenCode reads, too.
+func (l *loader) isOpenCodeFile(path string) bool {
+	return slices.Contains(openCodeFiles, filepath.Base(path)) || filepath.Dir(path) == l.dirs.Foreign
+}
+
 type sourceList []source
 
 // addDirectory adds a directory of configuration: its files, then its folders of Markdown files.

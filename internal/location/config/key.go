@@ -8,15 +8,20 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/config/upgrade"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// unfielded are the keys of a configuration that are not fields of Settings; document.NormalizeSpellings converts them.
-var unfielded = []string{"permission", "tools", "mode"}
+// unfielded are the keys of a configuration that are not fields of Settings, because what reads a document takes them
+// out of it.
+var unfielded = []string{"permission", "tools", "mode", document.VersionKey}
 
 // CheckKey returns an error that suggests the nearest key if a dotted key is unknown in all spellings. Keys below names
 // that users choose are not checked.
 func CheckKey(key string) error {
+	if use := upgrade.DescribeReplaced(key); use != "" {
+		return fmt.Errorf("%s %s", key, use)
+	}
 	words, t := strings.Split(key, "."), reflect.TypeFor[Settings]()
 	for i, word := range words {
 		if _, scalar := scalars[t]; scalar || t.Kind() != reflect.Struct {
@@ -43,7 +48,7 @@ func CheckKey(key string) error {
 // ListKeys returns the keys at the top of a configuration, sorted, without older spellings.
 func ListKeys() []string {
 	fields, _, _ := fieldsOf(reflect.TypeFor[Settings]())
-	names := append(slices.Collect(maps.Keys(fields)), "permission") // which has no field
+	names := append(slices.Collect(maps.Keys(fields)), "permission", document.VersionKey) // which have no field
 	slices.Sort(names)
 	return names
 }
@@ -55,7 +60,7 @@ func unknownKeyMessage(key, path string, fields map[string]field) string {
 		names = append(names, name)
 	}
 	if path == "" {
-		names = append(names, "permission") // the other keys without a field are older spellings
+		names = append(names, "permission", document.VersionKey) // the other keys without a field are older spellings
 	}
 	if near := spelling.FindNearest(key, names, 1); len(near) > 0 {
 		return "is not a configuration key; did you mean " + near[0] + "?"

@@ -11,7 +11,7 @@ import (
 
 // strictKey matches the keys whose invalid values stop the configuration: without such a value, something would be
 // allowed, sent or spent that it may forbid.
-var strictKey = regexp.MustCompile(`^(permissions?|tools|sandbox|budget|enabled_providers|disabled_providers|` +
+var strictKey = regexp.MustCompile(`^(version|permissions?|tools|sandbox|budget|enabled_providers|disabled_providers|` +
 	`experimental\.policies|(agents?|mode)\..+\.(permissions?|tools|sandbox|disabled?)|` +
 	`providers?\..+\.(disabled|whitelist|blacklist|env|api|npm|baseURL|apiKey))($|[.\[])`)
 

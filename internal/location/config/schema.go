@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/auth"
 	"github.com/cairn-dev/cairn/internal/location/config/document"
+	"github.com/cairn-dev/cairn/internal/location/config/upgrade"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -55,6 +56,13 @@ func BuildSchema() ([]byte, error) {
 	)
 	for _, name := range []string{"formatter", "lsp"} {
 		keys[name] = schema{"anyOf": []schema{{"type": "boolean"}, keys[name].(schema)}}
+	}
+	keys[document.VersionKey] = schema{
+		"type": "integer", "minimum": 1, "maximum": upgrade.Current,
+		"description": "version of the configuration for which this file is written; 1 without it",
+	}
+	keys["sandbox"].(schema)["properties"].(schema)["enabled"] = schema{
+		"type": "boolean", "description": "in files of version 1, older form of the mode: true is strict, false is off",
 	}
 	keys["sandbox"] = schema{"anyOf": []schema{scalars[reflect.TypeFor[SandboxMode]()], keys["sandbox"].(schema)}}
 	// Agents have a definition of their own, for agent and mode.

@@ -151,7 +151,6 @@ type Model struct {
 // Sandbox confines the commands of tools to the location with kernel features.
 type Sandbox struct {
 	Mode    SandboxMode `json:"mode" doc:"off, writes or strict; without it, commands that run without an ask are confined as with writes"`
-	Enabled bool        `json:"enabled" doc:"older form of the mode: true is strict, false is off"`
 	Network bool        `json:"network"` // commands may open connections, in the mode strict, too
 	Write   []Path      `json:"write"`   // further directories that they may write to
 	Outside []string    `json:"outside" doc:"patterns for commands, such as \"docker *\", that run outside of the sandbox: plain lines all of whose commands match"`

@@ -37,6 +37,7 @@ const (
 	WarnUnmatched WarningKind = "unmatched" // a rule whose pattern matches nothing
 	WarnUnrun     WarningKind = "unrun"     // a plugin, tool or hook, which cairn does not run
 	WarnUntrusted WarningKind = "untrusted" // a key that has no effect until the project is trusted
+	WarnOlder     WarningKind = "older"     // a key of an earlier version, which is read as one of the current version
 )
 
 // leftOutWarning returns an error as the warning under which a value or a Markdown file is left out.

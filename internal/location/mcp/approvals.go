@@ -49,6 +49,9 @@ const (
 	maxApprovalFile = 64 << 20
 )
 
+// approvalVersion is the version of the file's form, which has no member for it yet: its members are tools.
+const approvalVersion = 1
+
 // NewApprovals returns the approvals of a file, which need not exist.
 func NewApprovals(path string) *Approvals { return &Approvals{path: path} }
 
@@ -74,11 +77,15 @@ func (a *Approvals) find(directory, name string) (Definition, bool) {
 	return d, ok
 }
 
-// read returns the content of the file. A missing or damaged file is empty: nothing has been allowed.
+// read returns the content of the file. A missing or damaged file is empty: nothing has been allowed. That
+// of a newer cairn is an error, so that it is not replaced.
 func (a *Approvals) read() (map[string]Definition, error) {
 	out := map[string]Definition{}
 	text, err := statefile.Read(a.path, maxApprovalFile)
 	if err != nil {
+		return out, err
+	}
+	if err := statefile.CheckVersion(a.path, text, approvalVersion); err != nil {
 		return out, err
 	}
 	if json.Unmarshal(text, &out) != nil || out == nil {

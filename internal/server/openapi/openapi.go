@@ -52,7 +52,7 @@ type Types struct {
 	Enums   map[reflect.Type][]string
 	Members map[string]string // JSON Schemas of members of these names, whatever their type
 	Unions  map[reflect.Type]Union
-	Forms   map[reflect.Type]string   // JSON Schemas of types that write themselves
+	Forms   map[reflect.Type]string   // JSON Schemas of types that write themselves; those in Names are components
 	Names   map[reflect.Type]string   // of components that differ from the names of their types
 	Further map[string]jsontext.Value // components that only JSON Schemas refer to
 }

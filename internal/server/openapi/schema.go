@@ -30,7 +30,13 @@ func (b *builder) describeRequest(t reflect.Type) object {
 func (b *builder) describeType(t reflect.Type) object {
 	// What Go's types do not say comes before what they say.
 	if form, ok := b.types.Forms[t]; ok {
-		return parseSchema(form)
+		schema := parseSchema(form)
+		name, isComponent := b.types.Names[t]
+		if !isComponent {
+			return schema
+		}
+		b.schemas[name] = schema
+		return newRef(name)
 	}
 	if u, ok := b.types.Unions[t]; ok {
 		return b.describeUnion(t, u)

@@ -51,6 +51,8 @@ func documentTypes() openapi.Types {
 			typeOf[errorEnvelope](): `{"type":"object","required":["_tag","message"],"properties":{"_tag":{"type":"string"},"message":{"type":"string"}}}`,
 		},
 		Names: map[reflect.Type]string{
+			typeOf[errorEnvelope](): "Error",
+
 			typeOf[wireEvent]():    "ShownEvent",
 			typeOf[wireHistory]():  "History",
 			typeOf[emptyObject]():  "NothingSaid",

@@ -36,6 +36,7 @@ type Document struct {
 	Part    string  // agent, mode or command if the document is Markdown that defines one; "" for JSON
 	Entry   string  // the name of that agent, mode or command: the file's, unless its field name has another
 	Managed bool    // from an administrator
+	Foreign bool    // a file of OpenCode: its versions are not those of cairn's files
 	Remote  *Remote // from an organisation: the configuration is the member config
 	Text    []byte
 	Limit   int // of Text in bytes; 0 is MaxSize

@@ -2,12 +2,9 @@ package document
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // OtherSpellings lists, per object, the spellings of V2 (and of older V1) beside the one of config.Settings.
@@ -46,11 +43,7 @@ func (d *Document) NormalizeSpellings() error {
 	}
 	// Autoshare true is the older form of share.
 	if auto := d.Root.Get("autoshare"); auto != nil && auto.Kind == 't' {
-		d.setDefault(
-			d.Root,
-			"share",
-			&Node{Kind: '"', Raw: jsontext.Value(`"auto"`), Text: "auto", Doc: d, Offset: auto.Offset},
-		)
+		d.setDefault(d.Root, "share", d.NewText(auto, "auto"))
 	}
 	// Convert V2's shapes of MCP servers, skills and providers to V1's.
 	d.liftMCPServers()
@@ -63,27 +56,11 @@ func (d *Document) NormalizeSpellings() error {
 	return nil
 }
 
-// normalizeSandbox converts the sandbox's short form, a mode, and its older form, enabled, to a member mode.
+// normalizeSandbox converts the sandbox's short form, a mode, to a member mode.
 func (d *Document) normalizeSandbox() {
-	s := d.Root.Get("sandbox")
-	if s == nil {
-		return
-	}
-	if s.Kind == '"' {
+	if s := d.Root.Get("sandbox"); s != nil && s.Kind == '"' {
 		d.Root.Set("sandbox", d.wrapNode(s, "mode", s))
-		return
 	}
-	enabled := s.Get("enabled")
-	if enabled == nil || s.Get("mode") != nil || enabled.Kind != 't' && enabled.Kind != 'f' {
-		return
-	}
-	mode := session.SandboxOff
-	if enabled.Kind == 't' {
-		mode = session.SandboxStrict
-	}
-	s.Set("mode", &Node{
-		Kind: '"', Raw: jsontext.Value(strconv.Quote(string(mode))), Text: string(mode), Doc: d, Offset: enabled.Offset,
-	})
 }
 
 func (d *Document) renameKeys(n *Node, table, path string) {

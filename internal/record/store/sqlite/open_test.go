@@ -252,6 +252,50 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 	}
 }
 
+// Databases of every earlier schema are migrated by the steps between neighbours: all events stay, and a backup has the
+// schema before.
+func TestEverySchemaIsMigrated(t *testing.T) {
+	all, _ := fs.Glob(migrationFiles, "migration/*.sql")
+	for n := 1; n < len(all); n++ {
+		// Make a home of the schema.
+		dir := t.TempDir()
+		h, err := findHome(Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		older := fstest.MapFS{}
+		for _, name := range all[:n] {
+			sql, _ := migrationFiles.ReadFile(name)
+			older[name] = &fstest.MapFile{Data: sql}
+		}
+		h.migrations = older
+		s, err := openWritable(t.Context(), h, Config{Version: "test", Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+			for seq := range int64(6) {
+				if _, err := tx.InsertEvent(testEvent("ses_0", seq)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		want := eventsOf(t, s, "ses_0")
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		// Open it with the schema of today.
+		if d := cmp.Diff(want, eventsOf(t, open(t, dir), "ses_0")); d != "" || len(want) != 6 {
+			t.Errorf("schema %d: %s", n, d)
+		}
+		backups, _ := filepath.Glob(filepath.Join(dir, backupDir, fmt.Sprintf("cairn-v%d-*.db", n)))
+		if len(backups) != 1 {
+			t.Errorf("schema %d: the backups are %q", n, backups)
+		}
+	}
+}
+
 // What was written before there was an index of what changed last is listed by it.
 func TestOlderSessionsAreListedByTheirLastChange(t *testing.T) {
 	made := t.TempDir()
