@@ -15,7 +15,7 @@ import (
 const samplePatch = "--- a.txt\n+++ a.txt\n@@ -7,2 +7,2 @@\n one\n-two\x1b[2J\n+three\n"
 
 // TestChanges: changes of files have their names and line numbers, side by side where there is room, and no control
-// characters; other lines that begin as those of a samplePatch do are as they are.
+// characters; other lines that begin as those of a patch do are as they are.
 func TestChanges(t *testing.T) {
 	text := &Text{Changes: []FilePatch{{"a.txt", samplePatch}, {"b.bin", "Binary files differ\n"}}, Body: []string{"- more"}}
 	for width, want := range map[int]string{
@@ -30,10 +30,10 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestAskedChange: a request shows the change as the transcript does, whole; one that is no samplePatch is shown as it is.
+// TestAskedChange: a request shows the change as the transcript does, whole; one that is no patch is shown as it is.
 func TestAskedChange(t *testing.T) {
 	for diff, want := range map[string]string{
-		samplePatch: "8 - two�[2J\n8 + three\n", "no samplePatch": "no samplePatch\n",
+		samplePatch: "8 - two�[2J\n8 + three\n", "no patch": "no patch\n",
 		samplePatch + strings.Repeat(" x\n", 200) + "+end\n": "209 + end\n",
 	} {
 		metadata, err := json.Marshal(map[string]string{"diff": diff})
