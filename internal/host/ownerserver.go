@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/access/accesstoken"
 	"github.com/cairn-dev/cairn/internal/access/audit"
+	"github.com/cairn-dev/cairn/internal/access/sandbox"
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/engine/turnlog"
@@ -55,6 +56,7 @@ func startOwnerServer(
 	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
+	noteMissingSandbox(dirs.State, o.Options, sandbox.Check)
 	w.moveApprovals(ctx, o.Options)
 	w.deleteEphemeral(ctx)
 	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A

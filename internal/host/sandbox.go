@@ -1,7 +1,9 @@
 package host
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client"
@@ -38,5 +40,22 @@ func (w *owner) removeScratch() {
 	}
 	if err := os.RemoveAll(cell.ScratchDir(w.dirs)); err != nil {
 		w.logger.Warn("temporary files of commands could not be removed", "error", err)
+	}
+}
+
+// sandboxNoteFile is in the state directory once people were told that there is no sandbox.
+const sandboxNoteFile = "no-sandbox-noted"
+
+// noteMissingSandbox says once for each home that commands are not confined here, if check says why.
+func noteMissingSandbox(state string, o client.Options, check func() error) {
+	why := check()
+	path := filepath.Join(state, sandboxNoteFile)
+	if _, err := os.Stat(path); why == nil || err == nil || o.Note == nil {
+		return
+	}
+	o.Note(fmt.Sprintf("commands of the model are not confined on this system: the sandbox cannot be used (%v). "+
+		"They ask before they run, unless a rule or an approval allows them", why))
+	if err := os.MkdirAll(state, 0o700); err == nil {
+		_ = os.WriteFile(path, nil, 0o600) // else it is said again
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/access/permission"
-	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
-	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/access/permission"
+	"github.com/cairn-dev/cairn/internal/client/describe/patch"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // CallCommand is a whole command line of a call.
@@ -65,12 +66,12 @@ func AskTitle(a session.PendingAsk) string {
 // askSize says how many lines the change that is asked for adds and removes, "" if nothing is to be changed.
 func askSize(a session.PendingAsk) string {
 	d := readAskDetails(a.Metadata)
-	switch added, removed := diffview.CountLines(d.diff); {
+	switch added, removed := patch.CountLines(d.diff); {
 	case d.added+d.removed > 0: // the diff is cut
 		return formatSize(d.added, d.removed)
 	case added+removed > 0:
 		return formatSize(added, removed)
-	case d.diff != "" && len(a.Resources) == 1 && diffview.IsEmpty(d.diff): // the same text, or an empty new file
+	case d.diff != "" && len(a.Resources) == 1 && patch.IsEmpty(d.diff): // the same text, or an empty new file
 		return ", changes no line"
 	}
 	return ""
@@ -171,7 +172,7 @@ func readAskDetails(metadata jsontext.Value) (d askDetails) {
 func askPreview(metadata jsontext.Value) []string {
 	d := readAskDetails(metadata)
 	text := d.diff
-	if text != "" && diffview.IsEmpty(text) {
+	if text != "" && patch.IsEmpty(text) {
 		return nil
 	}
 	if text == "" {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/terminal"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // argWidth bounds what a line shows of a call's arguments, in characters.

@@ -3,9 +3,10 @@ package describe
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestCacheHit(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
+	"github.com/cairn-dev/cairn/internal/client/describe/patch"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -162,7 +162,7 @@ func countChanges(structured jsontext.Value) string {
 	case len(all) == 0 && r.Diff == "":
 		return ""
 	case len(all) == 0:
-		added, removed := diffview.CountLines(r.Diff)
+		added, removed := patch.CountLines(r.Diff)
 		all = append(all, counts{added, removed})
 	}
 	sum := counts{}
@@ -170,7 +170,7 @@ func countChanges(structured jsontext.Value) string {
 		sum.Added, sum.Removed = sum.Added+c.Added, sum.Removed+c.Removed
 	}
 	// Without counted lines it may still have made, moved or replaced a file, one that is empty or binary.
-	same := r.File != nil && r.Exists != nil && *r.Exists && diffview.IsEmpty(r.Diff)
+	same := r.File != nil && r.Exists != nil && *r.Exists && patch.IsEmpty(r.Diff)
 	if sum == (counts{}) && !same {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/describe/diffview"
+	"github.com/cairn-dev/cairn/internal/client/describe/patch"
 	"github.com/cairn-dev/cairn/internal/client/describe/style"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -160,7 +161,7 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 func (d *Ask) wholeText() *Text {
 	title := strings.Split(describe.AskTitle(d.Pending), "\n")
 	t := &Text{Title: title[0]}
-	if diff := describe.AskDiff(d.Pending); !diffview.IsEmpty(diff) {
+	if diff := describe.AskDiff(d.Pending); !patch.IsEmpty(diff) {
 		t.Changes = []FilePatch{{Path: strings.TrimSpace(strings.Join(title[1:], " ")), Patch: diff}}
 		t.Body = describe.AskCommand(d.Pending)
 		return t

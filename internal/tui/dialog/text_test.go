@@ -12,12 +12,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-const patch = "--- a.txt\n+++ a.txt\n@@ -7,2 +7,2 @@\n one\n-two\x1b[2J\n+three\n"
+const samplePatch = "--- a.txt\n+++ a.txt\n@@ -7,2 +7,2 @@\n one\n-two\x1b[2J\n+three\n"
 
 // TestChanges: changes of files have their names and line numbers, side by side where there is room, and no control
 // characters; other lines that begin as those of a patch do are as they are.
 func TestChanges(t *testing.T) {
-	text := &Text{Changes: []FilePatch{{"a.txt", patch}, {"b.bin", "Binary files differ\n"}}, Body: []string{"- more"}}
+	text := &Text{Changes: []FilePatch{{"a.txt", samplePatch}, {"b.bin", "Binary files differ\n"}}, Body: []string{"- more"}}
 	for width, want := range map[int]string{
 		40: "a.txt\n7   one\n8 - two�[2J\n8 + three\n\nb.bin\nBinary files differ\n\n- more",
 		150: "a.txt\n7   one" + strings.Repeat(" ", 66) + " │ 7   one\n8 - two�[2J" + strings.Repeat(" ", 62) +
@@ -33,8 +33,8 @@ func TestChanges(t *testing.T) {
 // TestAskedChange: a request shows the change as the transcript does, whole; one that is no patch is shown as it is.
 func TestAskedChange(t *testing.T) {
 	for diff, want := range map[string]string{
-		patch: "8 - two�[2J\n8 + three\n", "no patch": "no patch\n",
-		patch + strings.Repeat(" x\n", 200) + "+end\n": "209 + end\n",
+		samplePatch: "8 - two�[2J\n8 + three\n", "no patch": "no patch\n",
+		samplePatch + strings.Repeat(" x\n", 200) + "+end\n": "209 + end\n",
 	} {
 		metadata, err := json.Marshal(map[string]string{"diff": diff})
 		if err != nil {
