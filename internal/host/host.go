@@ -126,7 +126,8 @@ func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o clien
 	if err != nil {
 		return nil, err
 	}
-	return &client.Connection{API: localClient(w.v2.NewHandler(), o), Close: w.close}, nil
+	w.local = w.v2.NewHandler()
+	return &client.Connection{API: localClient(w.local, o), Close: w.close}, nil
 }
 
 // localClient returns a client that calls a handler of this process.

@@ -147,6 +147,11 @@ func (w *owner) findShareOptions(ctx context.Context, s *session.Session, expire
 	if cfg.Share == config.ShareDisabled {
 		return o, session.Errorf(session.CodeInvalid, "sharing is disabled in the configuration (share)")
 	}
+	for _, warning := range cfg.Warnings {
+		if warning.Key == "sharing.expires" { // the share would never expire
+			return share.Options{}, session.Errorf(session.CodeConflict, "the session is not shared: %s", warning.String())
+		}
+	}
 	return share.Options{
 		Target: cfg.ShareTarget(), PageURL: cfg.PageURL(), Expires: cmp.Or(expires, time.Duration(cfg.Sharing.Expires)),
 		Extend: expires > 0,
@@ -246,7 +251,7 @@ func describeShare(s *share.Share) api.Share {
 	switch {
 	case s.IsAbandoned(time.Now()):
 		out.State = api.ShareAbandoned
-	case s.RevokedAt > 0:
+	case s.RevokedAt > 0, s.Expires > 0 && !s.IsActive(time.Now()):
 		out.State = api.ShareRevoking
 	case s.URL == "":
 		out.State = api.SharePending

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/describe"
 	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
@@ -84,7 +86,17 @@ func (s *setup) prepare(ctx context.Context) error {
 }
 
 // shareSession shares the session and prints its address. The prompt goes on if that fails, as OpenCode's does.
+// A prompt with a secret that this environment knows is not shared: the process that shares it may not know the secret.
 func (s *setup) shareSession(ctx context.Context) {
+	known, err := s.inv.CollectSecrets(ctx)
+	if text := []byte(s.plan.prompt.Text); err == nil && !bytes.Equal(redact.MaskValues(text, known), text) {
+		err = errors.New("the prompt has a secret that this environment knows; share the session later with cairn share, " +
+			"which compares all of it")
+	}
+	if err != nil {
+		s.desk.note("the session is not shared: " + err.Error())
+		return
+	}
 	share, err := s.client.ShareSession(ctx, s.plan.id, api.ShareRequest{})
 	if err != nil {
 		s.desk.note("the session is not shared: " + err.Error())

@@ -682,3 +682,19 @@ func TestBadAddressIsDeleted(t *testing.T) {
 		}
 	})
 }
+
+// A page in place of the answer to an upload is a failure, and the upload is repeated.
+func TestPageIsNoAnswer(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Page, sharetarget.Sync)
+		w.prompt("ses_a", "second")
+		w.settle(time.Second)
+		w.server.Recover()
+		w.settle(time.Minute)
+		if got := w.texts(s.RemoteID); len(got) != 2 {
+			t.Errorf("%q %+v", got, w.list())
+		}
+	})
+}

@@ -117,7 +117,10 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 		Secret string `json:"secret"`
 		Data   []Item `json:"data"`
 	}{s.Secret, items}
-	_, err := t.call(ctx, syncTimeout, http.MethodPost, "/api/share/"+s.RemoteID+"/sync", body)
+	answer, err := t.call(ctx, syncTimeout, http.MethodPost, "/api/share/"+s.RemoteID+"/sync", body)
+	if err == nil && !jsontext.Value(answer).IsValid() { // such as the page of a proxy
+		err = fmt.Errorf("%s does not answer as a share server", t.address)
+	}
 	return err
 }
 
