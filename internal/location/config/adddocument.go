@@ -46,7 +46,7 @@ func disableAgent(d *document.Document) []*document.Document {
 		return nil
 	}
 	text := fmt.Appendf(nil, `{%q: {%s: {"disable": true}}}`, document.PartAgent, document.AppendQuoted(nil, d.Entry))
-	return []*document.Document{{Name: d.Name, Dir: d.Dir, Layer: d.Layer, Text: text}}
+	return []*document.Document{{Name: d.Name, Dir: d.Dir, Layer: d.Layer, Current: true, Text: text}}
 }
 
 // addDocument parses and checks a document and merges it over the lower layers.
@@ -58,9 +58,13 @@ func (l *loader) addDocument(d *document.Document) error {
 	if err := d.Parse(); err != nil {
 		return err
 	}
+	version := d.Root.Get(document.VersionKey)
 	notes, err := upgrade.Apply(d)
 	if err != nil {
 		return err
+	}
+	if version != nil && !d.Foreign {
+		l.config.versions = append(l.config.versions, version)
 	}
 	for _, n := range notes {
 		l.addWarning(n.At, WarnOlder, n.Key, n.Message)

@@ -77,6 +77,7 @@ type Config struct {
 	runsPlugins    bool             // those of the project run
 	references     []referenceValue
 	root           *document.Node
+	versions       []*document.Node // of the documents that say one, lowest layer first
 	stamps         []stamp
 }
 

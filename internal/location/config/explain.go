@@ -46,6 +46,12 @@ func (c *Config) Explain(key string) []Origin {
 	if n != nil {
 		out = appendLeafOrigins(out, n, strings.Join(at, "."))
 	}
+	// Each file has its own version; none of them counts for the others.
+	if key == document.VersionKey {
+		for _, n := range c.versions {
+			out = append(out, originOf(n, key))
+		}
+	}
 	// Rules are no members of the tree; they are listed from where they were collected.
 	if len(path) == 0 || path[0] == "permission" {
 		out = ruleOrigins(out, "permission", c.Permissions)

@@ -32,7 +32,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 		l.getenv = func(string) string { return "" }
 	}
 	// Built-in defaults, then the documents of organisations, files and variables.
-	base := &document.Document{Name: "default", Layer: document.LayerDefault, Text: defaults}
+	base := &document.Document{Name: "default", Layer: document.LayerDefault, Current: true, Text: defaults}
 	if err := l.addDocument(base); err != nil {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func (l *loader) addFiles(ctx context.Context) error {
 // addVariables adds the configuration that environment variables hold.
 // They belong to the user's layer and override the user's files.
 func (l *loader) addVariables() error {
-	user := func(name, text string) error {
+	add := func(name, text string, isOwn bool) error {
 		return l.addOrKeepError(&document.Document{
-			Name: name, Dir: l.opts.Directory, Layer: document.LayerUser, Text: []byte(text),
+			Name: name, Dir: l.opts.Directory, Layer: document.LayerUser, Current: isOwn, Text: []byte(text),
 		})
 	}
 	// A complete document.
 	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
-		if err := user("CAIRN_CONFIG_CONTENT", v); err != nil {
+		if err := add("CAIRN_CONFIG_CONTENT", v, false); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (l *loader) addVariables() error {
 		mode := l.config.root.Get("share")
 		isDisabled := mode != nil && ShareMode(mode.Text) == ShareDisabled
 		if IsSwitchOn(l.getenv, v.name) && !isDisabled {
-			if err := user("CAIRN_"+v.name, fmt.Sprintf(`{"share":%q}`, v.mode)); err != nil {
+			if err := add("CAIRN_"+v.name, fmt.Sprintf(`{"share":%q}`, v.mode), true); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func (l *loader) addVariables() error {
 	// Switches that stand for one setting each.
 	for name, key := range map[string]string{"DISABLE_AUTOCOMPACT": "auto", "DISABLE_PRUNE": "prune"} {
 		if IsSwitchOn(l.getenv, name) {
-			if err := user("CAIRN_"+name, fmt.Sprintf(`{"compaction":{%q:false}}`, key)); err != nil {
+			if err := add("CAIRN_"+name, fmt.Sprintf(`{"compaction":{%q:false}}`, key), true); err != nil {
 				return err
 			}
 		}

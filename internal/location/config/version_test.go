@@ -25,6 +25,22 @@ func TestOlderFileIsUpgraded(t *testing.T) {
 	}
 }
 
+// TestExplainVersion lists the version of each file that says one.
+func TestExplainVersion(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		userFile: `{"version": 1}`, "repo/cairn.json": `{"model": "a/b"}`, "repo/sub/cairn.json": `{"version": 2}`,
+		"repo/opencode.json": `{"version": 7}`,
+	})
+	var got []string
+	for _, o := range p.mustLoad().Explain("version") {
+		got = append(got, p.short(o.Source.String())+" "+string(o.Value))
+	}
+	want := []string{userFile + ":1:13 1", "repo/sub/cairn.json:1:13 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestFileOfANewerCairn checks that such a file stops the configuration in words, in every place from which cairn reads
 // its own files, and that the files of OpenCode have no version.
 func TestFileOfANewerCairn(t *testing.T) {

@@ -37,6 +37,7 @@ type Document struct {
 	Entry   string  // the name of that agent, mode or command: the file's, unless its field name has another
 	Managed bool    // from an administrator
 	Foreign bool    // a file of OpenCode: its versions are not those of cairn's files
+	Current bool    // made by this cairn: of the current version without saying so
 	Remote  *Remote // from an organisation: the configuration is the member config
 	Text    []byte
 	Limit   int // of Text in bytes; 0 is MaxSize

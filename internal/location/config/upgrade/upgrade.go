@@ -4,7 +4,7 @@
 //
 // A key whose name or meaning changes needs a step and a new Current. A key that is added needs neither. Other spellings
 // of a key that stay valid, such as those of OpenCode, are not versions: document.NormalizeSpellings reads them in files
-// of every version.
+// of every version. Markdown files of agents and commands cannot say a version and have version 1.
 package upgrade
 
 import (
@@ -52,6 +52,8 @@ func apply(d *document.Document, steps []step) (notes []Note, err error) {
 	newest := steps[len(steps)-1].to
 	version, at, err := d.TakeVersion()
 	switch {
+	case d.Current && at == nil:
+		version = newest
 	case d.Foreign && at != nil:
 		version = 1
 		notes = append(notes, Note{at.FindPosition(), document.VersionKey, "has no effect in a file of OpenCode"})

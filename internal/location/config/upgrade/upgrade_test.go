@@ -125,6 +125,20 @@ func TestVersionsOfOpenCode(t *testing.T) {
 	}
 }
 
+// TestDocumentsOfThisCairn checks that what cairn itself writes is not taken for a document of version 1.
+func TestDocumentsOfThisCairn(t *testing.T) {
+	d := newDocument("default", `{"sandbox":{"mode":"off"}}`)
+	d.Current = true
+	if got := describe(d, steps); got != "{\"sandbox\":{\"mode\":\"off\"}}\n" {
+		t.Error(got)
+	}
+	d = newDocument("default", `{"sandbox":{"enabled":true}}`)
+	d.Current = true
+	if got := describe(d, steps); !strings.HasPrefix(got, "error: default:1:23: sandbox.enabled: is a key of version 1") {
+		t.Error(got)
+	}
+}
+
 func TestDescribeReplaced(t *testing.T) {
 	if got := DescribeReplaced("sandbox.enabled"); !strings.Contains(got, "since version 2 write") {
 		t.Errorf("sandbox.enabled: %q", got)
