@@ -132,7 +132,7 @@ func parseModel(name string) (*session.ModelRef, error) {
 
 func formatModel(m *session.ModelRef) string {
 	switch {
-	case m == nil:
+	case m == nil || m.ID == "":
 		return ""
 	case m.Variant != "" && m.Variant != "default":
 		return m.String() + "#" + m.Variant

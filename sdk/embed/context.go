@@ -2,6 +2,7 @@ package embed
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -12,10 +13,13 @@ import (
 type ContextSource struct {
 	// Key identifies the source across restarts: lower-case letters, digits, '.', '_' and '-'.
 	Key string
-	// Read returns the text; "" leaves the source out. It returns within two seconds, when its ctx ends. An error leaves
-	// the last text in force; before there was one, it keeps the turn from beginning.
+	// Read returns the text, of at most 1 MiB; "" leaves the source out. It has two seconds, then its ctx ends. An error, a
+	// panic included, leaves the last text in force; before there was one, it keeps the turn from beginning.
 	Read func(ctx context.Context) (string, error)
 }
+
+// maxSource bounds a text, in bytes.
+const maxSource = 1 << 20
 
 // sourcePrefix begins the keys of the program's sources, beside those of cairn's own.
 const sourcePrefix = "program/"
@@ -33,8 +37,13 @@ func newSources(sources []ContextSource) (map[string]systemcontext.Producer, err
 			return nil, invalid(field, "the source %q has no function Read", s.Key)
 		}
 		out[key] = func(ctx context.Context) systemcontext.Context {
-			text, err := s.Read(ctx)
-			if err == nil && text == "" {
+			text, err := call(ctx, func() (string, error) { return s.Read(ctx) })
+			switch {
+			case err != nil:
+				err = fmt.Errorf("the source %s of the program: %w", s.Key, err)
+			case len(text) > maxSource:
+				err = fmt.Errorf("the source %s of the program has %d bytes, the limit is %d", s.Key, len(text), maxSource)
+			case text == "":
 				return nil
 			}
 			return systemcontext.Context{systemcontext.Make(systemcontext.Spec[string]{

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/client"
@@ -85,6 +86,11 @@ func Open(ctx context.Context, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Config != nil {
+		if err := checkSettings(ctx, options); err != nil {
+			return nil, err
+		}
+	}
 	conn, err := host.Host{}.Open(ctx, options)
 	if err != nil {
 		return nil, newError(err)
@@ -142,14 +148,38 @@ func (o *Options) hostOptions() (client.Options, error) {
 	}
 	// What: the settings, and what the program adds.
 	if o.Config != nil {
-		if !json.Valid(o.Config) {
-			return out, invalid("Config", "the settings are not valid JSON")
+		var settings map[string]json.RawMessage
+		if err := json.Unmarshal(o.Config, &settings); err != nil || settings == nil {
+			return out, invalid("Config", "the settings are not a JSON object")
 		}
 		out.Env = config.Setenv(out.Env, "CONFIG_CONTENT", string(o.Config))
 	}
 	var err error
 	out.Program, err = o.newProgram()
 	return out, err
+}
+
+// settingsName is how cairn names the settings of Options.Config in messages.
+const settingsName = "CAIRN_CONFIG_CONTENT"
+
+// checkSettings returns an error of CodeInvalid if the settings of the options are invalid. Those of files are the
+// user's: a session says what is wrong with them.
+func checkSettings(ctx context.Context, options client.Options) error {
+	dirs, err := config.FindDirectories(options.Env)
+	if err == nil {
+		_, err = config.Load(ctx, config.Options{Dirs: dirs, Env: options.Env})
+	}
+	if err == nil || !strings.Contains(err.Error(), settingsName) {
+		return nil
+	}
+	return invalid("Config", "%s", strings.ReplaceAll(err.Error(), settingsName, "Config"))
+}
+
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.Default()
+	}
+	return o.Logger
 }
 
 // newProgram returns what the program adds.
@@ -159,7 +189,7 @@ func (o *Options) newProgram() (client.Program, error) {
 	if p.Models, err = newModels(o.Models); err != nil {
 		return p, err
 	}
-	if p.Tools, p.Asking, err = newTools(o.Tools); err != nil {
+	if p.Tools, p.Asking, err = newTools(o.Tools, o.logger()); err != nil {
 		return p, err
 	}
 	if p.Sources, err = newSources(o.Context); err != nil {

@@ -218,17 +218,22 @@ func TestInvalidOptions(t *testing.T) {
 	generate := cairntest.NewModel().Model().Generate
 	run := func(context.Context, embed.ToolCall) (embed.ToolResult, error) { return embed.ToolResult{}, nil }
 	read := func(context.Context) (string, error) { return "", nil }
-	for field, o := range map[string]embed.Options{
-		"Home":       {Home: "home"},
-		"Directory":  {Directory: "."},
-		"Config":     {Config: []byte("{")},
-		"Models[0]":  {Models: []embed.Model{{ID: "a b", Generate: generate}}},
-		"Models[1]":  {Models: []embed.Model{{ID: "a", Generate: generate}, {ID: "a", Generate: generate}}},
-		"Tools[0]":   {Tools: []embed.Tool{{Name: "1", Run: run}}},
-		"Tools[1]":   {Tools: []embed.Tool{{Name: "a", Run: run}, {Name: "b"}}},
-		"Context[0]": {Context: []embed.ContextSource{{Key: "A", Read: read}}},
+	for name, o := range map[string]embed.Options{
+		"Config, a list":  {Config: []byte("[]")},
+		"Config, null":    {Config: []byte("null")},
+		"Config, a value": {Home: t.TempDir(), Config: []byte(`{"permission":{"bash":"nonsense"}}`)},
+		"Tools[0], text":  {Tools: []embed.Tool{{Name: "a", Run: run, Schema: []byte(`{"type":"string"}`)}}},
+		"Home":            {Home: "home"},
+		"Directory":       {Directory: "."},
+		"Config":          {Config: []byte("{")},
+		"Models[0]":       {Models: []embed.Model{{ID: "a b", Generate: generate}}},
+		"Models[1]":       {Models: []embed.Model{{ID: "a", Generate: generate}, {ID: "a", Generate: generate}}},
+		"Tools[0]":        {Tools: []embed.Tool{{Name: "1", Run: run}}},
+		"Tools[1]":        {Tools: []embed.Tool{{Name: "a", Run: run}, {Name: "b"}}},
+		"Context[0]":      {Context: []embed.ContextSource{{Key: "A", Read: read}}},
 	} {
-		t.Run(field, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			field, _, _ := strings.Cut(name, ",")
 			store, err := embed.Open(t.Context(), &o)
 			e, ok := errors.AsType[*sdk.Error](err)
 			if store != nil || !ok || e.Code != sdk.CodeInvalid || e.Field != field {
@@ -342,5 +347,19 @@ func setSchemaVersion(t *testing.T, path string, version int) {
 	defer c.Close()
 	if err := sqlitex.ExecuteTransient(c, fmt.Sprintf("PRAGMA user_version = %d", version), nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Arguments that are no struct, and a tool without a function, are refused.
+func TestNewToolRefuses(t *testing.T) {
+	run := func(context.Context, int) (string, error) { return "", nil }
+	if _, err := embed.NewTool("a", "A.", run); err == nil {
+		t.Error("an int is taken for arguments")
+	}
+	if _, err := embed.NewTool[lookupInput]("a", "A.", nil); err == nil {
+		t.Error("no function is taken")
+	}
+	if err := embed.Retry(nil, 0); err != nil {
+		t.Error(err)
 	}
 }

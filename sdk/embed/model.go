@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/sdk"
@@ -20,7 +21,8 @@ type Model struct {
 	Name          string // for people; "" is the id
 	ContextWindow int64  // tokens; 0 is unknown, and then nothing is compacted before the model refuses
 	// Generate answers a request: it yields what the model says, piece by piece. The first error ends it, and so does
-	// ctx. It is called concurrently. The request belongs to cairn: do not change or keep it.
+	// ctx; two seconds later it is left alone. It is called concurrently, in a goroutine of its own, where a panic is an
+	// error. The request belongs to cairn: do not change or keep it.
 	Generate func(ctx context.Context, r *Request) iter.Seq2[Chunk, error]
 }
 
@@ -86,7 +88,12 @@ type Chunk struct {
 
 // Retry returns an error of Generate after which the same request may succeed: it is sent again after a while, at the
 // earliest after the duration; 0 leaves that to cairn. Without it an error ends the work.
-func Retry(err error, after time.Duration) error { return &retryError{err, after} }
+func Retry(err error, after time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryError{err, after}
+}
 
 type retryError struct {
 	error
@@ -105,7 +112,7 @@ func newModels(models []Model) (out []*llm.EmbeddedModel, err error) {
 		case !name.MatchString(m.ID):
 			return nil, invalid(field, "the id %q of a model is not made of letters, digits, '.', '_' and '-'", m.ID)
 		case seen[m.ID]:
-			return nil, invalid(field, "there are two models with the id %q", m.ID)
+			return nil, invalid(field, "there is another model with the id %q: two of the program, or cairn's own guide", m.ID)
 		case m.Generate == nil:
 			return nil, invalid(field, "the model %q has no function Generate", m.ID)
 		}
@@ -130,26 +137,44 @@ func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 		defer dog.Stop()
 		dog.MarkConnected()
 		s := stream{yield: yield}
-		for c, err := range m.Generate(ctx, newRequest(req)) {
-			dog.MarkByte()
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				s.end()
-				s.fail(ctx, err)
-				return
-			}
-			if s.add(c); s.stopped {
+		chunks := make(chan Chunk)
+		ended := make(chan error, 1)
+		generating, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() { // ends with Generate
+			_, err := call(generating, func() (struct{}, error) {
+				return struct{}{}, m.generate(generating, newRequest(req), chunks)
+			})
+			ended <- err
+		}()
+		for {
+			select {
+			case c := <-chunks:
+				dog.MarkByte()
+				if s.add(c); s.stopped {
+					return
+				}
+			case err := <-ended:
+				s.close(ctx, err)
 				return
 			}
 		}
-		if ctx.Err() != nil {
-			s.fail(ctx, context.Cause(ctx))
-			return
-		}
-		s.finish()
 	}
+}
+
+// generate sends the chunks of an answer, until ctx ends.
+func (m model) generate(ctx context.Context, r *Request, chunks chan<- Chunk) error {
+	for c, err := range m.Generate(ctx, r) {
+		if err != nil {
+			return err
+		}
+		select {
+		case chunks <- c:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // stream turns chunks into events.
@@ -160,8 +185,23 @@ type stream struct {
 	open    string // the kind of the open block: "text", "reasoning" or ""
 	blocks  int
 	calls   int
+	ids     map[string]bool // of calls
+	rest    string          // the beginning of a character at the end of the newest chunk of the open block
 	usage   sdk.Tokens
 	reason  string
+}
+
+// close ends the stream when the answer has ended, with an error or without one.
+func (s *stream) close(ctx context.Context, err error) {
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		s.end()
+		s.fail(ctx, err)
+		return
+	}
+	s.finish()
 }
 
 func (s *stream) emit(e llm.Event) {
@@ -181,17 +221,15 @@ func (s *stream) add(c Chunk) {
 	if c.Call != nil {
 		s.end()
 		s.calls++
-		id := c.Call.ID
-		if id == "" {
-			id = "call_" + strconv.Itoa(s.calls)
-		}
+		id := s.nameCall(c.Call.ID)
 		input := string(c.Call.Input)
 		if input == "" {
 			input = "{}"
 		}
 		event := llm.ToolCallEvent{ID: id, Name: c.Call.Tool, Input: []byte(input), Raw: input}
-		if !json.Valid([]byte(input)) {
-			event.Invalid = "the arguments are not valid JSON"
+		var object map[string]json.RawMessage
+		if json.Unmarshal([]byte(input), &object) != nil || object == nil {
+			event.Invalid = "the arguments are not a JSON object"
 		}
 		s.emit(llm.ToolInputStart{ID: id, Name: c.Call.Tool})
 		s.emit(llm.ToolInputDelta{ID: id, Delta: input})
@@ -206,10 +244,31 @@ func (s *stream) add(c Chunk) {
 	}
 }
 
-// addText continues the open block, or begins one of the kind.
+// nameCall returns the id of a call, one that no other call of the answer has.
+func (s *stream) nameCall(id string) string {
+	if s.ids == nil {
+		s.ids = map[string]bool{}
+	}
+	for n := s.calls; id == "" || s.ids[id]; n++ {
+		id = "call_" + strconv.Itoa(n)
+	}
+	s.ids[id] = true
+	return id
+}
+
+// addText continues the open block, or begins one of the kind. A character may be split over chunks.
 func (s *stream) addText(kind, text string) {
+	if s.open == kind {
+		text, s.rest = s.rest+text, ""
+	}
 	if text == "" {
 		return
+	}
+	if cut := incompleteSuffix(text); cut > 0 && (s.open == kind || len(text) > cut) {
+		defer func(rest string) { s.rest = rest }(text[len(text)-cut:])
+		if text = text[:len(text)-cut]; text == "" {
+			return
+		}
 	}
 	if s.open != kind {
 		s.end()
@@ -227,10 +286,24 @@ func (s *stream) addText(kind, text string) {
 	}
 }
 
+// incompleteSuffix returns how many bytes at the end of a text are the beginning of a character.
+func incompleteSuffix(text string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if b := text[len(text)-n]; utf8.RuneStart(b) {
+			if b >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
 func (s *stream) blockID() string { return s.open + "_" + strconv.Itoa(s.blocks) }
 
 // end ends the open block.
 func (s *stream) end() {
+	s.rest = "" // of a character that did not come
 	switch s.open {
 	case "text":
 		s.emit(llm.TextEnd{ID: s.blockID()})
@@ -250,11 +323,17 @@ func (s *stream) finish() {
 		reason = llm.FinishStop
 	}
 	u := s.usage
+	for _, n := range []*int64{&u.Input, &u.Output, &u.Reasoning, &u.CacheRead, &u.CacheWrite} {
+		*n = min(max(*n, 0), maxTokens)
+	}
 	s.emit(llm.Finish{Reason: reason, Usage: llm.Usage{
 		Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output + u.Reasoning, Reasoning: u.Reasoning,
 		CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
 	}})
 }
+
+// maxTokens bounds what a model can report.
+const maxTokens = 1 << 40
 
 // fail ends the stream with an error.
 func (s *stream) fail(ctx context.Context, err error) {

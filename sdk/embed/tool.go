@@ -3,7 +3,10 @@ package embed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
 	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,8 +26,8 @@ type Tool struct {
 	// Ask asks for a permission before each call, unless a rule or a saved approval allows it; the action is the name of
 	// the tool. Without it calls run as the model makes them, unless a rule denies the tool.
 	Ask bool
-	// Run executes a call. When ctx ends it stops what it does and returns. An error is for the model: it reads the text
-	// and goes on. It is called concurrently. A call that was cut off by the end of the process is not run again.
+	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error, a
+	// panic included, is for the model: it reads the text and goes on. It is called concurrently. A call that was cut off by the end of the process is not run again.
 	Run func(ctx context.Context, c ToolCall) (ToolResult, error)
 }
 
@@ -49,10 +52,14 @@ type ToolResult struct {
 
 // NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
 // whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or omitzero
-// is required. The error is one of In: a type that JSON does not have.
+// is required. The error is one of In: it is no struct, or a schema
+// cannot describe it (functions, channels, types that contain themselves).
 func NewTool[In any](
 	name, description string, run func(ctx context.Context, in In) (string, error),
 ) (Tool, error) {
+	if t := reflect.TypeFor[In](); t.Kind() != reflect.Struct || run == nil {
+		return Tool{}, invalid("In", "the tool %s needs a function, and a struct for its arguments, not %s", name, t)
+	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		return Tool{}, fmt.Errorf("describe the arguments of the tool %s: %w", name, err)
@@ -75,7 +82,7 @@ func NewTool[In any](
 }
 
 // newTools returns the tools, and the actions of those that ask.
-func newTools(tools []Tool) (out []tool.Tool, asking []string, err error) {
+func newTools(tools []Tool, logger *slog.Logger) (out []tool.Tool, asking []string, err error) {
 	seen := map[string]bool{}
 	for i, t := range tools {
 		field := "Tools[" + strconv.Itoa(i) + "]"
@@ -90,20 +97,23 @@ func newTools(tools []Tool) (out []tool.Tool, asking []string, err error) {
 			return nil, nil, invalid(field, "there are two tools with the name %q", t.Name)
 		case t.Run == nil:
 			return nil, nil, invalid(field, "the tool %q has no function Run", t.Name)
-		case json.Unmarshal(t.Schema, &object) != nil || object == nil:
-			return nil, nil, invalid(field, "the schema of the tool %q is not a JSON object", t.Name)
+		case json.Unmarshal(t.Schema, &object) != nil || object["type"] != "object":
+			return nil, nil, invalid(field, "the schema of the tool %q is not one of an object", t.Name)
 		}
 		seen[t.Name] = true
 		if t.Ask {
 			asking = append(asking, t.Name)
 		}
-		out = append(out, programTool{t})
+		out = append(out, programTool{t, logger})
 	}
 	return out, asking, nil
 }
 
 // programTool is a Tool as the engine uses one.
-type programTool struct{ tool Tool }
+type programTool struct {
+	tool   Tool
+	logger *slog.Logger
+}
 
 // Definition implements tool.Tool.
 func (p programTool) Definition() tool.Definition {
@@ -111,26 +121,29 @@ func (p programTool) Definition() tool.Definition {
 }
 
 // Run implements tool.Tool.
-func (p programTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+func (p programTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	if p.tool.Ask {
-		err := call.Ask(ctx, tool.Request{
+		err := c.Ask(ctx, tool.Request{
 			Action: p.tool.Name, Resources: []string{"*"}, Save: []string{"*"},
-			Metadata: tool.EncodeObject(map[string]any{"input": call.Input}),
+			Metadata: tool.EncodeObject(map[string]any{"input": c.Input}),
 		})
 		if err != nil {
 			return tool.Output{}, err
 		}
 	}
-	result, err := p.tool.Run(ctx, ToolCall{
-		SessionID: string(call.SessionID), MessageID: string(call.MessageID), CallID: call.CallID, Agent: call.Agent,
-		Input: json.RawMessage(call.Input),
-		Progress: func(text string) {
-			call.Progress(tool.Output{Content: session.TextContent(text)})
-		},
+	result, err := call(ctx, func() (ToolResult, error) {
+		return p.tool.Run(ctx, ToolCall{
+			SessionID: string(c.SessionID), MessageID: string(c.MessageID), CallID: c.CallID, Agent: c.Agent,
+			Input:    json.RawMessage(c.Input),
+			Progress: func(text string) { c.Progress(tool.Output{Content: session.TextContent(text)}) },
+		})
 	})
 	out := tool.Output{Title: session.ClipText(result.Title, maxTitle), Content: session.TextContent(result.Text)}
 	for _, f := range result.Files {
 		out.Attachments = append(out.Attachments, newAttachment(f))
+	}
+	if panicked, ok := errors.AsType[*panicError](err); ok {
+		p.logger.Error("a tool of the program panicked", "tool", p.tool.Name, "panic", panicked.value, "stack", string(panicked.stack))
 	}
 	if err != nil && ctx.Err() == nil {
 		err = tool.Failf("%s", err.Error())

@@ -1,0 +1,146 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/sdk"
+	"github.com/cairn-dev/cairn/sdk/cairntest"
+	"github.com/cairn-dev/cairn/sdk/embed"
+)
+
+// yields makes a model of what its function does with each request.
+func yields(f func(ctx context.Context, yield func(embed.Chunk, error) bool)) embed.Model {
+	return embed.Model{ID: "m", Generate: func(ctx context.Context, _ *embed.Request) iter.Seq2[embed.Chunk, error] {
+		return func(yield func(embed.Chunk, error) bool) { f(ctx, yield) }
+	}}
+}
+
+// A model that panics or ends its goroutine fails the work, and takes nothing else with it.
+func TestModelBreaks(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    func()
+		text string
+	}{
+		"panic": {func() { panic("boom") }, "it panicked: boom"},
+		"exit":  {runtime.Goexit, "it ended its goroutine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := yields(func(context.Context, func(embed.Chunk, error) bool) { c.f() })
+			s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}}).Client())
+			_, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
+			if failed, ok := errors.AsType[*sdk.RunError](err); !ok || !strings.Contains(failed.Message, c.text) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// An interrupt returns although the model, or a tool, does not.
+func TestInterruptLeavesFunctions(t *testing.T) {
+	release, started := make(chan struct{}), make(chan struct{}, 1)
+	defer close(release)
+	wait := func() {
+		started <- struct{}{}
+		<-release
+	}
+	tool := embed.Tool{Name: "wait", Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
+		wait()
+		return embed.ToolResult{}, nil
+	}}
+	for name, o := range map[string]*embed.Options{
+		"model": {Models: []embed.Model{yields(func(context.Context, func(embed.Chunk, error) bool) { wait() })}},
+		"tool": {
+			Models: []embed.Model{cairntest.NewModel(cairntest.Turn(cairntest.Call("wait", nil))).Model()},
+			Tools:  []embed.Tool{tool},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, cairntest.Open(t, o).Client())
+			if _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+				t.Fatal(err)
+			}
+			<-started
+			if err := s.Interrupt(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What a model says is joined over its chunks, also within a character; calls have ids of their own, and arguments that
+// are no object do not reach the tool.
+func TestOddChunks(t *testing.T) {
+	ran, turn := 0, 0
+	model := yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+		if turn++; turn > 1 {
+			yield(embed.Chunk{Text: "k\xc3"}, nil)
+			yield(embed.Chunk{Text: "\xa4se"}, nil)
+			return
+		}
+		yield(embed.Chunk{Call: &embed.Call{ID: "call_2", Tool: "count"}}, nil)
+		yield(embed.Chunk{Call: &embed.Call{Tool: "count"}}, nil)
+		yield(embed.Chunk{Call: &embed.Call{Tool: "count", Input: []byte("[1]")}}, nil)
+		yield(embed.Chunk{Usage: &sdk.Tokens{Input: -1, Output: 2}}, nil)
+	})
+	tool := embed.Tool{Name: "count", Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
+		ran++
+		return embed.ToolResult{Text: "ok"}, nil
+	}}
+	s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}, Tools: []embed.Tool{tool}}).Client())
+	r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
+	if err != nil || r.Text != "käse" || ran != 2 || r.Tokens != (sdk.Tokens{Output: 2}) {
+		t.Errorf("%+v, %v, ran %d times", r, err, ran)
+	}
+}
+
+// A tool that panics or ends its goroutine fails its call, and the model goes on.
+func TestToolBreaks(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    func()
+		text string
+	}{
+		"panic": {func() { panic("boom") }, "it panicked: boom"},
+		"exit":  {runtime.Goexit, "it ended its goroutine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := embed.Tool{Name: "broken", Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
+				c.f()
+				return embed.ToolResult{}, nil
+			}}
+			model := cairntest.NewModel(cairntest.Turn(cairntest.Call("broken", nil)), cairntest.Turn(cairntest.Text("Sorry.")))
+			s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{tool}}).Client())
+			if r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil || r.Text != "Sorry." {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if call := findCall(t, s, "broken"); call.Error == nil || !strings.Contains(call.Error.Message, c.text) {
+				t.Errorf("the call is %+v", call)
+			}
+		})
+	}
+}
+
+// A source that panics or is too large is named, and keeps a first turn from beginning.
+func TestSourceBreaks(t *testing.T) {
+	for name, read := range map[string]func(context.Context) (string, error){
+		"it panicked: boom":      func(context.Context) (string, error) { panic("boom") },
+		"the limit is 1048576":   func(context.Context) (string, error) { return strings.Repeat("x", 2<<20), nil },
+		"no such thing":          func(context.Context) (string, error) { return "", errors.New("no such thing") },
+		"it ended its goroutine": func(context.Context) (string, error) { runtime.Goexit(); return "", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &embed.Options{
+				Models:  []embed.Model{cairntest.NewModel(cairntest.Turn(cairntest.Text("Hi."))).Model()},
+				Context: []embed.ContextSource{{Key: "mine", Read: read}},
+			}
+			_, err := newSession(t, cairntest.Open(t, o).Client()).Do(t.Context(), sdk.Prompt{Text: "go"})
+			if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "mine") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
