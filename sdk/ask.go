@@ -71,9 +71,12 @@ func newAsk(a session.PendingAsk) Ask {
 }
 
 // Reply answers an ask for a permission, also of a subagent. The message goes with ReplyReject, and may be "": the model
-// reads it and goes on; without it the work ends. An ask that was answered before is an error of CodeNotFound.
+// reads it and goes on; without it the work ends. A rejection holds for the other asks of the session that wait, too. An ask that was answered before is an error of CodeNotFound.
 func (c *Client) Reply(ctx context.Context, a Ask, reply Reply, message string) error {
 	return c.call(ctx, func(ctx context.Context) error {
+		if a.ID == "" || a.SessionID == "" {
+			return session.Errorf(session.CodeInvalid, "the ask has no id: take it from Asked, or from Session.Asks")
+		}
 		if len(a.Questions) > 0 {
 			return session.Errorf(session.CodeInvalid, "ask %s has questions: answer them with Answer", a.ID)
 		}

@@ -93,6 +93,9 @@ func (c *Client) call(ctx context.Context, f func(context.Context) error) error 
 // untilClosed returns a context that ends with ctx or, with ErrClosed, when the client is closed.
 func (c *Client) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if c.life.Err() != nil { // AfterFunc would say so a little later
+		cancel(ErrClosed)
+	}
 	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil) }
 }

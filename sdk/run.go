@@ -134,20 +134,17 @@ func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Even
 		}
 		ctx, cancel := s.client.untilClosed(ctx)
 		defer cancel()
-		// The position before the prompt comes first, so that nothing of its work is missed.
-		var head int64
-		err = s.client.call(ctx, func(ctx context.Context) (err error) { head, err = s.client.api.Head(ctx, s.id); return err })
-		if err == nil {
-			err = s.client.call(ctx, func(ctx context.Context) error { _, err := s.client.api.Prompt(ctx, s.id, r); return err })
-		}
+		// Follow it from its admission on, which is an earlier one if the prompt was sent before.
+		var in *session.Input
+		err = s.client.call(ctx, func(ctx context.Context) (err error) { in, err = s.client.api.Prompt(ctx, s.id, r); return err })
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		w := work{Work: follow.Work{
-			Client: s.client.api, ID: s.id, Request: r, Progress: follow.NewProgress(r.ID, head),
+			Client: s.client.api, ID: s.id, Request: r, Progress: follow.NewProgress(r.ID, in.AdmittedSeq-1),
 		}}
-		w.watch = s.watch(ctx, follow.Options{After: head, Tasks: true, Notes: true, Output: true})
+		w.watch = s.watch(ctx, follow.Options{After: in.AdmittedSeq - 1, Tasks: true, Notes: true, Output: true})
 		defer w.watch.stop()
 		w.watch.ExpectIdle()
 		if err = w.follow(ctx, yield); errors.Is(err, errStopped) {

@@ -264,3 +264,21 @@ func hasCode(err error, code sdk.Code) bool {
 	e, ok := errors.AsType[*sdk.Error](err)
 	return ok && e.Code == code
 }
+
+// A prompt that is sent again with its id is admitted once: Run and Do return the work that there is, and nothing is asked
+// of the model again.
+func TestRepeatedPrompt(t *testing.T) {
+	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("Done.")))
+	c := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}}).Client()
+	s := newSession(t, c)
+	p := sdk.Prompt{Text: "go", ID: "msg_mine"}
+	for range 3 {
+		if r, err := s.Do(t.Context(), p); err == nil && r.Text != "Done." || err != nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		p.Asks = sdk.AskDeny // as Do sets it
+	}
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -96,7 +96,8 @@ func Dial(ctx context.Context, address string, o *DialOptions) (*Client, error) 
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	// The first answer says whether this is a cairn server.
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	silence := &Error{Code: CodeUnreachable, Message: fmt.Sprintf("the server at %s does not answer within %s", describe(address), dialTimeout)}
+	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, silence)
 	defer cancel()
 	health, err := c.api.Health(ctx)
 	if err == nil && health.Directory == "" { // OpenCode's answer has no such field

@@ -180,3 +180,18 @@ func TestClose(t *testing.T) {
 		t.Errorf("a later call: %v", err)
 	}
 }
+
+// After Close nothing reaches the server.
+func TestCallsAfterClose(t *testing.T) {
+	store := cairntest.Open(t, nil)
+	home := store.Client()
+	s := newSession(t, home)
+	if err := home.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "late"}); !errors.Is(err, sdk.ErrClosed) {
+			t.Fatalf("got %v", err)
+		}
+	}
+}

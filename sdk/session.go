@@ -143,6 +143,9 @@ func formatModel(m *session.ModelRef) string {
 
 // OpenSession returns the session with the id. It is an error of CodeNotFound if there is none.
 func (c *Client) OpenSession(ctx context.Context, id string) (*Session, error) {
+	if id == "" {
+		return nil, invalid("id", "the id of the session is empty")
+	}
 	s := &Session{c, session.ID(id)}
 	if _, err := s.Info(ctx); err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -70,7 +71,7 @@ type Options struct {
 // Store is an open store. Close it.
 type Store struct {
 	client *sdk.Client
-	conn   *client.Connection
+	owner  string
 	close  func() error
 }
 
@@ -91,22 +92,28 @@ func Open(ctx context.Context, o *Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	conn, err := host.Host{}.Open(ctx, options)
+	// If another process owns the store and ends, the next request opens it again.
+	t := follow.NewReconnectTransport(func(ctx context.Context) (*client.Connection, error) {
+		return host.Host{}.Open(ctx, options)
+	})
+	conn, err := t.Connect(ctx)
 	if err != nil {
 		return nil, newError(err)
 	}
-	c, err := sdk.Dial(ctx, "http://localhost", &sdk.DialOptions{
-		Directory: options.Dir, Transport: conn.API.HTTP.Transport, Home: o.Home,
-	})
+	c, err := sdk.Dial(ctx, "http://localhost", &sdk.DialOptions{Directory: options.Dir, Transport: t, Home: o.Home})
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
-	s := &Store{client: c, conn: conn}
+	s := &Store{client: c, owner: conn.Owner}
 	s.close = sync.OnceValue(func() error {
 		// A context that has ended does not wait for work.
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		return errors.Join(c.Close(), conn.Close(ended))
+		err := c.Close()
+		if conn := t.Release(); conn != nil {
+			err = errors.Join(err, conn.Close(ended))
+		}
+		return err
 	})
 	return s, nil
 }
@@ -114,9 +121,9 @@ func Open(ctx context.Context, o *Options) (*Store, error) {
 // Client returns the client of the store. It is closed with the store.
 func (s *Store) Client() *sdk.Client { return s.client }
 
-// Owner describes the other process that does the work, such as "process 123 (since 15:04 on 2 January)"; "" if this one
-// does.
-func (s *Store) Owner() string { return s.conn.Owner }
+// Owner describes the other process that did the work when the store was opened, such as "process 123 (since 15:04 on 2
+// January)"; "" if this one does. If that one ends, this one takes over with the next request.
+func (s *Store) Owner() string { return s.owner }
 
 // Close stops work, so that the next process that opens the store resumes it, closes the store and returns when nothing
 // of it runs any more. To let work end before, call sdk.Session.Wait. It may be called more than once. A program that

@@ -363,3 +363,23 @@ func TestNewToolRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A store that is a client of another owner takes over when that one ends.
+func TestOwnerEnds(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	first, err := embed.Open(t.Context(), &embed.Options{Home: home, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := cairntest.Open(t, &embed.Options{Home: home})
+	s := newSession(t, second.Client())
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Rename(t.Context(), "later"); err != nil {
+		t.Error(err)
+	}
+	if info, err := s.Info(t.Context()); err != nil || info.Title != "later" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}

@@ -88,7 +88,7 @@ func (h Hooks) extensions() []extension.Extension {
 
 func (h Hooks) promptPoint(ctx context.Context, p *extension.Prompt) error {
 	v := PromptHook{string(p.SessionID), string(p.MessageID), p.Prompt.Text}
-	if err := h.Prompt(ctx, &v); err != nil {
+	if err := callHook(ctx, h.Prompt, &v); err != nil {
 		return err
 	}
 	p.Prompt.Text = v.Text
@@ -97,7 +97,7 @@ func (h Hooks) promptPoint(ctx context.Context, p *extension.Prompt) error {
 
 func (h Hooks) callPoint(ctx context.Context, c *extension.Call) error {
 	v := CallHook{string(c.SessionID), c.CallID, c.Agent, c.Tool, json.RawMessage(c.Input)}
-	if err := h.BeforeCall(ctx, &v); err != nil {
+	if err := callHook(ctx, h.BeforeCall, &v); err != nil {
 		return err
 	}
 	c.Input = jsontext.Value(v.Input)
@@ -109,7 +109,7 @@ func (h Hooks) resultPoint(ctx context.Context, r *extension.Result) error {
 		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(r.Input), r.Title, textOf(r.Content),
 	}
 	before := v.Text
-	if err := h.AfterCall(ctx, &v); err != nil {
+	if err := callHook(ctx, h.AfterCall, &v); err != nil {
 		return err
 	}
 	r.Title = v.Title
@@ -123,11 +123,17 @@ func (h Hooks) permissionPoint(ctx context.Context, p *extension.Permission) err
 	v := PermissionHook{
 		string(p.SessionID), p.CallID, p.Agent, p.Tool, p.Action, p.Resources, sdk.Effect(p.Effect), p.Reason,
 	}
-	if err := h.Permission(ctx, &v); err != nil {
+	if err := callHook(ctx, h.Permission, &v); err != nil {
 		return err
 	}
 	p.Effect, p.Reason = session.Effect(v.Effect), v.Reason
 	return nil
+}
+
+// callHook calls a hook. A panic, and the end of its goroutine, are errors.
+func callHook[T any](ctx context.Context, hook func(context.Context, *T) error, v *T) error {
+	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, hook(ctx, v) })
+	return err
 }
 
 // textOf joins the texts of a result.
