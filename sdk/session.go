@@ -236,8 +236,8 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.client.call(ctx, func(ctx context.Context) error { return s.client.api.Rename(ctx, s.id, title) })
 }
 
-// Wait returns when the session is idle: nothing runs and nothing is pending, or all of it waits for a reply. It does
-// not say how the work came out; Do and Run do.
+// Wait returns when the session is idle: nothing runs and nothing is pending. Work that waits for a reply is not over:
+// answer it (Asks), or use Run, which yields what is asked. It does not say how the work came out; Do and Run do.
 func (s *Session) Wait(ctx context.Context) error {
 	return s.client.call(ctx, func(ctx context.Context) error { return s.client.api.Wait(ctx, s.id) })
 }
