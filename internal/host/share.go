@@ -110,6 +110,9 @@ func (o shareOwner) MayShare(ctx context.Context, s *session.Session) bool {
 	return err == nil && cfg.Share != config.ShareDisabled
 }
 
+// MakeRoom implements share.Owner.
+func (o shareOwner) MakeRoom(cause error) bool { return isFullDisk(cause) && o.owner.makeRoom() }
+
 // findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if
 // the directory is gone.
 func (w *owner) findConfig(ctx context.Context, s *session.Session) (*config.Config, error) {

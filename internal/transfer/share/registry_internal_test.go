@@ -5,7 +5,7 @@ import "testing"
 // Readers of pages do not wait while the registry is written.
 func TestReadsDoNotWaitForWrites(t *testing.T) {
 	r := NewRegistry(t.TempDir())
-	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}); err != nil {
+	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	r.mu.Lock() // as a change does while it writes

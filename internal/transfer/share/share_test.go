@@ -39,6 +39,9 @@ type world struct {
 
 	viewer   store.Viewer                // of the outbox: store, or one that counts
 	disabled bool                        // sharing is, in the configuration
+	onRecord func() error                // called before a session records where it is shared; may be nil
+	onList   func()                      // called before the secrets are listed; may be nil
+	makeRoom func() bool                 // may be nil
 	models   func() []opencode.ModelInfo // nil without models
 }
 
@@ -78,9 +81,17 @@ func (w *world) start() {
 
 // RecordShare implements share.Owner.
 func (w *world) RecordShare(_ context.Context, id session.ID, s *session.Share) error {
+	if w.onRecord != nil {
+		if err := w.onRecord(); err != nil {
+			return err
+		}
+	}
 	w.add(id, &session.Shared{Share: s})
 	return nil
 }
+
+// MakeRoom implements share.Owner.
+func (w *world) MakeRoom(error) bool { return w.makeRoom != nil && w.makeRoom() }
 
 // Audit implements share.Owner.
 func (w *world) Audit(_ context.Context, what string) error {
@@ -90,6 +101,9 @@ func (w *world) Audit(_ context.Context, what string) error {
 
 // ListSecrets implements share.Owner.
 func (w *world) ListSecrets(context.Context, *session.Session) ([]string, error) {
+	if w.onList != nil {
+		w.onList()
+	}
 	return []string{"known-secret", canary.Known}, nil
 }
 
@@ -446,6 +460,26 @@ func TestDisabledSendsNothing(t *testing.T) {
 	})
 }
 
+// An automatic share that waits for its server is not created after sharing was disabled.
+func TestDisabledCreatesNothing(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Down)
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(10 * time.Second)
+		w.stop()
+		w.disabled = true
+		w.server.Recover()
+		n := len(w.server.Requests())
+		w.start()
+		w.settle(time.Hour)
+		if sent := w.server.Requests()[n:]; len(sent) > 0 || w.shareOf("ses_a") != nil {
+			t.Errorf("%v %v", sent, w.shareOf("ses_a"))
+		}
+	})
+}
+
 // A session is not shared again before its earlier share is deleted from the server.
 func TestShareAfterRevocation(t *testing.T) {
 	play(t, func(w *world) {
@@ -623,6 +657,27 @@ func TestShareTwice(t *testing.T) {
 		info, err := os.Stat(w.file)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Error(info, err)
+		}
+	})
+}
+
+// The audit log has an entry for each share, and one for a share that its server refused, but none for a request that found
+// a share.
+func TestAuditOfShares(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Broken, sharetarget.Create)
+		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil {
+			t.Error("the server did not fail")
+		}
+		w.server.Recover()
+		w.share(remote)
+		w.share(remote)
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Error(err)
+		}
+		const at = " ses_a at http://share.example"
+		if diff := cmp.Diff([]string{"share" + at, "not shared:" + at, "share" + at}, w.audit); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
