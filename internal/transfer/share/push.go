@@ -2,7 +2,6 @@ package share
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
@@ -136,13 +135,13 @@ func (p *pusher) flush(ctx context.Context) error {
 	items, to := p.items, p.outbox.targetOf(p.share)
 	p.items, p.bytes = nil, 0
 	err := to.send(ctx, p.share, items)
-	if status, ok := errors.AsType[*statusError](err); !ok || status.status != http.StatusRequestEntityTooLarge {
+	if !hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return err
 	}
 	// The request is too large for the server: send each item alone, and leave out those that are too large still.
 	for _, item := range items {
 		err := to.send(ctx, p.share, []Item{item})
-		if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusRequestEntityTooLarge {
+		if hasStatus(err, http.StatusRequestEntityTooLarge) {
 			p.outbox.Logger.Warn("a part of a shared session is too large for its server and is left out", "session", p.share.SessionID, "type", item.Type)
 			continue
 		}

@@ -159,9 +159,12 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 			return now.Add(recheckDelay) // the share stays as it is
 		}
 	}
-	// Do the step. After all steps but the last one, decide again.
+	// Do the step, unless sharing was disabled. After all steps but the last one, decide again.
 	a := decide(&s, current, head, now)
 	next = now
+	if (a.step == stepOpen || a.step == stepPush) && !o.Owner.MayShare(ctx, current) {
+		return now.Add(recheckDelay)
+	}
 	switch a.step {
 	case stepNone:
 		return time.Time{}
@@ -176,9 +179,6 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	case stepRecord:
 		err = o.record(ctx, &s)
 	case stepPush:
-		if !o.Owner.MayShare(ctx, current) {
-			return now.Add(recheckDelay)
-		}
 		err, next = o.update(ctx, &s, head), time.Time{}
 	case stepRevoke:
 		_, err = o.revoke(ctx, s)
@@ -214,9 +214,10 @@ func (o *Outbox) noteFailure(ctx context.Context, id string, failure error) time
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
 	synced, err := o.push(ctx, s, head)
 	recordErr := o.Registry.setSynced(s.ID, synced)
-	if ctx.Err() != nil || err == nil && s.Failure != "" {
+	isCut := ctx.Err() != nil || isUnanswered(err)
+	if isCut || err == nil && s.Failure != "" {
 		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
-			if ctx.Err() != nil {
+			if isCut {
 				s.CutAt = time.Now().UnixMilli()
 			}
 			if err == nil {
