@@ -50,8 +50,9 @@ type Outbox struct {
 	workers     sync.WaitGroup // of Run
 	readFailure string         // the last one that Run has logged
 
-	mu   sync.Mutex // guards busy
-	busy map[string]*claim
+	mu      sync.Mutex // guards the rest
+	busy    map[string]*claim
+	running int // workers of Run
 }
 
 // New returns an outbox.
@@ -94,13 +95,16 @@ type claim struct {
 	done   chan struct{}      // closed at the end
 }
 
-// claim claims a share, unless it is claimed or there are n claims. ctx is the context of the work, which interrupt
-// cancels.
-func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context, release func(), ok bool) {
+// claim claims a share, unless it is claimed or, for a worker of Run, maxWorkers run. ctx is the context of the work, which
+// interrupt cancels.
+func (o *Outbox) claim(ctx context.Context, id string, isWorker bool) (_ context.Context, release func(), ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.busy[id] != nil || len(o.busy) >= n {
+	if o.busy[id] != nil || isWorker && o.running >= maxWorkers {
 		return ctx, nil, false
+	}
+	if isWorker {
+		o.running++
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c := &claim{cancel, make(chan struct{})}
@@ -109,6 +113,9 @@ func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context
 		cancel()
 		o.mu.Lock()
 		delete(o.busy, id)
+		if isWorker {
+			o.running--
+		}
 		o.mu.Unlock()
 		close(c.done)
 		o.signal() // the share may be due again, and another one may get the worker
@@ -118,7 +125,7 @@ func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context
 // interrupt cancels the work on a share, waits for its end, and claims the share.
 func (o *Outbox) interrupt(ctx context.Context, id string) (context.Context, func(), error) {
 	for {
-		if ctx, release, ok := o.claim(ctx, id, maxShares); ok {
+		if ctx, release, ok := o.claim(ctx, id, false); ok {
 			return ctx, release, nil
 		}
 		o.mu.Lock()

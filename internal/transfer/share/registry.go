@@ -60,6 +60,8 @@ func (r *Registry) load() ([]Share, error) {
 		return *p, nil
 	}
 	file := filepath.Join(r.dir, FileName)
+	statefile.Clean(file) // copies with secrets, which a process left that was killed while it wrote
+	statefile.Clean(filepath.Join(r.dir, progressName))
 	text, err := statefile.ReadRegular(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.shares.Store(&[]Share{})

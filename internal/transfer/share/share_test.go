@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,7 @@ type world struct {
 	file   string
 	outbox *share.Outbox
 	server *sharetarget.Target
+	mu     sync.Mutex // guards audit while requests run
 	audit  []string
 	stop   func()
 
@@ -95,6 +97,8 @@ func (w *world) MakeRoom(error) bool { return w.makeRoom != nil && w.makeRoom() 
 
 // Audit implements share.Owner.
 func (w *world) Audit(_ context.Context, what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.audit = append(w.audit, what)
 	return nil
 }
