@@ -230,13 +230,13 @@ func (a shareAPI) List() ([]api.Share, error) {
 	return out, err
 }
 
-// Find implements v2.Shares.
+// Find implements v2.Shares. A session that is uploaded has no page.
 func (a shareAPI) Find(ctx context.Context, id string) (api.Share, error) {
 	s, found, err := a.owner.shares.Registry.Find(id)
 	if err != nil {
 		return api.Share{}, err
 	}
-	if found && s.IsActive(time.Now()) {
+	if found && s.Target == "" && s.IsActive(time.Now()) {
 		current, err := store.ReadSession(ctx, a.owner.store, s.SessionID)
 		if err == nil && a.owner.shares.Owner.MayShare(ctx, current) {
 			return describeShare(&s), nil

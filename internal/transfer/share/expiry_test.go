@@ -35,15 +35,15 @@ func TestNewExpiryOfARevokedShare(t *testing.T) {
 		s := w.share(remote)
 		w.settle(time.Second)
 		done := make(chan error, 1)
-		w.onRecord = func() error {
-			w.onRecord = nil
+		w.setOnRecord(func() error {
+			w.setOnRecord(nil)
 			go func() {
 				_, err := w.outbox.Revoke(context.Background(), "ses_a")
 				done <- err
 			}()
 			time.Sleep(time.Second)
 			return nil
-		}
+		})
 		_, _ = w.outbox.Share(context.Background(), "ses_a", share.Options{Expires: time.Hour, Extend: true})
 		if err := <-done; err != nil {
 			t.Error(err)

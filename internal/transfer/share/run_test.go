@@ -45,7 +45,7 @@ func TestRepairedRegistry(t *testing.T) {
 // The failure to record in a session where it is shared is gone when that succeeds.
 func TestRecordedAfterFailure(t *testing.T) {
 	play(t, func(w *world) {
-		w.onRecord = func() error { return errors.New("the session is busy") }
+		w.setOnRecord(func() error { return errors.New("the session is busy") })
 		if _, err := w.outbox.Share(context.Background(), "ses_a", share.Options{PageURL: "http://pages"}); err == nil {
 			t.Error("the session has recorded its share")
 		}
@@ -53,7 +53,7 @@ func TestRecordedAfterFailure(t *testing.T) {
 		if got := w.list()[0]; got.Failure == "" {
 			t.Errorf("%+v", got)
 		}
-		w.onRecord = nil
+		w.setOnRecord(nil)
 		w.settle(5 * time.Minute)
 		if got := w.list()[0]; got.Failure != "" || got.Attempts != 0 || w.shareOf("ses_a") == nil {
 			t.Errorf("%+v", got)

@@ -35,7 +35,7 @@ type world struct {
 	file   string
 	outbox *share.Outbox
 	server *sharetarget.Target
-	mu     sync.Mutex // guards audit while requests run
+	mu     sync.Mutex // guards audit and onRecord
 	audit  []string
 	stop   func()
 
@@ -83,13 +83,23 @@ func (w *world) start() {
 
 // RecordShare implements share.Owner.
 func (w *world) RecordShare(_ context.Context, id session.ID, s *session.Share) error {
-	if w.onRecord != nil {
-		if err := w.onRecord(); err != nil {
+	w.mu.Lock()
+	before := w.onRecord
+	w.mu.Unlock()
+	if before != nil {
+		if err := before(); err != nil {
 			return err
 		}
 	}
 	w.add(id, &session.Shared{Share: s})
 	return nil
+}
+
+// setOnRecord sets onRecord.
+func (w *world) setOnRecord(f func() error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onRecord = f
 }
 
 // MakeRoom implements share.Owner.
