@@ -155,7 +155,8 @@ func (o *Outbox) revoke(ctx context.Context, s Share) (Share, error) {
 		return s, err
 	case s.RemoteID != "" && now.Sub(time.UnixMilli(s.CutAt)) < cutDelay:
 		return o.Registry.change(s.ID, func(s *Share) {
-			s.Failure, s.NextAttempt = "deleted, and checked again later: an upload was cancelled", s.CutAt+cutDelay.Milliseconds()
+			s.Failure = "the server has deleted the share; cairn checks again in 2 minutes, because an upload was in progress"
+			s.NextAttempt = s.CutAt + cutDelay.Milliseconds()
 		})
 	case s.RemoteID != "":
 		o.audit(ctx, "the share of "+string(s.SessionID)+" is revoked "+describeTarget(&s))

@@ -29,7 +29,7 @@ func TestRevocationIsRecordedFirst(t *testing.T) {
 			done <- result
 		}()
 		w.settle(time.Second)
-		if text, err := os.ReadFile(w.file); err != nil || !strings.Contains(string(text), "withdrawn") {
+		if text, err := os.ReadFile(w.file); err != nil || !strings.Contains(string(text), "revokedAt") {
 			t.Errorf("%s %v", text, err)
 		}
 		if result := <-done; result.RevokedAt == 0 || !strings.Contains(result.Failure, "10s") {
