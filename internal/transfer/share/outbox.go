@@ -32,8 +32,8 @@ type Owner interface {
 	Audit(ctx context.Context, what string) error
 	// ListSecrets returns the known secrets at the location of the session. After an error nothing is sent.
 	ListSecrets(ctx context.Context, s *session.Session) ([]string, error)
-	// ListModels describes those of the models that are known at the location of the session.
-	ListModels(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
+	// ListModels describes those of the models that are known at the location of the session, in this order.
+	ListModels(ctx context.Context, s *session.Session, refs []session.ModelRef) ([]opencode.ModelInfo, error)
 	// MayShare reports whether the configuration allows to share the session. If not, nothing more is sent.
 	MayShare(ctx context.Context, s *session.Session) bool
 	// MakeRoom frees space for a revocation, if cause says that the disk is full. It reports whether it freed something.

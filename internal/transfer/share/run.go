@@ -237,11 +237,14 @@ func (o *Outbox) noteFailure(id string, failure error) time.Time {
 
 // update uploads the newest events of a session, and records how far its server is up to date.
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
+	models := s.Models
 	synced, err := o.push(ctx, s, head)
 	recordErr := o.Registry.setSynced(s.ID, synced)
 	isCut := ctx.Err() != nil || isUnanswered(err)
-	if isCut || err == nil && s.Failure != "" {
+	if isCut || err == nil && (s.Failure != "" || !slices.Equal(s.Models, models)) {
+		models = s.Models
 		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
+			s.Models = models
 			if isCut {
 				s.CutAt = time.Now().UnixMilli()
 			}

@@ -39,12 +39,12 @@ type world struct {
 	audit  []string
 	stop   func()
 
-	viewer   store.Viewer                // of the outbox: store, or one that counts
-	disabled bool                        // sharing is, in the configuration
-	onRecord func() error                // called before a session records where it is shared; may be nil
-	onList   func()                      // called before the secrets are listed; may be nil
-	makeRoom func() bool                 // may be nil
-	models   func() []opencode.ModelInfo // nil without models
+	viewer   store.Viewer                                           // of the outbox: store, or one that counts
+	disabled bool                                                   // sharing is, in the configuration
+	onRecord func() error                                           // called before a session records where it is shared; may be nil
+	onList   func()                                                 // called before the secrets are listed; may be nil
+	makeRoom func() bool                                            // may be nil
+	models   func([]session.ModelRef) ([]opencode.ModelInfo, error) // nil without models
 }
 
 // play runs a test on a world with a session in fake time.
@@ -122,11 +122,11 @@ func (w *world) ListSecrets(context.Context, *session.Session) ([]string, error)
 }
 
 // ListModels implements share.Owner.
-func (w *world) ListModels(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+func (w *world) ListModels(_ context.Context, _ *session.Session, refs []session.ModelRef) ([]opencode.ModelInfo, error) {
 	if w.models == nil {
-		return []opencode.ModelInfo{}
+		return []opencode.ModelInfo{}, nil
 	}
-	return w.models()
+	return w.models(refs)
 }
 
 // MayShare implements share.Owner.
