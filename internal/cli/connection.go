@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -73,7 +73,10 @@ func (a *Invocation) WithHostClient(
 	}
 	a.Owner = h.Owner
 	err = f(ctx, h.API)
-	return cmp.Or(err, h.Close(context.WithoutCancel(ctx), a.Note))
+	if closeErr := h.Close(context.WithoutCancel(ctx), a.Note); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+	return err
 }
 
 // HostClient is a client of the owner of the store on this machine. It reconnects when the owner changes.

@@ -135,8 +135,17 @@ func (c *Conn) IsKnown() bool {
 	return c.known
 }
 
+// closeStranger closes the connection, unless it is known.
 func (c *Conn) closeStranger() {
-	if !c.IsKnown() {
+	p := c.pool
+	p.mu.Lock()
+	isStranger := c.element != nil
+	if isStranger { // from now on MakeKnown reports false
+		c.strangers.Remove(c.element)
+		c.element = nil
+	}
+	p.mu.Unlock()
+	if isStranger {
 		_ = c.Close()
 	}
 }

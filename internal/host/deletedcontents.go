@@ -78,10 +78,14 @@ func (w *owner) startContentRemoval(ctx context.Context) {
 // removeContents removes what only the sessions ids needed, and what an earlier call has left. It returns what it has to
 // look at again. A session that exists again was imported meanwhile.
 func (w *owner) removeContents(ctx context.Context, todo removals, ids []string) (left removals) {
-	if w.store.DegradedError() != nil {
-		return left
-	}
 	s := w.locations.snapshots
+	if w.store.DegradedError() != nil { // keep all until the store can say which sessions exist
+		if len(ids) > 0 {
+			todo.worktrees, _ = s.listWorktrees() // the next sweep looks again
+		}
+		todo.sessions = append(todo.sessions, ids...)
+		return todo
+	}
 	// Leave out the sessions that exist.
 	deleted := w.sessionDeletedCheck(ctx)
 	isKept := func(id string) bool {

@@ -85,14 +85,14 @@ func (o shareOwner) ListSecrets(ctx context.Context, s *session.Session) ([]stri
 
 // ListModels implements share.Owner. It leaves out the addresses at which the models are reached.
 func (o shareOwner) ListModels(
-	ctx context.Context, s *session.Session, refs map[session.ModelRef]bool,
-) []opencode.ModelInfo {
+	ctx context.Context, s *session.Session, refs []session.ModelRef,
+) ([]opencode.ModelInfo, error) {
 	out := []opencode.ModelInfo{}
 	p, err := o.owner.locations.findLoaded(ctx, s.Location.Directory)
 	if err != nil { // the directory may have been removed
-		return out
+		return nil, err
 	}
-	for ref := range refs {
+	for _, ref := range refs {
 		for _, m := range p.models.SupportedModels(ref.ProviderID) {
 			if m.ID == ref.ID {
 				v := opencode.ModelInfoOf(m)
@@ -101,7 +101,7 @@ func (o shareOwner) ListModels(
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // MayShare implements share.Owner. A configuration that cannot be read counts as disabled.
@@ -109,6 +109,9 @@ func (o shareOwner) MayShare(ctx context.Context, s *session.Session) bool {
 	cfg, err := o.owner.findConfig(ctx, s)
 	return err == nil && cfg.Share != config.ShareDisabled
 }
+
+// MakeRoom implements share.Owner.
+func (o shareOwner) MakeRoom(cause error) bool { return isFullDisk(cause) && o.owner.makeRoom() }
 
 // findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if
 // the directory is gone.
@@ -194,18 +197,57 @@ func (w *owner) isShared(id session.ID) bool {
 	return err == nil && slices.ContainsFunc(all, func(s share.Share) bool { return s.SessionID == id })
 }
 
-// Preview implements v2.Shares.
+// maxPreview bounds what a preview returns of a session, in bytes.
+const maxPreview = 256 << 20
+
+// Preview implements v2.Shares: it renders what would be shared, a page or the items of an upload.
 func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
 	s, err := store.ReadSession(ctx, a.owner.store, id)
 	if err != nil {
 		return out, err
 	}
-	e := &transfer.Export{API: a.owner.sharePages.API}
-	var page strings.Builder
-	if e.Known, err = a.owner.shares.Owner.ListSecrets(ctx, s); err == nil {
-		_, err = e.WriteHTML(ctx, &page, s)
+	cfg, err := a.owner.findConfig(ctx, s)
+	if err != nil {
+		return out, err
 	}
-	return api.SharePreview{Replacements: e.ListReplacements(), Page: page.String()}, err
+	e := &transfer.Export{API: a.owner.sharePages.API}
+	if e.Known, err = a.owner.shares.Owner.ListSecrets(ctx, s); err != nil {
+		return out, err
+	}
+	left := int64(maxPreview)
+	if cfg.ShareTarget() == "" {
+		var page strings.Builder
+		_, err = e.WriteHTML(ctx, boundedWriter{&page, &left}, s)
+		out.Page = page.String()
+	} else {
+		err = a.owner.shares.Preview(ctx, id, e.NewFilter(), func(items []share.Item) error {
+			for _, item := range items {
+				out.Items = append(out.Items, item.Data)
+				if left -= int64(len(item.Data)); left < 0 {
+					return errLargePreview
+				}
+			}
+			return nil
+		})
+	}
+	out.Replacements = e.ListReplacements()
+	return out, err
+}
+
+var errLargePreview = session.Errorf(session.CodeConflict, "the session has more than %d MiB, so what would be shared cannot be "+
+	"compared with the secrets of your environment; it is not shared", maxPreview>>20)
+
+// boundedWriter writes until nothing is left.
+type boundedWriter struct {
+	io.Writer
+	left *int64
+}
+
+func (w boundedWriter) Write(p []byte) (int, error) {
+	if *w.left -= int64(len(p)); *w.left < 0 {
+		return 0, errLargePreview
+	}
+	return w.Writer.Write(p)
 }
 
 // Page implements v2.Shares.
@@ -227,13 +269,13 @@ func (a shareAPI) List() ([]api.Share, error) {
 	return out, err
 }
 
-// Find implements v2.Shares.
+// Find implements v2.Shares. A session that is uploaded has no page.
 func (a shareAPI) Find(ctx context.Context, id string) (api.Share, error) {
 	s, found, err := a.owner.shares.Registry.Find(id)
 	if err != nil {
 		return api.Share{}, err
 	}
-	if found && s.IsActive(time.Now()) {
+	if found && s.Target == "" && s.IsActive(time.Now()) {
 		current, err := store.ReadSession(ctx, a.owner.store, s.SessionID)
 		if err == nil && a.owner.shares.Owner.MayShare(ctx, current) {
 			return describeShare(&s), nil

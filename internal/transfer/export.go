@@ -23,8 +23,8 @@ type Export struct {
 	replaced map[string]*Replacement // by kind
 }
 
-// newFilter returns the filter of one document. What it replaces is counted for ListReplacements.
-func (e *Export) newFilter() *redaction.Filter {
+// NewFilter returns the filter of one document. What it replaces is counted for ListReplacements.
+func (e *Export) NewFilter() *redaction.Filter {
 	return &redaction.Filter{
 		Known: e.Known, KeepSecrets: e.Secrets, OnReplace: func(text string) { e.note(kindSecret, text) },
 	}
@@ -36,7 +36,7 @@ const pageSize = 100
 // Write writes the session's document and returns how many texts had secrets, which were replaced.
 func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (replaced int, err error) {
 	enc := jsontext.NewEncoder(w, jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
-	f := e.newFilter()
+	f := e.NewFilter()
 	private := *s
 	private.Share = nil // its address gives access
 	info := opencode.ToOpenCode(&private)

@@ -38,7 +38,7 @@ func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session)
 			return 0, err
 		}
 	}
-	p := NewPage(w, e.newFilter())
+	p := NewPage(w, e.NewFilter())
 	if err := p.WriteHead(s); err != nil {
 		return 0, err
 	}

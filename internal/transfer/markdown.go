@@ -15,7 +15,7 @@ import (
 // WriteMarkdown writes the session for people: prompts, answers and a line for each call. It returns how
 // many texts had secrets, which were replaced.
 func (e *Export) WriteMarkdown(ctx context.Context, w io.Writer, s *session.Session) (replaced int, err error) {
-	f := e.newFilter()
+	f := e.NewFilter()
 	if e.Sanitize {
 		if s, err = e.sanitizeSession(s); err != nil {
 			return 0, err

@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,8 +41,11 @@ func (s SecretSources) Collect(ctx context.Context) (secrets []string, unreadabl
 		secrets = append(secrets, s.Config.RevealSecrets(IsSecretName)...)
 	}
 	// The server's own secret, then secret variables of the environment.
-	if secret, err := os.ReadFile(filepath.Join(s.Data, "server.secret")); err == nil { // else none was made yet
+	switch secret, err := os.ReadFile(filepath.Join(s.Data, "server.secret")); {
+	case err == nil:
 		secrets = append(secrets, strings.TrimSpace(string(secret)))
+	case !errors.Is(err, fs.ErrNotExist): // else none was made yet
+		unreadable = append(unreadable, err)
 	}
 	variables, err := s.listVariables()
 	return append(secrets, variables...), unreadable, err

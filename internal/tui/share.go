@@ -92,7 +92,7 @@ func revokeShare(m *model) tea.Cmd {
 	}, func() tea.Cmd {
 		m.note = "the share is revoked"
 		if !result.Revoked {
-			m.note = "share not revoked: " + terminal.FirstLine(result.Failure, 200) + "; cairn retries for 30 days"
+			m.note = "the revocation is not complete: " + terminal.FirstLine(result.Failure, 200) + "; cairn retries for 30 days"
 		}
 		return nil
 	})

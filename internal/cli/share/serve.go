@@ -46,7 +46,7 @@ func (g shareCommands) serveCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// printPages prints the address of the page server and, if they are others, with what the addresses of pages begin.
+// printPages prints the address of the page server and, if it differs, the prefix of the addresses of shares.
 func (g shareCommands) printPages(ctx context.Context, at net.Addr) error {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
@@ -60,13 +60,13 @@ func (g shareCommands) printPages(ctx context.Context, at net.Addr) error {
 	if g.inv.JSON {
 		g.inv.PrintJSONLine(struct {
 			URL     string `json:"url"`
-			PageURL string `json:"pageURL"` // with what the addresses of shares begin
+			PageURL string `json:"pageURL"` // the prefix of the addresses of shares
 		}{served, pageURL})
 		return nil
 	}
 	g.inv.Out.Printf("shared sessions are served at %s\n", served)
 	if pageURL != served {
-		g.inv.Note("the addresses of shares begin with " + pageURL + " (sharing.url in your configuration)")
+		g.inv.Note("the addresses of shares begin with " + pageURL + "; set sharing.url to change them")
 	}
 	if a, err := netip.ParseAddrPort(at.String()); err == nil && !a.Addr().IsLoopback() {
 		g.inv.Note("without TLS, the pages can be read on the network")
@@ -84,8 +84,8 @@ const (
 	maxConnections = 512
 )
 
-// servePages serves until ctx ends, with at most so many connections.
-func servePages(ctx context.Context, l net.Listener, handler http.Handler, connections int) error {
+// servePages serves until ctx ends, with at most limit known connections.
+func servePages(ctx context.Context, l net.Listener, handler http.Handler, limit int) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: connlimit.WithConn,
@@ -99,7 +99,7 @@ func servePages(ctx context.Context, l net.Listener, handler http.Handler, conne
 			_ = server.Close() // the readers that do not read in time
 		}
 	})
-	err := server.Serve(connlimit.NewListener(l, connections))
+	err := server.Serve(connlimit.NewListener(l, limit))
 	if !stop() { // Shutdown has begun
 		<-done
 	}

@@ -175,7 +175,7 @@ func (g shareCommands) revokeCommand() *cobra.Command {
 				return err
 			}
 			if !result.Revoked {
-				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("share of %s not revoked: %s", id, result.Failure),
+				return cli.NewExitError(cli.ExitFailure, fmt.Errorf("the revocation of the share of %s is not complete: %s", id, result.Failure),
 					"cairn retries for 30 days; see cairn share list")
 			}
 			return g.inv.FinishChange(nil, cli.Change{SessionID: id}, "The share is revoked.")

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -76,7 +78,10 @@ type Replacement struct {
 // SharePreview shows what is replaced before a session is shared.
 type SharePreview struct {
 	Replacements []Replacement `json:"replacements"`
-	Page         string        `json:"page"` // the session as a page, as it would be shared
+	// Page is the session as a page, as it would be shared; "" if it would be uploaded to a share server.
+	Page string `json:"page"`
+	// Items are the values that would be uploaded to the share server.
+	Items []jsontext.Value `json:"items,omitzero"`
 }
 
 // PreviewShare returns what is replaced before the session is shared.

@@ -90,17 +90,34 @@ const maxKeyLines = 500
 func maskKeyEnds(text []byte) []byte {
 	var cuts []cut
 	for at := 0; ; {
-		i := bytes.Index(text[at:], []byte("-----END "))
+		i := bytes.Index(text[at:], []byte("---- END ")) // as SSH2 writes it
+		if j := bytes.Index(text[at:], []byte("-----END ")); i < 0 || j >= 0 && j < i {
+			i = j
+		}
 		if i < 0 {
 			return maskCuts(text, cuts)
 		}
 		start := at + i
 		label := text[start:min(len(text), start+64)]
-		if c := findLinesBefore(text, at, start); c.to > c.from && bytes.Contains(label, []byte("PRIVATE KEY-----")) {
+		if c := findLinesBefore(text, at, start); c.to > c.from && isKeyLabel(label) {
 			cuts = append(cuts, c)
 		}
 		at = start + len("-----END ")
 	}
+}
+
+// trimEscapedReturn returns a line without the carriage return at its end, if that is escaped once or more, as in JSON.
+func trimEscapedReturn(line []byte) []byte {
+	before, ok := bytes.CutSuffix(bytes.TrimRight(line, `\`), []byte("r"))
+	if !ok || !bytes.HasSuffix(before, []byte(`\`)) {
+		return line
+	}
+	return bytes.TrimRight(before, `\`)
+}
+
+// isKeyLabel reports whether a line that ends a block, or its beginning, ends a private key.
+func isKeyLabel(label []byte) bool {
+	return bytes.Contains(label, []byte("PRIVATE KEY-----")) || bytes.Contains(label, []byte("PRIVATE KEY ----"))
 }
 
 // findLinesBefore returns the place of the lines of base64 before the line that end is in, down to from. It is empty if
@@ -118,7 +135,7 @@ func findLinesBefore(text []byte, from, end int) (c cut) {
 		if i := bytes.LastIndexByte(text[start:to], '"'); i >= 0 { // the text is a member of JSON
 			start += i + 1
 		}
-		words := bytes.Trim(text[start:to], " \t\r+-:|")
+		words := bytes.Trim(trimEscapedReturn(text[start:to]), " \t\r+-:|")
 		if number := bytes.IndexAny(words, " \t:|"); number > 0 && len(bytes.Trim(words[:number], digits)) == 0 {
 			words = bytes.TrimLeft(words[number:], " \t+-:|"+digits)
 		}

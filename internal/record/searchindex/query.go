@@ -3,6 +3,7 @@ package searchindex
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -49,7 +50,7 @@ func parseTerms(text string) (terms []term, err error) {
 		})
 		if n := len(t.words); n > 0 {
 			t.isPrefix = strings.HasSuffix(next, "*")
-			if t.isPrefix && n == 1 && len(t.words[0]) < 2 { // it is that of too many words
+			if t.isPrefix && n == 1 && isShort(t.words[0]) { // it is that of too many words
 				return nil, session.Errorf(session.CodeInvalid, "a beginning of a word has two characters or more: %q", next)
 			}
 			terms = append(terms, t)
@@ -65,6 +66,12 @@ func parseTerms(text string) (terms []term, err error) {
 		return nil, session.Errorf(session.CodeInvalid, "the search has %d words; at most %d are possible", len(terms), maxTerms)
 	}
 	return terms, nil
+}
+
+// isShort reports whether a word has one character only, of a script in which words have several.
+func isShort(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return utf8.RuneCountInString(word) < 2 && !isUnspaced(r)
 }
 
 // formatMatch returns the terms, and the marks that a text must have, in the language of FTS5.

@@ -156,3 +156,14 @@ func TestFindTexts(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A beginning of a word has two characters, however many bytes they take; one of a script without spaces may have one.
+func TestShortBeginnings(t *testing.T) {
+	for text, want := range map[string]bool{
+		"c*": false, "co*": true, "п*": false, "по*": true, "я*": false, "東*": true, "한*": true, `"a b*"`: true,
+	} {
+		if _, err := parseTerms(text); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

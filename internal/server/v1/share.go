@@ -27,7 +27,7 @@ func (h shareHandlers) share(ctx context.Context, in sessionIn) (opencode.Sessio
 func (h shareHandlers) unshare(ctx context.Context, in sessionIn) (opencode.Session, error) {
 	out, err := h.sessions.Shares.Revoke(ctx, in.SessionID)
 	if err == nil && !out.Revoked { // a success would tell the user that the session can no longer be read
-		err = session.Errorf(session.CodeConflict, "share of session %q not revoked: %s; cairn retries for 30 days", in.SessionID, out.Failure)
+		err = session.Errorf(session.CodeConflict, "the revocation of the share of session %q is not complete: %s; cairn retries for 30 days", in.SessionID, out.Failure)
 	}
 	if err != nil {
 		return opencode.Session{}, err

@@ -84,7 +84,7 @@ func TestUnshareFails(t *testing.T) {
 		t.Fatal(a)
 	}
 	target.Fail(sharetarget.Broken)
-	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "not revoked") {
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/share", ""); a.status/100 == 2 || !strings.Contains(a.body, "is not complete") {
 		t.Error(a)
 	}
 	target.Recover()

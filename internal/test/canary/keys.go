@@ -42,6 +42,10 @@ var keys = [][2]string{
 	{"part of a key in a diff", "@@ -2,3 +2,3 @@\n «MIIEowIBAAKCAQEAcanary2222222222abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
 		"-«bbbbowIBAAKCAQEAcanary3333333333abcdefABCDEFxyzTUVWXYZ0123456789»\n+«ccccowIBAAKCAQEAcanary4444444444abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
 		" -----END RSA PRIVATE KEY-----"},
+	{"part of a key in JSON of Windows", `{"content":"«MIIEowIBAAKCAQEAcanary7777777777abcdefABCDEFxyzTUVWXYZ0123456789»\r\n` +
+		`«bbbbowIBAAKCAQEAcanary8888888888abcdefABCDEFxyzTUVWXYZ0123456789»\r\n-----END RSA PRIVATE KEY-----\r\n"}`},
+	{"part of an SSH2 key in a diff", "@@ -2,3 +2,3 @@\n «MIIEowIBAAKCAQEAcanary9999999999abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
+		" ---- END SSH2 ENCRYPTED PRIVATE KEY ----\n"},
 	{"parts of a key in a diff", "-----BEGIN RSA PRIVATE KEY-----\n@@ -2,3 +2,4 @@ func main\n " +
 		"«MIIEowIBAAKCAQEAcanary5555555555abcdefABCDEFxyzTUVWXYZ0123456789»\n@@ -20,3 +21,4 @@ key\n+«ccccowIBAAKCAQEAcanary6666666666abcdefABCDEFxyzTUVWXYZ0123456789»\n" +
 		" -----END RSA PRIVATE KEY-----"},

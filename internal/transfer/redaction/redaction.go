@@ -4,6 +4,8 @@ package redaction
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -15,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
-// Filter replaces known secrets, texts that have the form of a secret, and the values of members with the name of one,
-// by redact.Mark. The zero value recognises secrets by their form and their names. It is not safe for concurrent use.
+// Filter replaces known secrets, texts that have the form of a secret, and the texts and numbers of members with the name
+// of one, by redact.Mark. The zero value recognises secrets by their form and their names. It is not safe for concurrent use.
 type Filter struct {
 	Known       []string // values of known secrets
 	KeepSecrets bool     // nothing is replaced
@@ -24,6 +26,7 @@ type Filter struct {
 	OnReplace func(text string)
 
 	replaced int
+	names    map[string]string // of members, without secrets
 }
 
 // Replaced returns how many texts were replaced until now.
@@ -52,12 +55,17 @@ func (f *Filter) Text(member, text string) string {
 		}
 	}
 	if out != text {
-		f.replaced++
-		if f.OnReplace != nil {
-			f.OnReplace(text)
-		}
+		f.noteReplaced(text)
 	}
 	return out
+}
+
+// noteReplaced counts a text that is replaced.
+func (f *Filter) noteReplaced(text string) {
+	f.replaced++
+	if f.OnReplace != nil {
+		f.OnReplace(text)
+	}
 }
 
 // Mask returns the text with its secrets replaced by redact.Mark. Unlike Text it counts nothing.
@@ -65,48 +73,95 @@ func (f *Filter) Mask(text string) string {
 	return string(redact.MaskText(redact.MaskValues([]byte(text), f.Known)))
 }
 
-// filterDataURL returns a data: URL without the secrets of its text. ok is false for another text. An attachment that
-// is not a text, such as an image, stays as it is.
+// filterDataURL returns a data: URL without the secrets of its text. ok is false for another text. Of an attachment that is
+// not UTF-8, such as an image, only the known secrets are replaced, in the form in which they are known.
 func (f *Filter) filterDataURL(text string) (filtered string, ok bool) {
 	head, data, ok := strings.Cut(text, ";base64,")
 	if !ok || !strings.HasPrefix(head, "data:") || strings.ContainsAny(head, " \n") {
 		return "", false
 	}
 	content, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || !utf8.Valid(content) {
-		return text, err == nil
+	if err != nil {
+		return text, false
 	}
-	if out := f.Text("", string(content)); out != string(content) {
-		return head + ";base64," + base64.StdEncoding.EncodeToString([]byte(out)), true
+	var out []byte
+	if utf8.Valid(content) {
+		out = []byte(f.Text("", string(content)))
+	} else if out = redact.MaskValues(content, f.Known); !bytes.Equal(out, content) {
+		f.noteReplaced(string(content))
 	}
-	return text, true
+	if bytes.Equal(out, content) {
+		return text, true
+	}
+	return head + ";base64," + base64.StdEncoding.EncodeToString(out), true
 }
 
-// WriteJSON writes a value without the secrets of its texts.
+// WriteJSON writes a value without the secrets of its texts, of the names of its members, and of the numbers of members
+// with the name of a secret. A list has the name of its member.
 func (f *Filter) WriteJSON(enc *jsontext.Encoder, v jsontext.Value) error {
 	if f.KeepSecrets {
 		return enc.WriteValue(v)
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowInvalidUTF8(true))
-	member := ""
+	members := []string{""} // the current member at each depth
+	collisions := 1
 	for dec.StackDepth() > 0 || dec.InputOffset() == 0 {
 		t, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		if t.Kind() == '"' {
-			kind, n := dec.StackIndex(dec.StackDepth())
-			if isName := kind == '{' && n%2 == 1; isName {
-				member = t.String()
-			} else if s := t.String(); s != "" {
-				t = jsontext.String(f.Text(member, s))
+		// Keep the name that the token has, and replace it if it is a secret.
+		depth := dec.StackDepth()
+		isName := false
+		switch kind, n := dec.StackIndex(depth); t.Kind() {
+		case '{':
+			members = append(members[:depth], "")
+		case '[':
+			members = append(members[:depth], members[depth-1])
+		case '"':
+			text := t.String()
+			if isName = kind == '{' && n%2 == 1; isName {
+				members[depth] = text
+				t = jsontext.String(f.filterName(text))
+			} else if text != "" {
+				t = jsontext.String(f.Text(members[depth], text))
+			}
+		case '0':
+			if redact.IsCredentialName(redact.FoldName(members[depth])) {
+				f.noteReplaced(t.String())
+				t = jsontext.String(redact.Mark)
 			}
 		}
-		if err := enc.WriteToken(t); err != nil {
+		// Write it. Names that have become equal are numbered.
+		written := t
+		for err = enc.WriteToken(t); isName && errors.Is(err, jsontext.ErrDuplicateName); err = enc.WriteToken(written) {
+			collisions++
+			written = jsontext.String(fmt.Sprintf("%s %d", t.String(), collisions))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// maxNames is the number of names whose results a filter keeps.
+const maxNames = 1000
+
+// filterName returns the name of a member without secrets.
+func (f *Filter) filterName(name string) string {
+	out, isKnown := f.names[name]
+	if !isKnown {
+		out = f.Mask(name)
+		if f.names == nil || len(f.names) >= maxNames {
+			f.names = map[string]string{}
+		}
+		f.names[name] = out
+	}
+	if out != name {
+		f.noteReplaced(name)
+	}
+	return out
 }
 
 // JSON returns a value without the secrets of its texts.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -65,5 +66,35 @@ func TestFilterKeeps(t *testing.T) {
 		if diff := cmp.Diff(c.want, string(got)); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
+	}
+}
+
+// Names of members are texts, too; a member with the name of a secret has none that is a number; and a list has the name
+// of its member, whatever is nested in it.
+func TestFilterMembers(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"known name":      {`{"known-value":1,"b":2}`, `{"[redacted]":1,"b":2}`},
+		"two names":       {`{"known-value":1,"known-value2":{"x known-value":1}}`, `{"[redacted]":1,"[redacted]2":{"x [redacted]":1}}`},
+		"same names":      {`{"sk-abcdefghijklmnop1":1,"sk-abcdefghijklmnop2":2,"[redacted]":3}`, `{"[redacted]":1,"[redacted] 2":2,"[redacted] 3":3}`},
+		"number":          {`{"password":12345678,"count":12345678}`, `{"password":"[redacted]","count":12345678}`},
+		"numbers":         {`{"password":[1234,{"count":5},5678]}`, `{"password":["[redacted]",{"count":5},"[redacted]"]}`},
+		"behind an inner": {`{"apiKey":[{"name":"x"},"short"],"n":["y"]}`, `{"apiKey":[{"name":"x"},"[redacted]"],"n":["y"]}`},
+		"not in an inner": {`{"n":[{"apiKey":"x"},"short",5]}`, `{"n":[{"apiKey":"[redacted]"},"short",5]}`},
+	} {
+		f := &redaction.Filter{Known: []string{"known-value"}}
+		got, err := f.JSON(jsontext.Value(c.in))
+		if err != nil || string(got) != c.want || f.Replaced() == 0 {
+			t.Errorf("%s: %s %v; %d replaced", name, got, err, f.Replaced())
+		}
+	}
+}
+
+// Known secrets are replaced in an attachment that is not a text.
+func TestFilterBinary(t *testing.T) {
+	f := &redaction.Filter{Known: []string{"known-value"}}
+	head, data, _ := strings.Cut(f.Text("", "data:image/png;base64,"+base64.StdEncoding.EncodeToString([]byte("\xff\x00known-value\xff"))), ",")
+	content, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || string(content) != "\xff\x00[redacted]\xff" || head != "data:image/png;base64" || f.Replaced() != 1 {
+		t.Errorf("%s %q %v", head, content, err)
 	}
 }

@@ -26,7 +26,7 @@ func (w *world) plant(n int, text string) {
 	}
 	prompt, answer := session.MessageID(fmt.Sprintf("msg_%04da", n)), session.MessageID(fmt.Sprintf("msg_%04db", n))
 	turn := session.TurnFact{AssistantMessageID: answer}
-	model := session.ModelRef{ProviderID: "p", ID: "m"}
+	model := session.ModelRef{ProviderID: "p", ID: fmt.Sprintf("m%d", n)} // a new one, so that the list is sent
 	part := func(i int) session.PartID { return session.PartID(fmt.Sprintf("prt_%04d%d", n, i)) }
 	value := jsontext.Value(`{"value":` + string(quoted) + `,"diff":` + string(quoted) + `,"list":[` + string(quoted) + `]}`)
 	attached := session.File{
@@ -68,13 +68,13 @@ func (w *world) plant(n int, text string) {
 func TestSharesHideSecrets(t *testing.T) {
 	play(t, func(w *world) {
 		var text string
-		w.models = func() []opencode.ModelInfo {
+		w.models = func([]session.ModelRef) ([]opencode.ModelInfo, error) {
 			quoted, _ := json.Marshal(text)
 			return []opencode.ModelInfo{{
 				ID: "m", ProviderID: "p", Name: text, Options: map[string]jsontext.Value{"extra": quoted},
 				Headers:  map[string]string{"X-Extra": text, "X-Api-Key": "harmless-but-named"},
 				Variants: jsontext.Value(`{"v":{"note":` + string(quoted) + `}}`),
-			}}
+			}}, nil
 		}
 		w.share(remote)
 		w.settle(time.Second)

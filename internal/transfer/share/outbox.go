@@ -32,10 +32,12 @@ type Owner interface {
 	Audit(ctx context.Context, what string) error
 	// ListSecrets returns the known secrets at the location of the session. After an error nothing is sent.
 	ListSecrets(ctx context.Context, s *session.Session) ([]string, error)
-	// ListModels describes those of the models that are known at the location of the session.
-	ListModels(ctx context.Context, s *session.Session, refs map[session.ModelRef]bool) []opencode.ModelInfo
+	// ListModels describes those of the models that are known at the location of the session, in this order.
+	ListModels(ctx context.Context, s *session.Session, refs []session.ModelRef) ([]opencode.ModelInfo, error)
 	// MayShare reports whether the configuration allows to share the session. If not, nothing more is sent.
 	MayShare(ctx context.Context, s *session.Session) bool
+	// MakeRoom frees space for a revocation, if cause says that the disk is full. It reports whether it freed something.
+	MakeRoom(cause error) bool
 }
 
 // Outbox shares the sessions of a store, keeps share servers up to date, and revokes shares. One process has the outbox
@@ -48,8 +50,9 @@ type Outbox struct {
 	workers     sync.WaitGroup // of Run
 	readFailure string         // the last one that Run has logged
 
-	mu   sync.Mutex // guards busy
-	busy map[string]*claim
+	mu      sync.Mutex // guards the rest
+	busy    map[string]*claim
+	running int // workers of Run
 }
 
 // New returns an outbox.
@@ -92,13 +95,16 @@ type claim struct {
 	done   chan struct{}      // closed at the end
 }
 
-// claim claims a share, unless it is claimed or there are n claims. ctx is the context of the work, which interrupt
-// cancels.
-func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context, release func(), ok bool) {
+// claim claims a share, unless it is claimed or, for a worker of Run, maxWorkers run. ctx is the context of the work, which
+// interrupt cancels.
+func (o *Outbox) claim(ctx context.Context, id string, isWorker bool) (_ context.Context, release func(), ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.busy[id] != nil || len(o.busy) >= n {
+	if o.busy[id] != nil || isWorker && o.running >= maxWorkers {
 		return ctx, nil, false
+	}
+	if isWorker {
+		o.running++
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c := &claim{cancel, make(chan struct{})}
@@ -107,6 +113,9 @@ func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context
 		cancel()
 		o.mu.Lock()
 		delete(o.busy, id)
+		if isWorker {
+			o.running--
+		}
 		o.mu.Unlock()
 		close(c.done)
 		o.signal() // the share may be due again, and another one may get the worker
@@ -116,7 +125,7 @@ func (o *Outbox) claim(ctx context.Context, id string, n int) (_ context.Context
 // interrupt cancels the work on a share, waits for its end, and claims the share.
 func (o *Outbox) interrupt(ctx context.Context, id string) (context.Context, func(), error) {
 	for {
-		if ctx, release, ok := o.claim(ctx, id, maxShares); ok {
+		if ctx, release, ok := o.claim(ctx, id, false); ok {
 			return ctx, release, nil
 		}
 		o.mu.Lock()
@@ -172,15 +181,13 @@ func (o *Outbox) ShareLater(ctx context.Context, id session.ID, options Options)
 // add records a new share before its server is contacted. If the session has an active or pending share, it returns
 // that one.
 func (o *Outbox) add(ctx context.Context, s Share) (Share, error) {
-	err := o.Owner.Audit(ctx, "share "+string(s.SessionID)+" "+describeTarget(&s))
-	if err == nil {
-		err = o.mark(s.ID)
-	}
-	if err != nil {
+	if err := o.mark(s.ID); err != nil {
 		o.schedule.remove(s.ID)
 		return s, err
 	}
-	current, err := o.Registry.add(s)
+	current, err := o.Registry.add(s, func() error {
+		return o.Owner.Audit(ctx, "share "+string(s.SessionID)+" "+describeTarget(&s))
+	})
 	if err != nil || current.ID != s.ID {
 		o.schedule.remove(s.ID)
 	}
@@ -190,19 +197,19 @@ func (o *Outbox) add(ctx context.Context, s Share) (Share, error) {
 // Share shares a session, and returns when it has an address; a server gets its content later. If the session is shared
 // already, it returns that share.
 func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Share, error) {
+	// Return the active share, if nothing is to be changed. One that has expired is revoked first.
 	current, found, err := o.Registry.FindSession(id)
-	if err != nil {
+	isActive := found && current.IsActive(time.Now())
+	if err == nil && !isActive {
+		err = o.revokeEarlier(ctx, id, options.Target)
+	}
+	if err != nil || isActive && !options.Extend {
 		return current, err
 	}
-	if found && current.URL != "" {
-		return o.extend(ctx, current, options)
-	}
-	if err := o.revokeEarlier(ctx, id, options.Target); err != nil {
-		return current, err
-	}
-	// Record the share. The result is an earlier one if that is automatic and pending, or left behind by a process that
-	// ended.
-	s, err := o.add(ctx, options.newShare(id))
+	// Record the share. The result is an earlier one if that is active, automatic and pending, or left behind by a process
+	// that ended.
+	added := options.newShare(id)
+	s, err := o.add(ctx, added)
 	if err != nil {
 		return s, err
 	}
@@ -213,7 +220,7 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 	}
 	defer release()
 	if s, found, err = o.Registry.Find(s.ID); err == nil && (!found || s.RevokedAt > 0) {
-		err = session.Errorf(session.CodeConflict, "another request removed the share of session %q; try again", id)
+		err = newRevokedError(id)
 	}
 	if err != nil {
 		return s, err
@@ -221,36 +228,46 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 	// Get its address from the server. Without one a manual share is removed: it is not retried.
 	if s, err = o.open(ctx, s); err != nil {
 		if s.RemoteID == "" && !s.Auto {
+			o.audit(ctx, "not shared: "+string(id)+" "+describeTarget(&added))
 			err = errors.Join(err, o.remove(s.ID))
 		}
+		return s, err
+	}
+	// Set the expiry of an earlier one, then record the address in the session.
+	if options.Extend && s.ID != added.ID {
+		s, err = o.extend(ctx, s, added.Expires)
+	}
+	if err == nil && s.RevokedAt > 0 {
+		err = newRevokedError(id)
+	}
+	if err != nil {
 		return s, err
 	}
 	o.schedule.add(s.ID) // Run may have looked at it before it had an address
 	return s, o.record(ctx, &s)
 }
 
-// extend sets the expiry of a share, if the options say so.
-func (o *Outbox) extend(ctx context.Context, s Share, options Options) (Share, error) {
-	if !options.Extend {
-		return s, nil
-	}
-	expires := options.newShare(s.SessionID).Expires
+// newRevokedError returns the error of a request to share a session whose share another request revokes.
+func newRevokedError(id session.ID) error {
+	return session.Errorf(session.CodeConflict, "another request removed the share of session %q; try again", id)
+}
+
+// extend sets the expiry of a share, which is claimed.
+func (o *Outbox) extend(ctx context.Context, s Share, expires int64) (Share, error) {
 	if err := o.Owner.Audit(ctx, "new expiry of the share of "+string(s.SessionID)+" "+describeTarget(&s)); err != nil {
 		return s, err
 	}
 	if err := o.mark(s.ID); err != nil {
 		return s, err
 	}
-	s, err := o.Registry.change(s.ID, func(s *Share) { s.Expires = expires })
-	if err == nil {
-		err = o.record(ctx, &s)
-	}
-	o.signal() // the time of the next expiry may be another one
-	return s, err
+	return o.Registry.change(s.ID, func(s *Share) { s.Expires = expires })
 }
 
-// record records in the session where it is shared.
+// record records in the session where it is shared, unless the share was revoked in the meantime.
 func (o *Outbox) record(ctx context.Context, s *Share) error {
+	if s.RevokedAt > 0 {
+		return nil
+	}
 	return o.Owner.RecordShare(ctx, s.SessionID, &session.Share{URL: s.URL, Expires: s.Expires})
 }
 

@@ -37,7 +37,7 @@ func (r *Registry) readProgress(shares []Share) (marked []string, isLost bool) {
 		s := &shares[i]
 		isKnown[s.ID] = true
 		if seq, found := f.Synced[s.ID]; found {
-			s.SyncedSeq = max(s.SyncedSeq, seq)
+			s.SyncedSeq = seq // also a lower one: that of the registry may be of a store that was restored since
 		}
 	}
 	for _, id := range f.Marked {

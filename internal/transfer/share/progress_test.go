@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -153,6 +154,28 @@ func TestFirstShareFollows(t *testing.T) {
 	})
 }
 
+// restore replaces the store by an earlier state of it, which has the session and the prompts.
+func (w *world) restore(prompts ...string) {
+	m := storetest.NewMemory()
+	w.store, w.viewer = m, m
+	w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}})
+	w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T"}})
+	for _, text := range prompts {
+		w.prompt("ses_a", text)
+	}
+}
+
+// wantTexts checks that the server has the texts.
+func (w *world) wantTexts(remote string, texts ...string) {
+	w.t.Helper()
+	got := w.texts(remote)
+	for _, text := range texts {
+		if !slices.Contains(got, text) {
+			w.t.Errorf("the server lacks %q: %q", text, got)
+		}
+	}
+}
+
 // After the store was restored to an earlier state, the server gets what the session has since then, although its log is
 // longer than what was uploaded before.
 func TestRestoredStore(t *testing.T) {
@@ -162,20 +185,33 @@ func TestRestoredStore(t *testing.T) {
 		w.settle(time.Second)
 		w.stop()
 		// The restored store has the first prompt only, and grows while no process uploads.
-		m := storetest.NewMemory()
-		w.store, w.viewer = m, m
-		w.log = eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}})
-		w.add("ses_a", &session.Created{Info: session.Session{ID: "ses_a", Title: "T"}})
-		for _, text := range []string{"first", "a", "b", "c", "d", "e", "f"} {
+		w.restore("first", "a", "b", "c", "d", "e", "f")
+		w.start()
+		w.settle(10 * time.Second)
+		w.wantTexts(s.RemoteID, "a", "b", "c", "d", "e", "f")
+	})
+}
+
+// The next process continues at the position of the restored store, not at the higher one of the store before.
+func TestRestoredStoreAfterRestart(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		for range 8 {
+			w.prompt("ses_a", "lost")
+		}
+		w.settle(time.Second)
+		w.share(share.Options{Expires: time.Hour, Extend: true}) // the registry has the position now
+		w.settle(time.Second)
+		w.stop()
+		w.restore("first")
+		w.start()
+		w.settle(10 * time.Second)
+		w.stop()
+		for _, text := range strings.Fields("a b c d e f g h i j k l") {
 			w.prompt("ses_a", text)
 		}
 		w.start()
 		w.settle(10 * time.Second)
-		got := strings.Join(w.texts(s.RemoteID), " ")
-		for _, text := range []string{"a", "b", "c", "d", "e", "f"} {
-			if !strings.Contains(got, text) {
-				t.Errorf("the server lacks %q: %q", text, got)
-			}
-		}
+		w.wantTexts(s.RemoteID, strings.Fields("a b c d e f g h i j k l")...)
 	})
 }

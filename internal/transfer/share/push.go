@@ -1,9 +1,10 @@
 package share
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -47,14 +48,32 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 	if err != nil {
 		return s.SyncedSeq, err
 	}
-	p := &pusher{outbox: o, share: s, filter: &redaction.Filter{Known: secrets}}
+	p := &pusher{
+		outbox: o, share: s, filter: &redaction.Filter{Known: secrets},
+		send: func(ctx context.Context, items []Item) error { return o.targetOf(s).send(ctx, s, items) },
+	}
 	if err = p.pushChange(ctx, change); err == nil {
 		err = p.flush(ctx)
 	}
 	if err != nil {
 		return s.SyncedSeq, err
 	}
+	if p.models != nil {
+		s.Models = p.models
+	}
 	return head, nil
+}
+
+// Preview passes the items of an upload of the whole session to f, as the filter leaves them.
+func (o *Outbox) Preview(ctx context.Context, id session.ID, filter *redaction.Filter, f func([]Item) error) error {
+	p := &pusher{
+		outbox: o, share: &Share{SessionID: id}, filter: filter,
+		send: func(_ context.Context, items []Item) error { return f(items) },
+	}
+	if err := p.pushChange(ctx, changes.NewWhole(id)); err != nil {
+		return err
+	}
+	return p.flush(ctx)
 }
 
 // pusher collects items and sends them in requests of bounded size.
@@ -62,8 +81,10 @@ type pusher struct {
 	outbox *Outbox
 	share  *Share
 	filter *redaction.Filter
+	send   func(context.Context, []Item) error
 	items  []Item
 	bytes  int
+	models []session.ModelRef // those of the list that is sent; nil if the server keeps its list
 }
 
 // pushChange adds the items of a change: the session, its diff, messages with their parts, and models.
@@ -87,7 +108,7 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 	models := map[session.ModelRef]bool{}
 	err = c.Render(ctx, v, s, func(m opencode.Message) error {
 		if u, ok := m.Info.(*opencode.User); ok {
-			models[session.ModelRef{ProviderID: u.Model.ProviderID, ID: u.Model.ModelID}] = true
+			models[session.ModelRef{ProviderID: u.Model.ProviderID, ID: u.Model.ModelID}] = u.Model.ModelID != ""
 		}
 		if err := p.add(ctx, "message", m.Info); err != nil {
 			return err
@@ -99,10 +120,42 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 		}
 		return nil
 	})
-	if err != nil || len(models) == 0 {
+	if err != nil {
 		return err
 	}
-	return p.add(ctx, "model", p.outbox.Owner.ListModels(ctx, s, models))
+	return p.addModels(ctx, s, c.Whole, models)
+}
+
+// maxModels bounds the models of a share that are remembered.
+const maxModels = 1000
+
+// addModels adds the list of models of the session, which replaces the one of the server: it has those of earlier uploads
+// as well. used are those of this change. Without a new one, or if they are unknown because the directory of the session
+// is gone, the server keeps its list.
+func (p *pusher) addModels(ctx context.Context, s *session.Session, isWhole bool, used map[session.ModelRef]bool) error {
+	var all []session.ModelRef
+	if !isWhole {
+		all = slices.Clone(p.share.Models)
+	}
+	before := len(all)
+	for ref, isNamed := range used {
+		if isNamed && !slices.Contains(all, ref) && len(all) < maxModels {
+			all = append(all, ref)
+		}
+	}
+	if len(all) == before {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b session.ModelRef) int {
+		return cmp.Or(cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ID, b.ID))
+	})
+	infos, err := p.outbox.Owner.ListModels(ctx, s, all)
+	if err != nil {
+		p.outbox.Logger.Debug("the models of a shared session are unknown", "session", s.ID, "error", err)
+		return nil
+	}
+	p.models = all
+	return p.add(ctx, "model", infos)
 }
 
 // add adds an item without secrets. It sends the collected items if there are enough.
@@ -133,16 +186,16 @@ func (p *pusher) flush(ctx context.Context) error {
 	if len(p.items) == 0 {
 		return nil
 	}
-	items, to := p.items, p.outbox.targetOf(p.share)
+	items := p.items
 	p.items, p.bytes = nil, 0
-	err := to.send(ctx, p.share, items)
-	if status, ok := errors.AsType[*statusError](err); !ok || status.status != http.StatusRequestEntityTooLarge {
+	err := p.send(ctx, items)
+	if !hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return err
 	}
 	// The request is too large for the server: send each item alone, and leave out those that are too large still.
 	for _, item := range items {
-		err := to.send(ctx, p.share, []Item{item})
-		if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusRequestEntityTooLarge {
+		err := p.send(ctx, []Item{item})
+		if hasStatus(err, http.StatusRequestEntityTooLarge) {
 			p.outbox.Logger.Warn("a part of a shared session is too large for its server and is left out", "session", p.share.SessionID, "type", item.Type)
 			continue
 		}

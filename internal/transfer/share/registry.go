@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +60,8 @@ func (r *Registry) load() ([]Share, error) {
 		return *p, nil
 	}
 	file := filepath.Join(r.dir, FileName)
+	statefile.Clean(file) // copies with secrets, which a process left that was killed while it wrote
+	statefile.Clean(filepath.Join(r.dir, progressName))
 	text, err := statefile.ReadRegular(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.shares.Store(&[]Share{})
@@ -122,8 +125,9 @@ func (r *Registry) find(matches func(*Share) bool) (s Share, found bool, err err
 	return s, false, err
 }
 
-// add adds a share. If its session has an active or pending one, it returns that one instead.
-func (r *Registry) add(s Share) (current Share, err error) {
+// add adds a share. If its session has an active or pending one, it returns that one instead. audit is called right before
+// a new share is stored, and its error prevents that.
+func (r *Registry) add(s Share, audit func() error) (current Share, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	shares, err := r.load()
@@ -139,11 +143,24 @@ func (r *Registry) add(s Share) (current Share, err error) {
 		return s, session.Errorf(session.CodeConflict, "%d sessions are shared, which is the limit; revoke shares that are no "+
 			"longer needed (cairn share list, cairn share revoke)", maxShares)
 	}
+	if err := audit(); err != nil {
+		return s, err
+	}
 	return s, r.write(append(slices.Clone(shares), s))
 }
 
 // change applies f to the share with the id, and returns the result. The error is not found without such a share.
 func (r *Registry) change(id string, f func(*Share)) (Share, error) { return r.edit(id, f, true) }
+
+// changeAnyway is change, but its result holds in this process even if it cannot be stored.
+func (r *Registry) changeAnyway(id string, f func(*Share)) (Share, error) {
+	s, err := r.edit(id, f, true)
+	if err == nil {
+		return s, nil
+	}
+	s, notFound := r.edit(id, f, false)
+	return s, cmp.Or(notFound, err)
+}
 
 // edit applies f to the share with the id, in memory and, if isStored, in the file.
 func (r *Registry) edit(id string, f func(*Share), isStored bool) (after Share, err error) {

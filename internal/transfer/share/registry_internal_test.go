@@ -1,11 +1,37 @@
 package share
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A file with secrets that a killed process left is removed.
+func TestLeftFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{FileName, progressName} {
+		left := filepath.Join(dir, "."+name+"-123")
+		if err := os.WriteFile(left, []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(left, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewRegistry(dir).List(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(left); err == nil {
+			t.Errorf("%s is still there", left)
+		}
+	}
+}
 
 // Readers of pages do not wait while the registry is written.
 func TestReadsDoNotWaitForWrites(t *testing.T) {
 	r := NewRegistry(t.TempDir())
-	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}); err != nil {
+	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	r.mu.Lock() // as a change does while it writes

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/record/store"
@@ -95,36 +96,57 @@ func (o *Outbox) noteReadFailure(err error) {
 // startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns
 // how many it started, and when the next share is due; zero if none waits for a time.
 func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
-	shares, err := o.Registry.List()
-	if err != nil {
-		return next, 0
-	}
 	now := time.Now()
-	for i := range shares {
-		id := shares[i].ID
-		m, isMarked := o.schedule.find(id)
-		at, isDue := findDueTime(&shares[i], m, isMarked, now)
-		switch {
-		case !isDue:
-			continue
-		case at.After(now):
-			if next.IsZero() || at.Before(next) {
-				next = at
-			}
-			continue
-		}
+	shares, err := o.Registry.List()
+	if err != nil { // it may be repaired
+		return now.Add(recheckDelay), 0
+	}
+	due, next := o.listDue(shares, now)
+	for _, d := range due {
 		// A share that is in work, or for which no worker is free, is looked at when a claim is released.
-		ctx, release, ok := o.claim(ctx, id, maxWorkers)
+		ctx, release, ok := o.claim(ctx, d.id, true)
 		if !ok {
 			continue
 		}
 		started++
 		o.workers.Go(func() {
 			defer release()
-			o.schedule.finish(id, m, o.advance(ctx, id))
+			o.schedule.finish(d.id, d.mark, o.advance(ctx, d.id))
 		})
 	}
 	return next, started
+}
+
+// dueShare is a share that is due.
+type dueShare struct {
+	id           string
+	mark         mark
+	at           time.Time // since when
+	isRevocation bool
+}
+
+// listDue returns the shares that are due: revocations first, then those that have waited longest. next is when the next
+// one of the others is due; zero if none waits for a time.
+func (o *Outbox) listDue(shares []Share, now time.Time) (due []dueShare, next time.Time) {
+	for i := range shares {
+		s := &shares[i]
+		m, isMarked := o.schedule.find(s.ID)
+		at, ok := findDueTime(s, m, isMarked, now)
+		switch {
+		case !ok:
+		case !at.After(now):
+			due = append(due, dueShare{s.ID, m, at, s.RevokedAt > 0 || s.isExpired(now)})
+		case next.IsZero() || at.Before(next):
+			next = at
+		}
+	}
+	slices.SortStableFunc(due, func(a, b dueShare) int {
+		if a.isRevocation != b.isRevocation {
+			return map[bool]int{true: -1, false: 1}[a.isRevocation]
+		}
+		return a.at.Compare(b.at)
+	})
+	return due, next
 }
 
 // findDueTime returns when a share is to be looked at. ok is false if that is not before it changes.
@@ -159,9 +181,12 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 			return now.Add(recheckDelay) // the share stays as it is
 		}
 	}
-	// Do the step. After all steps but the last one, decide again.
+	// Do the step, unless sharing was disabled. After all steps but the last one, decide again.
 	a := decide(&s, current, head, now)
 	next = now
+	if (a.step == stepOpen || a.step == stepPush) && !o.Owner.MayShare(ctx, current) {
+		return now.Add(recheckDelay)
+	}
 	switch a.step {
 	case stepNone:
 		return time.Time{}
@@ -174,11 +199,10 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	case stepRemove:
 		err, next = o.remove(id), time.Time{}
 	case stepRecord:
-		err = o.record(ctx, &s)
-	case stepPush:
-		if !o.Owner.MayShare(ctx, current) {
-			return now.Add(recheckDelay)
+		if err = o.record(ctx, &s); err == nil && s.Failure != "" {
+			_, err = o.Registry.change(id, (*Share).noteSuccess)
 		}
+	case stepPush:
 		err, next = o.update(ctx, &s, head), time.Time{}
 	case stepRevoke:
 		_, err = o.revoke(ctx, s)
@@ -191,32 +215,37 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 		return now
 	}
 	o.Logger.Warn("a share is not up to date", "session", s.SessionID, "error", err)
-	return o.noteFailure(ctx, id, err)
+	return o.noteFailure(id, err)
 }
 
-// noteFailure records a failed attempt, and returns when the next one is due.
-func (o *Outbox) noteFailure(ctx context.Context, id string, failure error) time.Time {
+// noteFailure records a failed attempt, and returns when the next one is due. If that cannot be recorded, as on a full
+// disk, the share is retried after recheckDelay.
+func (o *Outbox) noteFailure(id string, failure error) time.Time {
 	s, err := o.Registry.change(id, func(s *Share) { s.noteFailure(failure, time.Now()) })
-	if err == nil {
-		return time.UnixMilli(s.NextAttempt)
+	if err != nil {
+		o.Logger.Warn("the failure of a share could not be recorded", "error", err)
+		s, err = o.Registry.edit(id, func(s *Share) {
+			s.noteFailure(failure, time.Now())
+			s.NextAttempt = time.Now().Add(recheckDelay).UnixMilli()
+		}, false)
 	}
-	// The time of the next attempt cannot be recorded, as on a full disk: keep the claim for recheckDelay, so that
-	// nothing retries before. A request of the user interrupts it.
-	o.Logger.Warn("the failure of a share could not be recorded", "error", err)
-	select {
-	case <-ctx.Done():
-	case <-time.After(recheckDelay):
+	if err != nil { // it has been removed
+		return time.Time{}
 	}
-	return time.Now()
+	return time.UnixMilli(s.NextAttempt)
 }
 
 // update uploads the newest events of a session, and records how far its server is up to date.
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
+	models := s.Models
 	synced, err := o.push(ctx, s, head)
 	recordErr := o.Registry.setSynced(s.ID, synced)
-	if ctx.Err() != nil || err == nil && s.Failure != "" {
+	isCut := ctx.Err() != nil || isUnanswered(err)
+	if isCut || err == nil && (s.Failure != "" || !slices.Equal(s.Models, models)) {
+		models = s.Models
 		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
-			if ctx.Err() != nil {
+			s.Models = models
+			if isCut {
 				s.CutAt = time.Now().UnixMilli()
 			}
 			if err == nil {

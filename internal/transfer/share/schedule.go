@@ -17,14 +17,19 @@ type mark struct {
 	changes int // how often the share was marked since the mark was set
 }
 
-// add marks the share as due now.
+// add marks the share as due now, or since it became due.
 func (s *schedule) add(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.marks == nil {
 		s.marks = map[string]mark{}
 	}
-	s.marks[id] = mark{changes: s.marks[id].changes + 1}
+	due := time.Now()
+	m, found := s.marks[id]
+	if found && m.due.Before(due) {
+		due = m.due
+	}
+	s.marks[id] = mark{due: due, changes: m.changes + 1}
 }
 
 // find returns the mark of a share.
@@ -36,12 +41,13 @@ func (s *schedule) find(id string) (m mark, found bool) {
 }
 
 // finish ends the work on a share that began with the mark m: the share is due again at next, or not at all if next is
-// zero. If the share was marked during the work, it stays due.
+// zero. If the share was marked during the work, it is due now, behind those that wait longer.
 func (s *schedule) finish(id string, m mark, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch current, found := s.marks[id]; {
 	case found && current.changes != m.changes:
+		s.marks[id] = mark{due: time.Now(), changes: current.changes}
 	case next.IsZero():
 		delete(s.marks, id)
 	default:

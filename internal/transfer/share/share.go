@@ -25,27 +25,30 @@ type Share struct {
 
 	// RevokedAt is when the share was revoked; 0 if it is active or pending. The share stays in the registry until its
 	// server has confirmed the deletion.
-	RevokedAt int64 `json:"withdrawn,omitzero"`
+	RevokedAt int64 `json:"revokedAt,omitzero"`
 	// NotFoundSince is since when the server answers not found to a revocation; 0 if it does not.
-	NotFoundSince int64 `json:"absent,omitzero"`
+	NotFoundSince int64 `json:"notFoundSince,omitzero"`
 
 	// Target is the address of the share server, "" if cairn serves the page. RemoteID, "" until the share server has
 	// answered, and Secret are the server's.
 	Target   string `json:"target,omitzero"`
-	RemoteID string `json:"remote,omitzero"`
+	RemoteID string `json:"remoteID,omitzero"`
 	Secret   string `json:"secret,omitzero"`
 	// SyncedSeq is the seq of the session up to which the server has it, -1 if it has nothing. The file of the registry
 	// has an older value: the current one is in the file of the progress.
-	SyncedSeq int64 `json:"synced,omitzero"`
+	SyncedSeq int64 `json:"syncedSeq,omitzero"`
 
-	// CutAt is when a request with content was last cancelled. The server may still process it.
-	CutAt int64 `json:"cut,omitzero"`
+	// Models are those of the list of models that the server has.
+	Models []session.ModelRef `json:"models,omitzero"`
+
+	// CutAt is when a request with content was last cancelled, or got no answer. The server may still process it.
+	CutAt int64 `json:"uploadCancelledAt,omitzero"`
 
 	// Failure is why the last attempt failed, Attempts the number of consecutive failed attempts, and NextAttempt the
 	// earliest time of the next one.
 	Failure     string `json:"failure,omitzero"`
-	Attempts    int    `json:"failed,omitzero"`
-	NextAttempt int64  `json:"next,omitzero"`
+	Attempts    int    `json:"attempts,omitzero"`
+	NextAttempt int64  `json:"nextAttempt,omitzero"`
 }
 
 // IsActive reports whether the session can be read at the time.

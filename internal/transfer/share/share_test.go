@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,12 +35,16 @@ type world struct {
 	file   string
 	outbox *share.Outbox
 	server *sharetarget.Target
+	mu     sync.Mutex // guards audit and onRecord
 	audit  []string
 	stop   func()
 
-	viewer   store.Viewer                // of the outbox: store, or one that counts
-	disabled bool                        // sharing is, in the configuration
-	models   func() []opencode.ModelInfo // nil without models
+	viewer   store.Viewer                                           // of the outbox: store, or one that counts
+	disabled bool                                                   // sharing is, in the configuration
+	onRecord func() error                                           // called before a session records where it is shared; may be nil
+	onList   func()                                                 // called before the secrets are listed; may be nil
+	makeRoom func() bool                                            // may be nil
+	models   func([]session.ModelRef) ([]opencode.ModelInfo, error) // nil without models
 }
 
 // play runs a test on a world with a session in fake time.
@@ -78,27 +83,50 @@ func (w *world) start() {
 
 // RecordShare implements share.Owner.
 func (w *world) RecordShare(_ context.Context, id session.ID, s *session.Share) error {
+	w.mu.Lock()
+	before := w.onRecord
+	w.mu.Unlock()
+	if before != nil {
+		if err := before(); err != nil {
+			return err
+		}
+	}
 	w.add(id, &session.Shared{Share: s})
 	return nil
 }
 
+// setOnRecord sets onRecord.
+func (w *world) setOnRecord(f func() error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onRecord = f
+}
+
+// MakeRoom implements share.Owner.
+func (w *world) MakeRoom(error) bool { return w.makeRoom != nil && w.makeRoom() }
+
 // Audit implements share.Owner.
 func (w *world) Audit(_ context.Context, what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.audit = append(w.audit, what)
 	return nil
 }
 
 // ListSecrets implements share.Owner.
 func (w *world) ListSecrets(context.Context, *session.Session) ([]string, error) {
+	if w.onList != nil {
+		w.onList()
+	}
 	return []string{"known-secret", canary.Known}, nil
 }
 
 // ListModels implements share.Owner.
-func (w *world) ListModels(context.Context, *session.Session, map[session.ModelRef]bool) []opencode.ModelInfo {
+func (w *world) ListModels(_ context.Context, _ *session.Session, refs []session.ModelRef) ([]opencode.ModelInfo, error) {
 	if w.models == nil {
-		return []opencode.ModelInfo{}
+		return []opencode.ModelInfo{}, nil
 	}
-	return w.models()
+	return w.models(refs)
 }
 
 // MayShare implements share.Owner.
@@ -396,7 +424,7 @@ func TestRevocationInTheMiddleOfASync(t *testing.T) {
 		s := w.share(remote)
 		w.settle(time.Second) // the sync is under way
 		result, err := w.outbox.Revoke(context.Background(), "ses_a")
-		if err != nil || result.RevokedAt == 0 || !strings.Contains(result.Failure, "cancelled") {
+		if err != nil || result.RevokedAt == 0 || !strings.Contains(result.Failure, "checks again in 2 minutes") {
 			t.Errorf("%+v %v", result, err)
 		}
 		w.server.Recover()
@@ -442,6 +470,26 @@ func TestDisabledSendsNothing(t *testing.T) {
 		}
 		if result, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil || result.RevokedAt != 0 {
 			t.Errorf("%+v %v", result, err)
+		}
+	})
+}
+
+// An automatic share that waits for its server is not created after sharing was disabled.
+func TestDisabledCreatesNothing(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Down)
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(10 * time.Second)
+		w.stop()
+		w.disabled = true
+		w.server.Recover()
+		n := len(w.server.Requests())
+		w.start()
+		w.settle(time.Hour)
+		if sent := w.server.Requests()[n:]; len(sent) > 0 || w.shareOf("ses_a") != nil {
+			t.Errorf("%v %v", sent, w.shareOf("ses_a"))
 		}
 	})
 }
@@ -565,9 +613,9 @@ func TestShareIsCutOff(t *testing.T) {
 		want         *session.Share
 		count        int
 	}{
-		{"before the answer", `{"id":"x","sessionID":"ses_a","created":1,"target":"http://share.example","synced":-1}`, nil, 0},
+		{"before the answer", `{"id":"x","sessionID":"ses_a","created":1,"target":"http://share.example","syncedSeq":-1}`, nil, 0},
 		{"before the session", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1}`, &session.Share{URL: "http://p/s/x"}, 1},
-		{"in the revocation", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"withdrawn":946684800000}`, nil, 0},
+		{"in the revocation", `{"id":"x","sessionID":"ses_a","url":"http://p/s/x","created":1,"revokedAt":946684800000}`, nil, 0},
 		{"of a deleted session", `{"id":"x","sessionID":"ses_gone","url":"http://p/s/x","created":1}`, nil, 0},
 	} {
 		play(t, func(w *world) {
@@ -623,6 +671,27 @@ func TestShareTwice(t *testing.T) {
 		info, err := os.Stat(w.file)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Error(info, err)
+		}
+	})
+}
+
+// The audit log has an entry for each share, and one for a share that its server refused, but none for a request that found
+// a share.
+func TestAuditOfShares(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Broken, sharetarget.Create)
+		if _, err := w.outbox.Share(context.Background(), "ses_a", remote); err == nil {
+			t.Error("the server did not fail")
+		}
+		w.server.Recover()
+		w.share(remote)
+		w.share(remote)
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Error(err)
+		}
+		const at = " ses_a at http://share.example"
+		if diff := cmp.Diff([]string{"share" + at, "not shared:" + at, "share" + at}, w.audit); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

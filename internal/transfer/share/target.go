@@ -72,7 +72,7 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 		SessionID session.ID `json:"sessionID"`
 	}{id}
 	answer, err := t.call(ctx, createTimeout, http.MethodPost, "/api/share", body)
-	if status, ok := errors.AsType[*statusError](err); ok && status.status == http.StatusInternalServerError {
+	if hasStatus(err, http.StatusInternalServerError) {
 		// OpenCode's server answers so if it has a share of the session.
 		err = fmt.Errorf("%w; the server may hold an earlier share of this session, whose secret cairn does not have", err)
 	}
@@ -127,9 +127,10 @@ func (t target) send(ctx context.Context, s *Share, items []Item) error {
 // errUnconfirmed means that the server answers not found, which a proxy also does while the server is down.
 var errUnconfirmed = errors.New("the server answers not found, which a proxy also does while the server is down")
 
-// delete deletes a share, and checks that the server no longer serves it. The check counts, not the answer to the
-// deletion: OpenCode's server answers 500 if there is nothing to delete. If the deletion was not confirmed, only an
-// empty list confirms it: the error of a not found is errUnconfirmed.
+// delete deletes a share, and checks that the server no longer serves it. The check counts, and the answer to the
+// deletion only says what it proves: OpenCode's server answers 500 if there is nothing to delete. An empty list proves
+// nothing without an answer to the deletion, because that of a share without content is empty, too. The error
+// errUnconfirmed means that the server answers not found to one of both, without a confirmation by the other.
 func (t target) delete(ctx context.Context, s *Share) error {
 	body := struct {
 		Secret string `json:"secret"`
@@ -137,16 +138,15 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	// Delete it, then read what the server serves.
 	_, failure := t.call(ctx, deleteTimeout, http.MethodDelete, "/api/share/"+s.RemoteID, body)
 	answer, err := t.call(ctx, deleteTimeout, http.MethodGet, "/api/share/"+s.RemoteID+"/data", nil)
-	status, isStatus := errors.AsType[*statusError](err)
-	isNotFound := isStatus && (status.status == http.StatusNotFound || status.status == http.StatusGone)
-	// Compare both answers.
 	var items []jsontext.Value
+	isEmpty := err == nil && json.Unmarshal(answer, &items) == nil && items != nil && len(items) == 0
+	// Compare both answers.
 	switch {
-	case err == nil && json.Unmarshal(answer, &items) == nil && items != nil && len(items) == 0:
+	case isEmpty && (failure == nil || hasStatus(failure, http.StatusInternalServerError)):
 		return nil
-	case isNotFound && failure == nil:
+	case isNotFound(err) && failure == nil:
 		return nil
-	case isNotFound:
+	case isNotFound(err), isEmpty && isNotFound(failure):
 		return fmt.Errorf("%s: %w", t.address, errUnconfirmed)
 	case failure != nil:
 		return failure
@@ -155,6 +155,40 @@ func (t target) delete(ctx context.Context, s *Share) error {
 	}
 	return fmt.Errorf("%s accepted the deletion but still serves the share", t.address)
 }
+
+// isNotFound reports whether err is an answer that says that there is no share.
+func isNotFound(err error) bool {
+	return hasStatus(err, http.StatusNotFound) || hasStatus(err, http.StatusGone)
+}
+
+// hasStatus reports whether err is an answer with the status.
+func hasStatus(err error, status int) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.status == status
+}
+
+// isUnanswered reports whether err means that the server may have got a request and process it, although its answer
+// did not come.
+func isUnanswered(err error) bool {
+	e, ok := errors.AsType[*unansweredError](err)
+	if !ok {
+		return false
+	}
+	op, ok := errors.AsType[*net.OpError](e.cause)
+	return !ok || op.Op != "dial"
+}
+
+// unansweredError means that a request got no answer, or a part of it.
+type unansweredError struct {
+	address string
+	cause   error
+}
+
+func (e *unansweredError) Error() string {
+	return fmt.Sprintf("%s cannot be reached: %v", e.address, e.cause)
+}
+
+func (e *unansweredError) Unwrap() error { return e.cause }
 
 // statusError is an answer with another status than 2xx.
 type statusError struct {
@@ -186,6 +220,7 @@ func (t target) call(ctx context.Context, limit time.Duration, method, path stri
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Cache-Control", "no-cache") // of a proxy: its copy may be older than the last upload
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -202,9 +237,9 @@ func (t target) call(ctx context.Context, limit time.Duration, method, path stri
 	// Name the address in all errors.
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s cannot be reached: %w", t.address, context.Cause(ctx))
+		return nil, &unansweredError{t.address, context.Cause(ctx)}
 	case err != nil:
-		return nil, fmt.Errorf("%s cannot be reached: %w", t.address, err)
+		return nil, &unansweredError{t.address, err}
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, &statusError{t.address, resp.StatusCode}
 	}

@@ -2,6 +2,7 @@ package sharepage
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ type Pages struct {
 	Dir         string // of temporary files
 
 	writers sync.WaitGroup // of the broadcasts
+	files   fileBudget
 
 	mu       sync.Mutex // guards the rest
 	open     map[string]*broadcast
@@ -118,7 +120,7 @@ func (p *Pages) listKnown(ctx context.Context, s *session.Session) ([]string, er
 // start starts a broadcast with one reader. mu is held.
 func (p *Pages) start(id string, s *session.Session, known []string) *broadcast {
 	ctx, end := context.WithCancelCause(context.Background())
-	b := &broadcast{known: known, listed: time.Now(), end: end, spool: newSpool(p.Dir), users: 2}
+	b := &broadcast{known: known, listed: time.Now(), end: end, spool: newSpool(p.Dir, &p.files), users: 2}
 	if p.open == nil {
 		p.open = map[string]*broadcast{}
 	}
@@ -175,13 +177,16 @@ func (b *broadcast) awaitBegin(ctx context.Context) error {
 	}
 }
 
-// copy writes the page to a reader as it grows, for at most maxOpen.
+// copy writes the page to a reader as it grows, for at most maxOpen. A reader that has not taken all by then gets an error.
 func (b *broadcast) copy(ctx context.Context, w io.Writer, flush func() error) error {
-	timeout := time.After(maxOpen)
+	began, timeout := time.Now(), time.After(maxOpen)
 	buf := make([]byte, 32<<10)
 	for offset := int64(0); ; {
 		n, changed, isEnded, err := b.spool.read(buf, offset)
 		if n > 0 {
+			if time.Since(began) > maxOpen {
+				return fmt.Errorf("the reader has not taken the page within %s", maxOpen)
+			}
 			if _, err := w.Write(buf[:n]); err != nil {
 				return err
 			}
@@ -197,11 +202,14 @@ func (b *broadcast) copy(ctx context.Context, w io.Writer, flush func() error) e
 		}
 		select {
 		case <-changed:
+			if time.Since(began) <= maxOpen {
+				continue
+			}
 		case <-ctx.Done():
 			return nil
 		case <-timeout:
-			_, err := io.WriteString(w, transfer.PageEnd)
-			return err
 		}
+		_, err = io.WriteString(w, transfer.PageEnd)
+		return err
 	}
 }

@@ -236,6 +236,26 @@ func TestPageIsLoadedAgain(t *testing.T) {
 	}
 }
 
+// A revert of files alone takes back no messages; when it becomes one of messages at the same message, the page is loaded
+// again.
+func TestPageAfterRevertOfFiles(t *testing.T) {
+	w := newWorld(t)
+	w.prompt("first")
+	in := w.prompt("second")
+	stage := func(messages bool) {
+		t.Helper()
+		request := api.RevertRequest{MessageID: in.ID, Before: true, Messages: &messages}
+		if _, err := (api.Reverts{Client: w.api}).StageRevert(t.Context(), w.id, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stage(false)
+	r := w.open()
+	r.until("second")
+	stage(true)
+	r.until(`http-equiv="refresh"`)
+}
+
 // A page that is open when its share is revoked, or its session deleted, is loaded again and then answers 404.
 func TestPageOfRevokedShare(t *testing.T) {
 	for _, isDeleted := range []bool{false, true} {

@@ -16,18 +16,22 @@ const (
 
 // spool holds a page while one writer extends it and any number of readers follow it, each at its own speed.
 type spool struct {
-	dir string // of the temporary file
+	dir    string      // of the temporary file
+	budget *fileBudget // of the files of all pages
 
 	mu      sync.Mutex    // guards the rest
 	memory  []byte        // nil once there is a file
 	file    *os.File      // nil while the page is in memory
 	size    int64         // of the page
+	taken   int64         // of the budget
 	changed chan struct{} // closed at the next change
 	isEnded bool
 	err     error // why it ended early
 }
 
-func newSpool(dir string) *spool { return &spool{dir: dir, changed: make(chan struct{})} }
+func newSpool(dir string, budget *fileBudget) *spool {
+	return &spool{dir: dir, budget: budget, changed: make(chan struct{})}
+}
 
 // Write appends to the page.
 func (s *spool) Write(p []byte) (int, error) {
@@ -48,6 +52,11 @@ func (s *spool) Write(p []byte) (int, error) {
 
 // writeFile appends to the temporary file, to which it moves the page first. mu is held.
 func (s *spool) writeFile(p []byte) error {
+	size := s.size + int64(len(p))
+	if err := s.budget.take(s.dir, size-s.taken); err != nil {
+		return err
+	}
+	s.taken = size
 	if s.file == nil {
 		f, err := createTemporary(s.dir)
 		if err != nil {
@@ -118,4 +127,6 @@ func (s *spool) close() {
 	if s.file != nil {
 		removeTemporary(s.file)
 	}
+	s.budget.free(s.taken)
+	s.taken = 0
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -20,7 +22,7 @@ import (
 func TestSpool(t *testing.T) {
 	for name, piece := range map[string]int{"memory": 10, "file": maxMemory/50 + 1} {
 		dir := t.TempDir()
-		s := newSpool(dir)
+		s := newSpool(dir, &fileBudget{})
 		errEnd := errors.New("end")
 		var want []byte
 		for i := range 100 {
@@ -69,7 +71,7 @@ func TestSpool(t *testing.T) {
 
 // A page and the number of pages are bounded.
 func TestPagesAreBounded(t *testing.T) {
-	s := newSpool(t.TempDir())
+	s := newSpool(t.TempDir(), &fileBudget{})
 	s.size = maxPage
 	if _, err := s.Write([]byte("x")); err == nil {
 		t.Error("a page has no bound")
@@ -85,5 +87,53 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 	if _, err := p.Open(t.Context(), api.Share{ID: "x", SessionID: "ses_a"}); err == nil || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("%v", err)
+	}
+}
+
+// slowWriter takes so long for each write.
+type slowWriter time.Duration
+
+func (w slowWriter) Write(p []byte) (int, error) {
+	time.Sleep(time.Duration(w))
+	return len(p), nil
+}
+
+// A reader that takes the page slowly has it no longer than one that waits for its end.
+func TestSlowReaderIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSpool(t.TempDir(), &fileBudget{})
+		defer s.close()
+		if _, err := s.Write(make([]byte, 16<<20)); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err := (&broadcast{spool: s}).copy(t.Context(), slowWriter(29*time.Second), func() error { return nil })
+		if lasted := time.Since(began); err == nil || lasted > maxOpen+time.Minute {
+			t.Errorf("%v %v", lasted, err)
+		}
+	})
+}
+
+// The temporary files of all pages are bounded, and one that is closed makes room.
+func TestFilesAreBounded(t *testing.T) {
+	budget := &fileBudget{used: maxFiles - 3<<20}
+	write := func(s *spool, size int) error {
+		_, err := s.Write(make([]byte, size))
+		return err
+	}
+	first, second := newSpool(t.TempDir(), budget), newSpool(t.TempDir(), budget)
+	if err := errors.Join(write(first, maxMemory), write(first, 1<<20), write(second, maxMemory)); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(second, 1<<20); err == nil || !strings.Contains(err.Error(), "shared pages") {
+		t.Error(err)
+	}
+	first.close()
+	if err := write(second, 1<<20); err != nil {
+		t.Error(err)
+	}
+	second.close()
+	if budget.used != maxFiles-3<<20 {
+		t.Error(budget.used)
 	}
 }

@@ -150,7 +150,8 @@ func (v *viewer) advance(ctx context.Context) error {
 		return err
 	}
 	// Check that the page begins as it would if it were written now.
-	if s.Edits != v.session.Edits || s.Title != v.session.Title || !s.Revert.IsSamePoint(v.session.Revert) {
+	if s.Edits != v.session.Edits || s.Title != v.session.Title || !s.Revert.IsSamePoint(v.session.Revert) ||
+		s.Revert != nil && s.Revert.FilesOnly != v.session.Revert.FilesOnly {
 		return errChanged
 	}
 	// Write what is new.

@@ -1,0 +1,122 @@
+package share_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sharetarget"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
+)
+
+// A registry that was repaired is looked at again, without a request.
+func TestRepairedRegistry(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.server.Fail(sharetarget.Down, sharetarget.Delete)
+		if _, err := w.outbox.Revoke(context.Background(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		w.stop()
+		text, err := os.ReadFile(w.file)
+		if err == nil {
+			err = os.WriteFile(w.file, text[:10], 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.Recover()
+		w.start()
+		w.settle(10 * time.Minute)
+		if err := os.WriteFile(w.file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(10 * time.Minute)
+		if w.server.IsShared(s.RemoteID) {
+			t.Error("the share is still there")
+		}
+	})
+}
+
+// The failure to record in a session where it is shared is gone when that succeeds.
+func TestRecordedAfterFailure(t *testing.T) {
+	play(t, func(w *world) {
+		w.setOnRecord(func() error { return errors.New("the session is busy") })
+		if _, err := w.outbox.Share(context.Background(), "ses_a", share.Options{PageURL: "http://pages"}); err == nil {
+			t.Error("the session has recorded its share")
+		}
+		w.settle(time.Minute)
+		if got := w.list()[0]; got.Failure == "" {
+			t.Errorf("%+v", got)
+		}
+		w.setOnRecord(nil)
+		w.settle(5 * time.Minute)
+		if got := w.list()[0]; got.Failure != "" || got.Attempts != 0 || w.shareOf("ses_a") == nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Requests do not take the workers of uploads.
+func TestRequestsTakeNoWorkers(t *testing.T) {
+	play(t, func(w *world) {
+		w.addShared(5)
+		w.server.Fail(sharetarget.Held, sharetarget.Delete)
+		for i := range 4 {
+			id := session.ID(fmt.Sprintf("ses_%08d", i))
+			go func() { _, _ = w.outbox.Revoke(context.Background(), id) }()
+		}
+		w.settle(time.Second)
+		w.prompt("ses_00000004", "news")
+		w.settle(2 * time.Second)
+		if got := w.texts("00000004"); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+		w.server.Recover()
+		w.settle(time.Minute)
+	})
+}
+
+// Sessions that change all the time on a slow server do not keep a newer one, or a revocation, from a worker.
+func TestBusySessionsTakeTurns(t *testing.T) {
+	play(t, func(w *world) {
+		w.addShared(6)
+		change := func() {
+			for i := range 4 {
+				w.prompt(session.ID(fmt.Sprintf("ses_%08d", i)), "busy")
+			}
+		}
+		w.server.Fail(sharetarget.Held, sharetarget.Sync)
+		change()
+		w.settle(time.Second) // four uploads are under way
+		w.prompt("ses_00000004", "news")
+		if _, err := w.outbox.Share(context.Background(), "ses_00000005", share.Options{Expires: time.Second, Extend: true}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			w.settle(2 * time.Second)
+			change()
+			w.server.Recover()
+			w.server.Fail(sharetarget.Held, sharetarget.Sync)
+		}
+		w.settle(2 * time.Second)
+		if w.server.IsShared("00000005") {
+			t.Error("the expired share is still there")
+		}
+		uploads := 0
+		for _, r := range w.server.Requests() {
+			if r.Operation == sharetarget.Sync && r.Share == "00000004" {
+				uploads++
+			}
+		}
+		if uploads < 2 { // the first one is that of addShared
+			t.Errorf("%d uploads", uploads)
+		}
+		w.server.Recover()
+		w.settle(time.Minute)
+	})
+}
