@@ -58,7 +58,7 @@ type (
 		CostUSD   float64
 		Tokens    Tokens
 	}
-	// Retrying is the event that the provider failed and is asked again At a time.
+	// Retrying is the event that the provider failed and is asked again At a time; the zero time is at once.
 	Retrying struct {
 		Attempt int
 		Message string
@@ -208,6 +208,14 @@ func newDelta(f session.Fragment) EventData {
 	}
 }
 
+// newTime returns a time of the server; the zero time if it is 0.
+func newTime(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
 func newEventData(e session.Event) EventData {
 	switch d := e.Data.(type) {
 	case *session.PromptAdmitted:
@@ -244,7 +252,7 @@ func newEventData(e session.Event) EventData {
 		}
 		return out
 	case *session.Retried:
-		return Retrying{d.Attempt, d.Error.Message, time.UnixMilli(d.Next)}
+		return Retrying{d.Attempt, d.Error.Message, newTime(d.Next)}
 	case *session.PermissionAsked:
 		return Asked{newAsk(d.Ask)}
 	case *session.PermissionReplied:

@@ -43,7 +43,7 @@ type ownerServer struct {
 }
 
 // startOwnerServer opens the owner behind a lease, listens and announces the address. Without a lease, because the disk
-// is unwritable, everything is read-only. With an address, as a server, it resumes unfinished work; without one it
+// is unwritable, everything is read-only. With an address, as a server, or as a library, it resumes unfinished work; without an address it
 // listens on the Unix socket only.
 func startOwnerServer(
 	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o client.ServeOptions, at *listenAddress,
@@ -60,8 +60,8 @@ func startOwnerServer(
 	w.moveApprovals(ctx, o.Options)
 	w.deleteEphemeral(ctx)
 	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A
-	// command resumes none: it would cut it off again when it ends.
-	if at != nil {
+	// command resumes none: it would cut it off again when it ends. A program that embeds cairn is taken for a server.
+	if at != nil || o.Program.IsLibrary {
 		err = w.recover(ctx, o.Options)
 	} else if ended := w.engine.Asks.DropEndedApprovals(ctx); ended != nil { // they do not hold any more
 		w.logger.Warn("approvals of processes that ended could not be removed", "error", ended)

@@ -28,6 +28,8 @@ type Model interface {
 type EmbeddedModel struct {
 	ID   string
 	Name string // for people
+	// Images and Documents: it reads images and PDFs in requests.
+	Images, Documents bool
 	// Open returns the model, the same one each time, and the size of its context window in tokens, 0 if that is unknown.
 	Open func() (model Model, window int64, err error)
 }

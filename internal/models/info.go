@@ -25,7 +25,14 @@ func (m *Set) AvailableModels() (list []catalog.Model) {
 func (m *Set) OfflineModels() []catalog.Model {
 	list := []catalog.Model{newOfflineModel(guide.ModelID, "Offline guide (not a language model)")}
 	for _, own := range m.Embedded() {
-		list = append(list, newOfflineModel(own.ID, own.Name))
+		m := newOfflineModel(own.ID, own.Name)
+		if own.Images {
+			m.Capabilities.Input = append(m.Capabilities.Input, "image")
+		}
+		if own.Documents {
+			m.Capabilities.Input = append(m.Capabilities.Input, "pdf")
+		}
+		list = append(list, m)
 	}
 	return list
 }

@@ -25,7 +25,10 @@ func (t *Pool) offlineModel(ref session.ModelRef) (*scope.Model, error) {
 		if err != nil {
 			return nil, session.Errorf(session.CodeInvalid, "%v", err).At("model")
 		}
-		return &scope.Model{Ref: ref, Client: client, APIName: ref.ID, Window: scope.Limits{Context: window}}, nil
+		return &scope.Model{
+			Ref: ref, Client: client, APIName: ref.ID, Window: scope.Limits{Context: window},
+			Images: own.Images, Documents: own.Documents,
+		}, nil
 	}
 	return nil, session.NotFound("model", ref.String(), offered...).At("model")
 }

@@ -125,7 +125,7 @@ func (s *Store) Client() *sdk.Client { return s.client }
 // January)"; "" if this one does. If that one ends, this one takes over with the next request.
 func (s *Store) Owner() string { return s.owner }
 
-// Close stops work, so that the next process that opens the store resumes it, closes the store and returns when nothing
+// Close stops work, so that the next program or server that opens the store resumes it, closes the store and returns when nothing
 // of it runs any more. To let work end before, call sdk.Session.Wait. It may be called more than once. A program that
 // ends without it loses nothing that was acknowledged.
 func (s *Store) Close() error { return s.close() }
@@ -227,8 +227,11 @@ func version() string {
 // newError returns an error of the host in the terms of package sdk.
 func newError(err error) error {
 	e, ok := errors.AsType[*session.Error](err)
-	if !ok {
+	switch {
+	case !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return err
+	case !ok: // the store cannot be used: its disk is full, it is damaged, or of a newer version
+		return &sdk.Error{Code: sdk.CodeUnavailable, Message: err.Error()}
 	}
 	return &sdk.Error{Code: sdk.Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field}
 }

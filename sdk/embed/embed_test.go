@@ -383,3 +383,74 @@ func TestOwnerEnds(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
+
+// Work that a program has cut off is resumed when the store is opened again, also by a program.
+func TestResume(t *testing.T) {
+	home, started := filepath.Join(t.TempDir(), "home"), make(chan struct{}, 1)
+	o := &embed.Options{
+		Home: home, Directory: t.TempDir(), Env: func(string) string { return "" },
+		Models: []embed.Model{yields(func(ctx context.Context, yield func(embed.Chunk, error) bool) {
+			started <- struct{}{}
+			<-ctx.Done()
+		})},
+	}
+	store, err := embed.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, store.Client())
+	id, err := s.Prompt(t.Context(), sdk.Prompt{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The next one has a model that answers.
+	o.Models = []embed.Model{yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+		yield(embed.Chunk{Text: "Done."}, nil)
+	})}
+	again, err := cairntest.Open(t, o).Client().OpenSession(t.Context(), s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := again.Do(t.Context(), sdk.Prompt{ID: id, Text: "go", Asks: sdk.AskWait}); err == nil && r.Text != "Done." {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := again.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for m, err := range again.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = m.Text
+	}
+	if last != "Done." {
+		t.Errorf("the last message is %q", last)
+	}
+}
+
+// A model that reads images gets those of prompts and of results.
+func TestImages(t *testing.T) {
+	png := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\nIDATx\x9cc\x00\x01\x00\x00\x05\x00\x01\r\n-\xb4\x00\x00\x00\x00IEND\xaeB`\x82")
+	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("A dot.")))
+	m := model.Model()
+	m.Images = true
+	s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{m}}).Client())
+	p := sdk.Prompt{Text: "what is it?", Files: []sdk.File{{Name: "a.png", MediaType: "image/png", Data: png}}}
+	if _, err := s.Do(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, message := range model.Requests()[0].Messages {
+		for _, part := range message.Parts {
+			found = found || part.File != nil && part.File.MediaType == "image/png" && len(part.File.Data) > 0
+		}
+	}
+	if !found {
+		t.Errorf("the request has %+v", model.Requests()[0].Messages)
+	}
+}

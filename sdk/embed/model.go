@@ -20,6 +20,8 @@ type Model struct {
 	ID            string // letters, digits, '.', '_' and '-'; sessions use it as "cairn/ID"
 	Name          string // for people; "" is the id
 	ContextWindow int64  // tokens; 0 is unknown, and then nothing is compacted before the model refuses
+	Images        bool   // it reads images; else it gets a text that says what is missing
+	Documents     bool   // it reads PDFs, likewise
 	// Generate answers a request: it yields what the model says, piece by piece. The first error ends it, and so does
 	// ctx; two seconds later it is left alone. It is called concurrently, in a goroutine of its own, where a panic is an
 	// error. The request belongs to cairn: do not change or keep it.
@@ -31,9 +33,7 @@ type Request struct {
 	SessionID string
 	System    []string // the system context, in its parts
 	Messages  []Message
-	Tools     []ToolDefinition // by name
-	// Schema, if it is set, is the JSON schema that the answer is to be valid by.
-	Schema json.RawMessage
+	Tools     []ToolDefinition // by name; a prompt with a schema adds one that takes the answer
 }
 
 // Message is an entry of the conversation. Role is sdk.RoleUser, sdk.RoleAssistant, sdk.RoleSystem, or RoleTool.
@@ -117,7 +117,7 @@ func newModels(models []Model) (out []*llm.EmbeddedModel, err error) {
 			return nil, invalid(field, "the model %q has no function Generate", m.ID)
 		}
 		seen[m.ID] = true
-		one := &llm.EmbeddedModel{ID: m.ID, Name: m.Name}
+		one := &llm.EmbeddedModel{ID: m.ID, Name: m.Name, Images: m.Images, Documents: m.Documents}
 		if one.Name == "" {
 			one.Name = m.ID
 		}
@@ -352,7 +352,7 @@ func (s *stream) fail(ctx context.Context, err error) {
 }
 
 func newRequest(r *llm.Request) *Request {
-	out := &Request{SessionID: r.Session, System: r.System, Schema: json.RawMessage(r.OutputSchema)}
+	out := &Request{SessionID: r.Session, System: r.System}
 	for _, m := range r.Messages {
 		one := Message{Role: sdk.Role(m.Role)}
 		for _, p := range m.Parts {
