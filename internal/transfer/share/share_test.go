@@ -160,9 +160,12 @@ func (w *world) share(options share.Options) share.Share {
 	return s
 }
 
+// sleep sleeps on the clock of the test.
+func (w *world) sleep(d time.Duration) { time.Sleep(d) }
+
 // settle gives the outbox time.
 func (w *world) settle(d time.Duration) {
-	time.Sleep(d)
+	w.sleep(d)
 	synctest.Wait()
 }
 
