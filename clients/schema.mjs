@@ -1,12 +1,18 @@
-// Whether an answer is what a document of the server says of it: OpenAPI 3.1, as far as cairn's documents go. A keyword that
-// is not known here is a mistake and not passed over.
+// Whether an answer is what a document of the server says of it: OpenAPI 3.1, as far as cairn's documents go, and the JSON
+// schemas of the Agent Client Protocol. A keyword that is not known here is a mistake and not passed over.
 
 const kind = (v) => (v === null ? "null" : Array.isArray(v) ? "array" : Number.isInteger(v) ? "integer" : typeof v)
-const silent = new Set(["description", "title", "default", "examples", "format", "$schema", "discriminator"])
+const silent = new Set(["description", "title", "default", "examples", "format", "$schema", "discriminator", "contentEncoding", "unevaluatedProperties"])
 
 const words = {
   type: (s, v) => [s.type].flat().some((t) => t === kind(v) || (t === "number" && kind(v) === "integer")) || `is ${kind(v)}, not ${s.type}`,
   enum: (s, v) => s.enum.includes(v) || `${JSON.stringify(v)} is none of ${s.enum}`,
+  const: (s, v) => s.const === v || `is ${JSON.stringify(v)}, not ${JSON.stringify(s.const)}`,
+  minimum: (s, v) => !(typeof v === "number" && v < s.minimum) || `is less than ${s.minimum}`,
+  maximum: (s, v) => !(typeof v === "number" && v > s.maximum) || `is more than ${s.maximum}`,
+  minLength: (s, v) => !(typeof v === "string" && v.length < s.minLength) || `has less than ${s.minLength} characters`,
+  pattern: (s, v) => !(typeof v === "string" && !new RegExp(s.pattern, "u").test(v)) || `does not match ${s.pattern}`,
+  minItems: (s, v) => !(Array.isArray(v) && v.length < s.minItems) || `has less than ${s.minItems} items`,
   maxItems: (s, v) => !(Array.isArray(v) && v.length > s.maxItems) || `has more than ${s.maxItems} items`,
   maxProperties: (s, v) => !(kind(v) === "object" && Object.keys(v).length > s.maxProperties) || `has more than ${s.maxProperties} members`,
   required: (s, v) => kind(v) !== "object" || missing(s.required, v) === undefined || `has no ${missing(s.required, v)}`,
@@ -49,12 +55,15 @@ export class Document {
         return Array.isArray(v) ? v.flatMap((x, i) => below(s.items, x, i)) : []
       case "not":
         return this.wrongs(s.not, v).length ? [] : [`${at} is what it must not be`]
+      case "allOf":
+        return s.allOf.flatMap((one) => this.wrongs(one, v, at))
+      case "oneOf":
       case "anyOf": {
-        const all = s.anyOf.map((one) => this.wrongs(one, v, at))
+        const all = s[word].map((one) => this.wrongs(one, v, at))
         return all.some((w) => !w.length) ? [] : [`${at} is none of ${all.length}: ${all.map((w) => w[0]).join("; ")}`]
       }
     }
-    if (silent.has(word)) return []
+    if (silent.has(word) || word.startsWith("x-")) return []
     const said = words[word]?.(s, v) ?? `is described with the unknown word ${word}`
     return said === true ? [] : [`${at} ${said}`]
   }

@@ -10,6 +10,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,9 +37,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
 		life: ctx,
 	}
-	if c, ok := in.(io.Closer); ok { // ends the read that waits for a message
-		defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	}
 	err := a.conn.serve(ctx, in, a.handle)
 	cancel()
 	a.following.Wait()
@@ -47,11 +45,36 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 
 // decodeParams reads the parameters of a request. Members that the protocol does not have are ignored.
 func decodeParams(params jsontext.Value, into any) error {
+	if len(params) == 0 {
+		return rpcErrorf(codeInvalidParams, "the parameters are missing")
+	}
 	err := json.Unmarshal(params, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		return rpcErrorf(codeInvalidParams, "the parameters are not valid: %s cannot be %s",
+			cmp.Or(string(e.JSONPointer), "the whole"), nameKind(e.JSONKind))
+	}
 	if err != nil {
 		return rpcErrorf(codeInvalidParams, "the parameters are not valid: %v", err)
 	}
 	return nil
+}
+
+// nameKind returns what a person calls a kind of JSON value.
+func nameKind(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "this string"
+	case '0':
+		return "this number"
+	case 'n':
+		return "null"
+	default:
+		return "a boolean"
+	}
 }
 
 // describeError returns an error in the form of the protocol.

@@ -1,11 +1,12 @@
 package acp
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,12 +48,43 @@ func (a *agent) handle(method string, params jsontext.Value) func(ctx context.Co
 		return nil
 	case "session/prompt": // begins here, so that a cancel behind it finds it
 		return a.prompt(params)
+	case "session/set_mode", "session/set_config_option": // for the prompts that are sent behind it
+		return a.inOrder(d, method, params)
 	}
-	run := a.methods()[method]
-	if _, isV1 := d.(dialect1); run == nil || run.v1Only && !isV1 || run.v2Only && isV1 {
+	call := a.findMethod(d, method)
+	if call == nil {
 		return nil
 	}
-	return func(ctx context.Context) (any, error) { return run.call(ctx, params) }
+	return func(ctx context.Context) (any, error) { return call(ctx, params) }
+}
+
+// findMethod returns what answers a request in the version of the protocol, nil for an unknown method.
+func (a *agent) findMethod(d dialect, name string) func(context.Context, jsontext.Value) (any, error) {
+	m := a.methods()[name]
+	if _, isV1 := d.(dialect1); m == nil || m.v1Only && !isV1 || m.v2Only && isV1 {
+		return nil
+	}
+	return m.call
+}
+
+// inOrder begins a request that takes effect before those that the client sends behind it.
+func (a *agent) inOrder(d dialect, method string, params jsontext.Value) func(context.Context) (any, error) {
+	call := a.findMethod(d, method)
+	if call == nil {
+		return nil
+	}
+	s, err := a.find(params)
+	if err != nil {
+		return result(nil, err)
+	}
+	place := s.takePlace()
+	return func(ctx context.Context) (any, error) {
+		defer place.pass()
+		if err := place.wait(ctx); err != nil {
+			return nil, err
+		}
+		return call(ctx, params)
+	}
 }
 
 // result is a function that returns what is known already.
@@ -70,6 +102,7 @@ func (a *agent) methods() map[string]*method {
 	return map[string]*method{
 		"authenticate":              {call: a.authenticate, v1Only: true},
 		"auth/login":                {call: a.authenticate, v2Only: true},
+		"auth/logout":               {call: a.logOut, v2Only: true},
 		"session/new":               {call: a.newSession},
 		"session/load":              {call: a.loadSession, v1Only: true},
 		"session/resume":            {call: a.resumeSession},
@@ -98,6 +131,9 @@ func (a *agent) initialize(params jsontext.Value) (any, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.dialect != nil {
+		return nil, rpcErrorf(codeInvalidRequest, "the connection is initialized already")
+	}
 	if version.ProtocolVersion == 1 || version.ProtocolVersion == 0 {
 		var r v1.InitializeRequest
 		if err := decodeParams(params, &r); err != nil {
@@ -126,7 +162,16 @@ func (a *agent) initialize(params jsontext.Value) (any, error) {
 }
 
 // authenticate succeeds if a model of a provider can be used.
-func (a *agent) authenticate(ctx context.Context, _ jsontext.Value) (any, error) {
+func (a *agent) authenticate(ctx context.Context, params jsontext.Value) (any, error) {
+	var r struct {
+		MethodID string `json:"methodId"`
+	}
+	if err := decodeParams(params, &r); err != nil {
+		return nil, err
+	}
+	if r.MethodID != loginID && r.MethodID != loginID+loginTerminal {
+		return nil, rpcErrorf(codeInvalidParams, "there is no way to log in %q", r.MethodID)
+	}
 	models, err := a.options.Client.Models(ctx)
 	if err != nil {
 		return nil, err
@@ -135,6 +180,11 @@ func (a *agent) authenticate(ctx context.Context, _ jsontext.Value) (any, error)
 		return nil, rpcErrorf(codeAuthRequired, "no provider has credentials yet: run cairn auth login in a terminal")
 	}
 	return struct{}{}, nil
+}
+
+// logOut changes nothing: the credentials are those of all programs that use cairn, and of several providers.
+func (a *agent) logOut(context.Context, jsontext.Value) (any, error) {
+	return nil, rpcErrorf(codeInvalidRequest, "cairn keeps the credentials of several providers; to delete one, run cairn auth logout in a terminal")
 }
 
 // The model that answers where no other one can, which is no language model.
@@ -157,6 +207,11 @@ func (a *agent) newSession(ctx context.Context, params jsontext.Value) (any, err
 	if err != nil {
 		return nil, err
 	}
+	return a.openNew(ctx, created)
+}
+
+// openNew opens a session that the client does not know yet.
+func (a *agent) openNew(ctx context.Context, created *session.Session) (any, error) {
 	s, err := a.open(ctx, created)
 	if err != nil {
 		return nil, err
@@ -190,9 +245,19 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 	if err := a.decodeSession(params, &r, &r.Cwd); err != nil {
 		return nil, err
 	}
-	found, err := a.options.Client.Session(ctx, session.ID(r.SessionID))
+	id, err := parseID(r.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	found, err := a.options.Client.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.ReplayFrom != nil && r.ReplayFrom.Type != "start" {
+		return nil, rpcErrorf(codeInvalidParams, "a replay can begin at the start only, not at %q", r.ReplayFrom.Type)
+	}
+	if !isSameDirectory(r.Cwd, found.Location.Directory) {
+		return nil, rpcErrorf(codeInvalidParams, "the session %q works in %s, not in %s", found.ID, found.Location.Directory, r.Cwd)
 	}
 	if err := a.addServers(ctx, found.Location.Directory, r.MCPServers); err != nil {
 		return nil, err
@@ -203,12 +268,26 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 		return nil, err
 	}
 	if replays || r.ReplayFrom != nil {
-		if err := s.replay(ctx); err != nil {
-			a.close(found.ID)
-			return nil, err
-		}
+		err = s.replay(ctx)
+	}
+	if err = cmp.Or(err, s.tellFirstState(ctx)); err != nil {
+		a.closeIf(s)
+		return nil, err
 	}
 	return later{a.currentDialect().choices(s.currentChoices()), s.start}, nil
+}
+
+// isSameDirectory reports whether two paths name one directory, also through links.
+func isSameDirectory(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // forkSession copies a session and opens the copy.
@@ -217,18 +296,18 @@ func (a *agent) forkSession(ctx context.Context, params jsontext.Value) (any, er
 	if err := a.decodeSession(params, &r, &r.Cwd); err != nil {
 		return nil, err
 	}
-	forked, err := api.Forks{Client: a.options.Client}.ForkSession(ctx, session.ID(r.SessionID), api.ForkRequest{})
+	id, err := parseID(r.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	forked, err := api.Forks{Client: a.options.Client}.ForkSession(ctx, id, api.ForkRequest{})
 	if err != nil {
 		return nil, err
 	}
 	if err := a.addServers(ctx, forked.Location.Directory, r.MCPServers); err != nil {
 		return nil, err
 	}
-	s, err := a.open(ctx, forked)
-	if err != nil {
-		return nil, err
-	}
-	return later{a.currentDialect().session(forked.ID, s.currentChoices()), s.start}, nil
+	return a.openNew(ctx, forked)
 }
 
 // listSessions lists sessions, without subagents.
@@ -236,6 +315,9 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 	var r v2.ListSessionsRequest
 	if err := decodeParams(params, &r); err != nil {
 		return nil, err
+	}
+	if r.Cwd != "" && !filepath.IsAbs(r.Cwd) {
+		return nil, rpcErrorf(codeInvalidParams, "cwd must be an absolute path, got %q", r.Cwd)
 	}
 	root := session.ID("")
 	page, err := a.options.Client.Sessions(ctx, api.SessionQuery{
@@ -254,24 +336,18 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 	return out, nil
 }
 
-// closeSession ends what this client follows and began.
-func (a *agent) closeSession(ctx context.Context, params jsontext.Value) (any, error) {
-	s, err := a.find(params)
-	if err != nil {
-		return nil, err
-	}
-	s.cancelPrompts(ctx)
-	a.close(s.id)
-	return struct{}{}, nil
-}
-
+// deleteSession deletes a session, and stops what it does.
 func (a *agent) deleteSession(ctx context.Context, params jsontext.Value) (any, error) {
 	var r v2.DeleteSessionRequest
 	if err := decodeParams(params, &r); err != nil {
 		return nil, err
 	}
-	a.close(session.ID(r.SessionID))
-	return struct{}{}, a.options.Client.Delete(ctx, session.ID(r.SessionID))
+	id, err := parseID(r.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	a.close(id)
+	return struct{}{}, a.options.Client.Delete(ctx, id)
 }
 
 // setMode selects the agent.
@@ -307,31 +383,26 @@ func (a *agent) setOption(ctx context.Context, params jsontext.Value) (any, erro
 	return a.currentDialect().options(s.currentChoices()), nil
 }
 
-// cancel stops the work of the prompts of this client.
-func (a *agent) cancel(params jsontext.Value) {
-	s, err := a.find(params)
-	if err != nil {
-		return
-	}
-	a.following.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), cancelTimeout)
-		defer cancel()
-		s.cancelPrompts(ctx)
-	})
-}
-
-// cancelTimeout bounds how long an interrupt may take to be recorded.
-const cancelTimeout = 20 * time.Second
+// maxSessions bounds the sessions that a client has open at once.
+const maxSessions = 256
 
 // open begins to keep a session, which is followed once it is started.
 func (a *agent) open(ctx context.Context, found *session.Session) (*liveSession, error) {
-	s, err := newLiveSession(ctx, a, found)
+	s, err := openSession(ctx, a, found)
 	if err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	before := a.sessions[found.ID]
+	if before == nil && len(a.sessions) >= maxSessions {
+		a.mu.Unlock()
+		return nil, rpcErrorf(codeInvalidRequest, "%d sessions are open; close one first", maxSessions)
+	}
 	a.sessions[found.ID] = s
+	a.mu.Unlock()
+	if before != nil { // another request has opened it meanwhile
+		before.stop()
+	}
 	return s, nil
 }
 
@@ -346,53 +417,44 @@ func (a *agent) close(id session.ID) {
 	}
 }
 
+// closeIf stops following a session that could not be opened, unless another request has opened it.
+func (a *agent) closeIf(s *liveSession) {
+	a.mu.Lock()
+	if a.sessions[s.id] == s {
+		delete(a.sessions, s.id)
+	}
+	a.mu.Unlock()
+	s.stop()
+}
+
 // find returns the session that the parameters name, which this client has opened.
 func (a *agent) find(params jsontext.Value) (*liveSession, error) {
 	var r struct {
-		SessionID session.ID `json:"sessionId"`
+		SessionID string `json:"sessionId"`
 	}
 	if err := decodeParams(params, &r); err != nil {
 		return nil, err
 	}
+	id, err := parseID(r.SessionID)
+	if err != nil {
+		return nil, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.sessions[r.SessionID]
+	s := a.sessions[id]
 	if s == nil {
 		return nil, rpcErrorf(codeNotFound, "the session %q is not open: create, load or resume it first", r.SessionID)
 	}
 	return s, nil
 }
 
-// addServers adds the client's MCP servers to a directory, those that are not there yet.
-func (a *agent) addServers(ctx context.Context, directory string, servers []v2.MCPServer) error {
-	for _, server := range servers {
-		config := api.MCPConfig{MCPSource: api.MCPSource{Type: "remote", URL: server.URL, Headers: map[string]string{}}}
-		for _, h := range server.Headers {
-			config.Headers[h.Name] = h.Value
-		}
-		if server.URL == "" {
-			config.MCPSource = api.MCPSource{
-				Type: "local", Command: append([]string{server.Command}, server.Args...), Environment: map[string]string{},
-			}
-			for _, v := range server.Env {
-				config.Environment[v.Name] = v.Value
-			}
-		}
-		if server.Name == "" || server.URL == "" && server.Command == "" {
-			return rpcErrorf(codeInvalidParams, "an MCP server needs a name, and a command or a URL")
-		}
-		// The same definition again would start the server anew.
-		key, value := directory+"\x00"+server.Name, fmt.Sprint(server.URL, config.Command, slices.Sorted(maps.Keys(config.Headers)), config.Environment)
-		a.mu.Lock()
-		isKnown := a.servers[key] == value
-		a.servers[key] = value
-		a.mu.Unlock()
-		if isKnown {
-			continue
-		}
-		if err := at(a.options.Client, directory).AddMCP(ctx, server.Name, config); err != nil {
-			return fmt.Errorf("add the MCP server %s: %w", server.Name, err)
-		}
+// parseID returns the id of a session. A text that cannot be one is an error like that for an unknown session.
+func parseID(id string) (session.ID, error) {
+	switch {
+	case id == "":
+		return "", rpcErrorf(codeInvalidParams, "sessionId is missing")
+	case !strings.HasPrefix(id, string(session.PrefixSession)) || strings.ContainsAny(id, "/.%\\"):
+		return "", rpcErrorf(codeNotFound, "session %q not found", session.ClipText(id, 80))
 	}
-	return nil
+	return session.ID(id), nil
 }

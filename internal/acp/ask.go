@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,70 +12,95 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// handleAsk puts an ask to the client, also one of a subagent, and takes it back when somebody has answered.
+// putAsk is an ask that was put to the client.
+type putAsk struct {
+	cancel context.CancelFunc // takes it back
+	call   string             // the id of a call that only shows the ask, "" if a call of a tool has made it
+}
+
+// handleAsk puts an ask to the client, also one of a subagent, and takes it back when another client has answered.
 func (s *liveSession) handleAsk(ctx context.Context, data session.EventData) {
 	switch d := data.(type) {
 	case *session.PermissionAsked:
-		s.ask(ctx, d.Ask)
+		s.putAsk(ctx, d.Ask)
 	case *session.PermissionReplied:
-		if cancel := s.pending[d.AskID]; cancel != nil {
-			cancel()
-			delete(s.pending, d.AskID)
-			s.send(stateChanged{state: stateRunning})
+		delete(s.state.asks, d.AskID)
+		put, ok := s.pending[d.AskID]
+		if !ok {
+			return
+		}
+		put.cancel()
+		delete(s.pending, d.AskID)
+		if put.call != "" {
+			end := callUpdate{id: put.call, status: statusCompleted}
+			if d.Reply == session.ReplyReject {
+				end.status = statusFailed
+			}
+			s.send(end)
 		}
 	}
 }
 
-// ask puts an ask to the client in the background.
-func (s *liveSession) ask(ctx context.Context, a session.PendingAsk) {
-	if s.pending[a.ID] != nil {
+// putAsk puts an ask to the client in the background. Of a call that the client does not see, it sends what the ask is for.
+func (s *liveSession) putAsk(ctx context.Context, a session.PendingAsk) {
+	if _, ok := s.pending[a.ID]; ok {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	s.pending[a.ID] = cancel
-	s.send(stateChanged{state: stateAsks})
+	call := newAskCall(a)
+	put := putAsk{}
+	switch {
+	case a.Source == nil:
+		put.call = call.id
+	case a.SessionID != s.id:
+		s.shown[a.Source.PartID] = a.Action
+	}
+	if a.Source == nil || a.SessionID != s.id {
+		shown := call
+		shown.isNew = true
+		s.send(shown)
+	}
+	ctx, put.cancel = context.WithCancel(ctx)
+	s.pending[a.ID] = put
+	s.state.noteAsk(a)
 	s.asks.Go(func() {
-		defer cancel()
-		answer, ok := s.question(ctx, a)
-		if !ok || ctx.Err() != nil {
+		defer put.cancel()
+		answer, err := s.question(ctx, a, call)
+		switch {
+		case ctx.Err() != nil: // answered by another client, or nobody is there to ask
+			return
+		case errors.Is(err, errDismissed):
+			answer.Reply = session.ReplyReject
+		case err != nil:
+			s.send(notice{"a question waits for an answer", "this client cannot ask it, another one can (cairn attach): " + err.Error()})
 			return
 		}
-		_ = follow.RepeatUntilAnswered(ctx, func() error { return follow.SendAnswer(ctx, s.client, answer) }) // else it still waits
+		// If it cannot be sent, the ask still waits for another client, or was answered by one.
+		_ = follow.RepeatUntilAnswered(ctx, func() error { return follow.SendAnswer(ctx, s.client, answer) })
 	})
 }
 
-// question asks the client and returns the answer; ok is false if there is none.
-func (s *liveSession) question(ctx context.Context, a session.PendingAsk) (answer follow.Answer, ok bool) {
-	answer = follow.Answer{Ask: a, Reply: session.ReplyOnce}
-	if a.IsQuestion() {
-		if s.agent.features.form {
-			return s.askForm(ctx, answer)
+// handleTaskCall ends a call of a subagent that was shown because of an ask.
+func (s *liveSession) handleTaskCall(data session.EventData) {
+	switch d := data.(type) {
+	case *session.ToolSuccess:
+		if tool, ok := s.shown[d.PartID]; ok {
+			delete(s.shown, d.PartID)
+			s.send(settledCall(string(d.PartID), tool, settlement{d.Title, d.Content, d.Structured}))
 		}
-		return s.askOptions(ctx, answer)
+	case *session.ToolFailed:
+		if _, ok := s.shown[d.PartID]; ok {
+			delete(s.shown, d.PartID)
+			s.send(failedCall(string(d.PartID), d.Error))
+		}
 	}
-	options := []permissionOption{{"once", "Allow once", "allow_once"}}
-	if len(a.Save) > 0 {
-		options = append(options, permissionOption{"always", "Always allow " + describe.DescribeSaved(a, a.Save), "allow_always"})
-	}
-	options = append(options, permissionOption{"reject", "Reject", "reject_once"})
-	chosen, ok := s.requestPermission(ctx, a, describe.AskTitle(a), options)
-	switch {
-	case !ok:
-		return answer, false
-	case chosen == "always":
-		answer.Reply = session.ReplyAlways
-	case chosen != "once":
-		answer.Reply = session.ReplyReject
-	}
-	return answer, true
 }
 
-// requestPermission asks for one of the options. ok is false if the client has cancelled it, or is gone.
-func (s *liveSession) requestPermission(
-	ctx context.Context, a session.PendingAsk, title string, options []permissionOption,
-) (chosen string, ok bool) {
-	call := callUpdate{id: string(a.ID), title: title, kind: kindOf(a.Action), status: statusPending, rawInput: a.Metadata}
-	if a.Source != nil && a.SessionID == s.id {
+// newAskCall returns the call that an ask is for, or that shows an ask without one.
+func newAskCall(a session.PendingAsk) callUpdate {
+	call := callUpdate{
+		id: string(a.ID), title: describe.AskTitle(a), kind: kindOf(a.Action), status: statusPending, rawInput: a.Metadata,
+	}
+	if a.Source != nil {
 		call.id = string(a.Source.PartID)
 	}
 	if diff := describe.AskDiff(a); diff != "" {
@@ -82,23 +108,62 @@ func (s *liveSession) requestPermission(
 	} else if details := describe.AskDetails(a); len(details) > 0 {
 		call.content = []callContent{{block: block{text: strings.Join(details, "\n")}}}
 	}
+	return call
+}
+
+// errDismissed is the error of a question that a person has not answered.
+var errDismissed = errors.New("the question was dismissed")
+
+// question asks the client and returns the answer.
+func (s *liveSession) question(ctx context.Context, a session.PendingAsk, call callUpdate) (follow.Answer, error) {
+	answer := follow.Answer{Ask: a, Reply: session.ReplyOnce}
+	if a.IsQuestion() {
+		if s.agent.features.form {
+			return s.askForm(ctx, answer)
+		}
+		return s.askOptions(ctx, answer, call)
+	}
+	options := []permissionOption{{"once", "Allow once", "allow_once"}}
+	if len(a.Save) > 0 {
+		options = append(options, permissionOption{"always", "Always allow " + describe.DescribeSaved(a, a.Save), "allow_always"})
+	}
+	options = append(options, permissionOption{"reject", "Reject", "reject_once"})
+	chosen, err := s.requestPermission(ctx, call.title, call, options)
+	switch {
+	case err != nil:
+		return answer, err
+	case chosen == "always":
+		answer.Reply = session.ReplyAlways
+	case chosen != "once":
+		answer.Reply = session.ReplyReject
+	}
+	return answer, nil
+}
+
+// requestPermission asks for one of the options and returns its id.
+func (s *liveSession) requestPermission(
+	ctx context.Context, title string, call callUpdate, options []permissionOption,
+) (chosen string, err error) {
 	var response struct {
 		Outcome struct {
 			Outcome  string `json:"outcome"`
 			OptionID string `json:"optionId"`
 		} `json:"outcome"`
 	}
+	call.title = title
 	params := s.agent.currentDialect().permission(s.id, title, call, options)
-	err := s.agent.conn.call(ctx, "session/request_permission", params, &response)
-	if err != nil || response.Outcome.Outcome != "selected" {
-		return "", false
+	if err := s.agent.conn.call(ctx, "session/request_permission", params, &response); err != nil {
+		return "", err
 	}
-	return response.Outcome.OptionID, true
+	if response.Outcome.Outcome != "selected" {
+		return "", errDismissed
+	}
+	return response.Outcome.OptionID, nil
 }
 
 // askOptions asks the questions one after the other, with their options as those of a permission. Without options a
 // question stays unanswered.
-func (s *liveSession) askOptions(ctx context.Context, answer follow.Answer) (follow.Answer, bool) {
+func (s *liveSession) askOptions(ctx context.Context, answer follow.Answer, call callUpdate) (follow.Answer, error) {
 	const noAnswer = "none"
 	for _, q := range answer.Ask.Questions {
 		options := []permissionOption{}
@@ -106,9 +171,9 @@ func (s *liveSession) askOptions(ctx context.Context, answer follow.Answer) (fol
 			options = append(options, permissionOption{strconv.Itoa(i), o.Label, "allow_once"})
 		}
 		options = append(options, permissionOption{noAnswer, "No answer", "reject_once"})
-		chosen, ok := s.requestPermission(ctx, answer.Ask, q.Question, options)
-		if !ok {
-			return answer, false
+		chosen, err := s.requestPermission(ctx, q.Question, call, options)
+		if err != nil {
+			return answer, err
 		}
 		given := []string{}
 		if i, err := strconv.Atoi(chosen); err == nil && i >= 0 && i < len(q.Options) {
@@ -116,7 +181,7 @@ func (s *liveSession) askOptions(ctx context.Context, answer follow.Answer) (fol
 		}
 		answer.Answers = append(answer.Answers, given)
 	}
-	return answer, true
+	return answer, nil
 }
 
 // formField is a field of a form of the client.
@@ -142,7 +207,7 @@ const otherField = "_other"
 
 // askForm asks all questions with one form. A client that declines leaves them unanswered, and one that cancels rejects
 // them.
-func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow.Answer, bool) {
+func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow.Answer, error) {
 	fields := map[string]formField{}
 	for i, q := range answer.Ask.Questions {
 		name, values := "q"+strconv.Itoa(i+1), []formValue{}
@@ -174,17 +239,16 @@ func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow
 		"requestedSchema": map[string]any{"type": "object", "properties": fields},
 	}, &response)
 	if err != nil {
-		return answer, false
+		return answer, err
 	}
 	if response.Action == "cancel" {
-		answer.Reply = session.ReplyReject
-		return answer, true
+		return answer, errDismissed
 	}
 	for i, q := range answer.Ask.Questions {
 		name := "q" + strconv.Itoa(i+1)
 		answer.Answers = append(answer.Answers, readAnswer(q, response.Content[name], response.Content[name+otherField]))
 	}
-	return answer, true
+	return answer, nil
 }
 
 // readAnswer returns the answers to a question in a form: an own one instead of the options if there can be only one.

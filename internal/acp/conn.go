@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -65,8 +64,7 @@ var errCancelled = errors.New("the client has cancelled the request")
 
 // conn is the connection with a client. It is safe for concurrent use.
 type conn struct {
-	writing sync.Mutex // guards out
-	out     io.Writer
+	out *outbox
 
 	mu      sync.Mutex // guards the rest
 	last    int64
@@ -76,90 +74,188 @@ type conn struct {
 }
 
 func newConn(out io.Writer) *conn {
-	return &conn{out: out, waiting: map[string]chan message{}, running: map[string]context.CancelCauseFunc{}}
+	return &conn{
+		out: newOutbox(out), waiting: map[string]chan message{}, running: map[string]context.CancelCauseFunc{},
+	}
 }
 
-// serve reads messages until they end, and then ends the requests that run and waits for them.
+// serve takes messages until they end, ctx does, or the client does not read. Then it ends the requests that run and waits
+// for them.
 func (c *conn) serve(ctx context.Context, in io.Reader, handle handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var requests sync.WaitGroup
-	defer requests.Wait()
-	defer cancel(errClosed)
-	defer c.end()
-	slots := make(chan struct{}, maxRequests)
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxMessage)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		var m message
-		if err := json.Unmarshal(lines.Bytes(), &m, jsontext.AllowInvalidUTF8(true)); err != nil {
-			c.answer(nil, nil, rpcErrorf(codeParse, "a line is not a JSON-RPC message"))
-			continue
-		}
-		switch {
-		case m.Method == "" && m.ID != nil:
-			c.takeAnswer(m)
-		case m.Method == "":
-			c.answer(nil, nil, rpcErrorf(codeInvalidRequest, "a message has neither a method nor an id"))
-		case m.Method == "$/cancel_request":
-			c.cancelRequest(m.Params)
-		case m.ID == nil:
-			_ = handle(m.Method, m.Params)
-		default:
-			select {
-			case slots <- struct{}{}:
-				run, rctx := handle(m.Method, m.Params), c.begin(ctx, m.ID)
-				requests.Go(func() {
-					defer func() { <-slots }()
-					c.run(rctx, m.ID, m.Method, run)
-				})
-			default:
-				c.answer(m.ID, nil, rpcErrorf(codeInternal, "more than %d requests at once", maxRequests))
-			}
-		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("a message of the client has more than %d bytes", maxMessage)
-	}
-	return nil // a pipe that breaks is the end, too
-}
-
-// begin returns the context of a request, which the client can cancel.
-func (c *conn) begin(ctx context.Context, id jsontext.Value) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running[string(id)] = cancel
-	return ctx
-}
-
-// run answers a request.
-func (c *conn) run(ctx context.Context, id jsontext.Value, method string, run func(context.Context) (any, error)) {
+	s := &server{conn: c, handle: handle, slots: make(chan struct{}, maxRequests)}
 	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.running[string(id)](nil)
-		delete(c.running, string(id))
+		defer c.out.limitFlush()()
+		c.end()
+		cancel(errClosed)
+		s.requests.Wait()
+		c.out.close()
 	}()
-	if run == nil {
-		c.answer(id, nil, rpcErrorf(codeNoMethod, "there is no method %q", method))
+	lines := make(chan line)
+	go readLines(ctx, in, lines) // a read from a pipe cannot be stopped, and ends with the process
+	for {
+		select {
+		case l, ok := <-lines:
+			if !ok {
+				return c.out.failure()
+			}
+			s.take(ctx, l)
+		case <-c.out.failed:
+			return c.out.failure()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// line is a line of the client, or one that was too long.
+type line struct {
+	text   []byte
+	isLong bool
+}
+
+// readLines sends the lines of in until they end or ctx does, and closes lines. A pipe that breaks is the end, too.
+func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
+	defer close(lines)
+	r := newLineReader(in, maxMessage)
+	for {
+		text, err := r.next()
+		isLong := errors.Is(err, errLongLine)
+		if err != nil && !isLong {
+			return
+		}
+		select {
+		case lines <- line{text, isLong}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// server answers the requests of one connection.
+type server struct {
+	conn     *conn
+	handle   handler
+	slots    chan struct{} // capacity maxRequests: one for each request that runs
+	requests sync.WaitGroup
+}
+
+// take begins to answer one message. It does not wait: messages begin in the order in which they came.
+func (s *server) take(ctx context.Context, l line) {
+	if l.isLong {
+		s.conn.refuse(nil, rpcErrorf(codeInvalidRequest, "a message has more than %d bytes", maxMessage))
 		return
 	}
-	result, err := run(ctx)
+	if len(l.text) == 0 {
+		return
+	}
+	m, err := parseMessage(l.text)
+	switch {
+	case err != nil:
+		s.conn.refuse(m.ID, err)
+	case m.Method == "" && m.ID != nil && (m.Result != nil || m.Error != nil):
+		s.conn.takeAnswer(m)
+	case m.Method == "":
+		s.conn.refuse(m.ID, rpcErrorf(codeInvalidRequest, "a message has neither a method nor a result"))
+	case m.Method == "$/cancel_request":
+		s.conn.cancelRequest(m.Params)
+	case m.ID == nil:
+		_ = s.handle(m.Method, m.Params)
+	default:
+		s.begin(ctx, m)
+	}
+}
+
+// parseMessage reads a message. With an error it returns the id, if the message has one that can be answered.
+func parseMessage(text []byte) (m message, failure *rpcError) {
+	options := json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	err := json.Unmarshal(text, &m, options)
+	switch {
+	case err == nil && isID(m.ID):
+		return m, nil
+	case err == nil:
+		return message{}, rpcErrorf(codeInvalidRequest, "an id must be a string or a number")
+	case !jsontext.Value(text).IsValid(options):
+		return message{}, rpcErrorf(codeParse, "a line is not JSON")
+	}
+	var known struct {
+		ID jsontext.Value `json:"id"`
+	}
+	if json.Unmarshal(text, &known, options) != nil || !isID(known.ID) {
+		known.ID = nil
+	}
+	return message{ID: known.ID}, rpcErrorf(codeInvalidRequest, "a line is not a JSON-RPC message")
+}
+
+// isID reports whether a message can have the id; nil is none.
+func isID(id jsontext.Value) bool {
+	if id == nil {
+		return true
+	}
+	switch id.Kind() {
+	case 'n', '"', '0':
+		return true
+	}
+	return false
+}
+
+// begin begins to answer a request, which the client can cancel.
+func (s *server) begin(ctx context.Context, m message) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.conn.refuse(m.ID, rpcErrorf(codeInternal, "more than %d requests at once", maxRequests))
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	if !s.conn.noteRunning(m.ID, cancel) {
+		<-s.slots
+		cancel(nil)
+		s.conn.refuse(m.ID, rpcErrorf(codeInvalidRequest, "the id %s is that of a request that still runs", m.ID))
+		return
+	}
+	run := s.handle(m.Method, m.Params)
+	s.requests.Go(func() {
+		defer func() { <-s.slots }()
+		defer cancel(nil)
+		s.conn.run(ctx, m, run)
+	})
+}
+
+// noteRunning notes a request of the client; it reports false if one of the id runs already.
+func (c *conn) noteRunning(id jsontext.Value, cancel context.CancelCauseFunc) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[string(id)] != nil {
+		return false
+	}
+	c.running[string(id)] = cancel
+	return true
+}
+
+// run answers a request with what run returns; nil is a method that does not exist.
+func (c *conn) run(ctx context.Context, m message, run func(context.Context) (any, error)) {
+	var result any
+	var err error = rpcErrorf(codeNoMethod, "there is no method %q", m.Method)
+	if run != nil {
+		result, err = run(ctx)
+	}
+	// The id is free when the client has the answer.
+	c.mu.Lock()
+	delete(c.running, string(m.ID))
+	c.mu.Unlock()
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errCancelled):
-		c.answer(id, nil, rpcErrorf(codeCancelled, "%v", errCancelled))
+		c.answer(m.ID, nil, rpcErrorf(codeCancelled, "%v", errCancelled))
 	case err != nil:
-		c.answer(id, nil, describeError(err))
+		c.answer(m.ID, nil, describeError(err))
 	default:
 		then, ok := result.(later)
 		if !ok {
-			c.answer(id, result, nil)
+			c.answer(m.ID, result, nil)
 			return
 		}
-		c.answer(id, then.result, nil)
+		c.answer(m.ID, then.result, nil)
 		then.run()
 	}
 }
@@ -182,10 +278,15 @@ func (c *conn) cancelRequest(params jsontext.Value) {
 	}
 }
 
-func (c *conn) answer(id jsontext.Value, result any, failure *rpcError) {
+// refuse answers a message that is not handled. It does not wait for the client to read.
+func (c *conn) refuse(id jsontext.Value, failure *rpcError) {
 	if id == nil {
 		id = jsontext.Value("null")
 	}
+	c.send(message{ID: id, Error: failure}, true)
+}
+
+func (c *conn) answer(id jsontext.Value, result any, failure *rpcError) {
 	m := message{ID: id, Error: failure}
 	if failure == nil {
 		raw, err := encode(result)
@@ -194,29 +295,25 @@ func (c *conn) answer(id jsontext.Value, result any, failure *rpcError) {
 		}
 		m.Result = raw
 	}
-	c.send(m)
+	c.send(m, false)
 }
 
 func encode(v any) (jsontext.Value, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// send writes a message. A client that is gone does not read it.
-func (c *conn) send(m message) {
+// send queues a message. A client that is gone does not get it.
+func (c *conn) send(m message, urgent bool) {
 	m.Version = "2.0"
-	raw, err := encode(m)
-	if err != nil {
-		return
+	if raw, err := encode(m); err == nil {
+		c.out.put(append(raw, '\n'), urgent)
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	_, _ = c.out.Write(append(raw, '\n'))
 }
 
 // notify sends a notification.
 func (c *conn) notify(method string, params any) {
 	if raw, err := encode(params); err == nil {
-		c.send(message{Method: method, Params: raw})
+		c.send(message{Method: method, Params: raw}, false)
 	}
 }
 
@@ -237,7 +334,7 @@ func (c *conn) call(ctx context.Context, method string, params, out any) error {
 	id := fmt.Sprint(c.last)
 	c.waiting[id] = reply
 	c.mu.Unlock()
-	c.send(message{ID: jsontext.Value(id), Method: method, Params: raw})
+	c.send(message{ID: jsontext.Value(id), Method: method, Params: raw}, false)
 	// Wait for it.
 	select {
 	case m, ok := <-reply:

@@ -27,7 +27,7 @@ func (d dialect1) initialize(o Options) any {
 	}
 	if d.features.terminal {
 		r.AuthMethods = append([]v1.AuthMethod{{
-			Type: "terminal", ID: loginID + "-terminal", Name: loginName, Description: loginText, Args: o.LoginCommand,
+			Type: "terminal", ID: loginID + loginTerminal, Name: loginName, Description: loginText, Args: o.LoginCommand,
 		}}, r.AuthMethods...)
 	}
 	return r
@@ -35,9 +35,10 @@ func (d dialect1) initialize(o Options) any {
 
 // The way to log in at a provider.
 const (
-	loginID   = "cairn-login"
-	loginName = "Log in at a provider"
-	loginText = "Run cairn auth login in a terminal, or set the variable of a provider's API key."
+	loginID       = "cairn-login"
+	loginTerminal = "-terminal" // behind it: in a terminal that the client opens
+	loginName     = "Log in at a provider"
+	loginText     = "Run cairn auth login in a terminal, or set the variable of a provider's API key."
 )
 
 func versionOf(o Options) string {
@@ -111,18 +112,7 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 	case thought:
 		return []v1.SessionUpdate{d.thought(u.messageID, u.text)}
 	case callUpdate:
-		if u.isNew {
-			return []v1.SessionUpdate{v1.SessionUpdateToolCall{
-				SessionUpdate: "tool_call", ToolCallID: u.id, Title: u.title, Kind: v1.ToolKind(u.kind),
-				Status: v1.ToolCallStatus(u.status), Content: d.content(u.content), Locations: d.locations(u.paths),
-				RawInput: u.rawInput,
-			}}
-		}
-		return []v1.SessionUpdate{v1.SessionUpdateToolCallUpdate{
-			SessionUpdate: "tool_call_update", ToolCallID: u.id, Title: u.title, Kind: v1.ToolKind(u.kind),
-			Status: v1.ToolCallStatus(u.status), Content: d.content(u.content), Locations: d.locations(u.paths),
-			RawInput: u.rawInput, RawOutput: u.rawOutput,
-		}}
+		return []v1.SessionUpdate{d.call(u)}
 	case plan:
 		p := v1.SessionUpdatePlan{SessionUpdate: "plan"}
 		for _, t := range u.todos {
@@ -149,25 +139,53 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 		return []v1.SessionUpdate{v1.SessionUpdateUsageUpdate{
 			SessionUpdate: "usage_update", Used: u.used, Size: u.size, Cost: &v1.Cost{Amount: dollars(u.cost), Currency: "USD"},
 		}}
+	case stateChanged: // that of own work is in the answer to its prompt
+		if u.why == "" || u.isOwn {
+			return nil
+		}
+		return d.updates(notice{"the work failed", u.why}, s)
 	case notice:
 		if d.features.notices {
 			return []v1.SessionUpdate{v1.SessionUpdateNotice{
 				SessionUpdate: "notice", Title: u.title, Description: u.text, Severity: v1.NoticeSeverityInfo,
 			}}
 		}
-		return []v1.SessionUpdate{d.thought("", "\n["+u.title+"] "+u.text+"\n")}
-	case commandList:
-		list := v1.SessionUpdateAvailableCommandsUpdate{SessionUpdate: "available_commands_update"}
-		for _, c := range u.commands {
-			one := v1.AvailableCommand{Name: c.name, Description: c.description}
-			if c.hint != "" {
-				one.Input = &v1.AvailableCommandInput{Hint: c.hint}
-			}
-			list.AvailableCommands = append(list.AvailableCommands, one)
+		text := "[" + u.title + "]"
+		if u.text != "" {
+			text += " " + u.text
 		}
-		return []v1.SessionUpdate{list}
+		return []v1.SessionUpdate{d.thought("", "\n"+text+"\n")}
+	case commandList:
+		return []v1.SessionUpdate{newCommandList1(u)}
 	}
 	return nil
+}
+
+func newCommandList1(u commandList) v1.SessionUpdate {
+	list := v1.SessionUpdateAvailableCommandsUpdate{SessionUpdate: "available_commands_update"}
+	for _, c := range u.commands {
+		one := v1.AvailableCommand{Name: c.name, Description: c.description}
+		if c.hint != "" {
+			one.Input = &v1.AvailableCommandInput{Hint: c.hint}
+		}
+		list.AvailableCommands = append(list.AvailableCommands, one)
+	}
+	return list
+}
+
+func (d dialect1) call(u callUpdate) v1.SessionUpdate {
+	if u.isNew {
+		return v1.SessionUpdateToolCall{
+			SessionUpdate: "tool_call", ToolCallID: u.id, Title: u.title, Name: u.tool, Kind: v1.ToolKind(u.kind),
+			Status: v1.ToolCallStatus(u.status), Content: d.content(u.content), Locations: d.locations(u.paths),
+			RawInput: u.rawInput,
+		}
+	}
+	return v1.SessionUpdateToolCallUpdate{
+		SessionUpdate: "tool_call_update", ToolCallID: u.id, Title: u.title, Kind: v1.ToolKind(u.kind),
+		Status: v1.ToolCallStatus(u.status), Content: d.content(u.content), Locations: d.locations(u.paths),
+		RawInput: u.rawInput, RawOutput: u.rawOutput,
+	}
 }
 
 func (d dialect1) thought(id, text string) v1.SessionUpdate {

@@ -28,7 +28,7 @@ func (d dialect2) initialize(o Options) any {
 	}
 	if d.features.terminal {
 		r.AuthMethods = append([]v2.AuthMethod{{
-			Type: "terminal", MethodID: loginID + "-terminal", Name: loginName, Description: loginText, Args: o.LoginCommand,
+			Type: "terminal", MethodID: loginID + loginTerminal, Name: loginName, Description: loginText, Args: o.LoginCommand,
 		}}, r.AuthMethods...)
 	}
 	return r
@@ -98,7 +98,7 @@ func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
 		p := v2.SessionUpdatePlanUpdate{SessionUpdate: "plan_update", Plan: v2.PlanUpdateContent{Type: "items", PlanID: planID}}
 		for _, t := range u.todos {
 			p.Plan.Entries = append(p.Plan.Entries, v2.PlanEntry{
-				Content: t.Content, Priority: v2.PlanEntryPriority(t.Priority), Status: v2.PlanEntryStatus(planStatus(t.Status)),
+				Content: t.Content, Priority: v2.PlanEntryPriority(t.Priority), Status: v2.PlanEntryStatus(t.Status),
 			})
 		}
 		return p
@@ -129,7 +129,7 @@ func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
 		return list
 	case stateChanged:
 		out := v2.SessionUpdateStateUpdate{SessionUpdate: "state_update", State: string(u.state)}
-		if u.state == stateIdle {
+		if u.state == stateIdle && u.stop+stopReason(u.why) != "" {
 			out.StopReason = quote(string(u.stop))
 			if u.why != "" {
 				out.StopReason, out.Error = quote("error"), &v2.Error{Code: []byte("-32603"), Message: u.why}

@@ -3,6 +3,9 @@ package acp
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -52,7 +55,14 @@ func (t *itemTracker) applyOutput(p session.ToolProgress) []update {
 	if t.calls[p.PartID] == "" { // of a subagent
 		return nil
 	}
+	var result struct {
+		Output string `json:"output"` // so far, of a command
+	}
+	_ = json.Unmarshal(p.Structured, &result, jsontext.AllowInvalidUTF8(true)) // other tools have other members
 	content := newContent(p.Content)
+	if result.Output != "" {
+		content = newContent(session.TextContent(result.Output))
+	}
 	if len(content) == 0 {
 		return nil
 	}
@@ -63,9 +73,7 @@ func (t *itemTracker) applyOutput(p session.ToolProgress) []update {
 func (t *itemTracker) applyEvent(data session.EventData) []update {
 	switch d := data.(type) {
 	case *session.Prompted:
-		return []update{newUserText(string(d.MessageID), d.Prompt.Text, d.Prompt.Files), stateChanged{state: stateRunning}}
-	case *session.SyntheticAdded:
-		return nil
+		return []update{newUserText(string(d.MessageID), d.Prompt.Text, d.Prompt.Files)}
 	case *session.TextEnded:
 		if text := t.rest(d.PartID, d.Text); text != "" {
 			return []update{agentText{string(d.AssistantMessageID), text}}
@@ -89,6 +97,14 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 	case *session.ToolFailed:
 		delete(t.calls, d.PartID)
 		return []update{failedCall(string(d.PartID), d.Error)}
+	case *session.StepEnded, *session.StepFailed:
+		clear(t.sent) // of texts that were cut off
+	case *session.ShellStarted:
+		u := newCall(t.directory, d.CallID, "bash", quoteCommand(d.Command))
+		u.isNew = true
+		return []update{u}
+	case *session.ShellEnded:
+		return []update{callUpdate{id: d.CallID, status: statusCompleted, content: newContent(session.TextContent(d.Output))}}
 	case *session.TodosSet:
 		return []update{plan{d.Todos}}
 	case *session.AgentSwitched:
@@ -102,12 +118,15 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 	case *session.Retried:
 		return []update{notice{"the provider is asked again", d.Error.Message}}
 	case *session.CompactionEnded:
-		return []update{notice{"a summary takes the place of the earlier conversation, for the model", d.Text}}
+		return []update{notice{title: summaryTitle}}
 	case *session.CompactionFailed:
 		return []update{notice{"the conversation could not be summarised", d.Error.Message}}
 	}
 	return nil
 }
+
+// summaryTitle is what a client shows of a compaction. The summary is for the model: a person has the conversation.
+const summaryTitle = "the model sees a summary of the conversation from here on"
 
 // applyMessage returns a message of the transcript.
 func (t *itemTracker) applyMessage(m session.Message) (out []update) {
@@ -119,7 +138,7 @@ func (t *itemTracker) applyMessage(m session.Message) (out []update) {
 		u.isNew, u.status, u.content = true, statusCompleted, newContent(session.TextContent(m.Output))
 		return []update{u}
 	case *session.Compaction:
-		return []update{notice{"a summary takes the place of the earlier conversation, for the model", m.Summary}}
+		return []update{notice{title: summaryTitle}}
 	case *session.Assistant:
 		for _, c := range m.Content {
 			out = append(out, t.applyItem(string(m.ID), c)...)

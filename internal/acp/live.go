@@ -13,53 +13,80 @@ import (
 )
 
 // liveSession is a session that a client has opened: what happens in it is sent to the client, and what it asks is put to
-// the client, until it is closed.
+// the client, until it is closed. One goroutine follows it, and owns what is marked so; others have it act with do.
 type liveSession struct {
 	agent     *agent
 	client    *api.Client // its location is the session's directory
 	id        session.ID
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
-	prompts   chan *promptWork           // to be followed
-	asks      sync.WaitGroup             // asks and reads of buffers
+	offers    []api.Model
+	acts      chan func(*follow.Watch) // for the goroutine that follows
+	done      chan struct{}            // closed when the session is not followed any more
+	asks      sync.WaitGroup           // asks, reads of buffers, and commands
 
-	mu       sync.Mutex // guards the rest
-	choices  sessionChoices
-	offers   []api.Model
-	starting []*promptWork      // prompts of this client that are not followed yet
-	working  []*promptWork      // prompts of this client whose work is not over
-	cancel   context.CancelFunc // stops following; nil before start
-	done     chan struct{}      // closed when it is not followed any more; nil before start
-	head     int64              // seq of the newest event that the client has
+	cancelling sync.Mutex // held while the work is being stopped
 
-	pending map[session.AskID]context.CancelFunc // asks that were put to the client; of the goroutine that follows
-	items   *itemTracker                         // of the goroutine that follows, and of replay before it
-	spent   session.USD                          // likewise
+	mu           sync.Mutex // guards the rest, but for what is of the goroutine that follows
+	choices      sessionChoices
+	prompts      []*promptWork      // of this client, until their work is over
+	cancel       context.CancelFunc // stops following; nil before start
+	isClosed     bool
+	lastPlace    chan struct{} // of the newest request that changes the session
+	cancelQueued bool          // a cancel has not begun yet
+
+	// Of the goroutine that follows, and of the request that opens the session before it.
+	head        follow.State // what the client has of the session
+	jobs        []session.Job
+	seq         int64 // of the newest event
+	working     []*promptWork
+	state       workState
+	idleWaiters []chan struct{}
+	pending     map[session.AskID]putAsk  // asks that were put to the client
+	shown       map[session.PartID]string // tools of calls of subagents that were shown because of an ask
+	items       *itemTracker
+	spent       session.USD
 }
 
-// newLiveSession reads what a client shows of a session beside its messages.
-func newLiveSession(ctx context.Context, a *agent, found *session.Session) (*liveSession, error) {
+// openSession reads what a client shows of a session beside its messages.
+func openSession(ctx context.Context, a *agent, found *session.Session) (*liveSession, error) {
 	c := at(a.options.Client, found.Location.Directory)
 	s := &liveSession{
-		agent: a, client: c, id: found.ID, directory: found.Location.Directory, prompts: make(chan *promptWork),
-		windows: map[session.ModelRef]int64{}, items: newItemTracker(found.Location.Directory), spent: found.Cost,
-		pending: map[session.AskID]context.CancelFunc{},
+		agent: a, client: c, id: found.ID, directory: found.Location.Directory, windows: map[session.ModelRef]int64{},
+		acts: make(chan func(*follow.Watch)), done: make(chan struct{}), state: newWorkState(),
+		pending: map[session.AskID]putAsk{}, shown: map[session.PartID]string{},
+		items: newItemTracker(found.Location.Directory), spent: found.Cost,
 	}
+	// Where the session is: what happens from here on is followed.
 	var err error
-	if s.head, err = c.Head(ctx, found.ID); err != nil {
+	if s.head, err = follow.ReadState(ctx, c, found.ID); err != nil {
 		return nil, err
 	}
-	location, err := c.Location(ctx)
-	if err != nil {
+	s.seq = s.head.Head
+	if s.jobs, err = c.Jobs().List(ctx, found.ID); err != nil {
 		return nil, err
 	}
-	agents, err := c.Agents(ctx)
-	if err != nil {
-		return nil, err
+	for _, j := range s.jobs {
+		if j.Status == session.JobRunning {
+			s.state.noteTask(s.id, &session.JobStarted{Job: j})
+		}
 	}
-	models, err := c.Models(ctx)
+	return s, s.readChoices(ctx, found)
+}
+
+// readChoices reads the agents and models of the session's directory.
+func (s *liveSession) readChoices(ctx context.Context, found *session.Session) error {
+	location, err := s.client.Location(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	agents, err := s.client.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	models, err := s.client.Models(ctx)
+	if err != nil {
+		return err
 	}
 	// Agents, those that a person can choose.
 	for _, one := range agents.Data {
@@ -79,7 +106,7 @@ func newLiveSession(ctx context.Context, a *agent, found *session.Session) (*liv
 	if selected := cmp.Or(found.Model, location.Model); selected != nil {
 		s.setModel(*selected)
 	}
-	return s, nil
+	return nil
 }
 
 // setModel notes the selected model, and the efforts that it has. The caller holds mu, or is the only one.
@@ -144,12 +171,16 @@ func (s *liveSession) choose(ctx context.Context, option, value string) error {
 	return rpcErrorf(codeInvalidParams, "there is no option %q with a choice", option)
 }
 
-// start begins to follow the session, behind what the client has of it.
+// start begins to follow the session, behind what the client has of it, unless it was closed meanwhile.
 func (s *liveSession) start() {
 	ctx, cancel := context.WithCancel(s.agent.life)
 	s.mu.Lock()
-	s.cancel, s.done = cancel, make(chan struct{})
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.isClosed {
+		cancel()
+		return
+	}
+	s.cancel = cancel
 	s.agent.following.Go(func() {
 		defer close(s.done)
 		defer s.asks.Wait()
@@ -157,7 +188,7 @@ func (s *liveSession) start() {
 		if s.agent.features.readFile {
 			s.asks.Go(func() { s.serveBuffers(ctx) })
 		}
-		s.sendCommands(ctx)
+		s.asks.Go(func() { s.sendCommands(ctx) })
 		s.run(ctx)
 	})
 }
@@ -165,11 +196,29 @@ func (s *liveSession) start() {
 // stop stops following the session.
 func (s *liveSession) stop() {
 	s.mu.Lock()
-	cancel, done := s.cancel, s.done
+	wasClosed, cancel := s.isClosed, s.cancel
+	s.isClosed = true
 	s.mu.Unlock()
-	if cancel != nil {
+	switch {
+	case cancel != nil:
 		cancel()
-		<-done
+		<-s.done
+	case !wasClosed: // it was not followed yet
+		close(s.done)
+	}
+}
+
+// do has the goroutine that follows the session act, and waits until it has begun to.
+func (s *liveSession) do(ctx context.Context, act func(*follow.Watch)) error {
+	acted := make(chan struct{})
+	select {
+	case s.acts <- func(w *follow.Watch) { defer close(acted); act(w) }:
+		<-acted
+		return nil
+	case <-s.done:
+		return errNotOpen
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -197,28 +246,27 @@ func (s *liveSession) sendCommands(ctx context.Context) {
 
 // run sends what happens until ctx ends or the session cannot be followed.
 func (s *liveSession) run(ctx context.Context) {
-	// Ask what waits for an answer already.
-	pending, err := follow.PendingAsks(ctx, s.client, s.id)
-	if err == nil {
-		for _, ask := range pending {
-			s.ask(ctx, ask)
-		}
-	}
-	w := follow.Start(ctx, s.client, s.id, follow.Options{After: s.head, Tasks: true, Notes: true, Output: true})
+	w := follow.Start(ctx, s.client, s.id, follow.Options{
+		After: s.head.Head, Tasks: true, Newest: s.head.Newest, Jobs: s.jobs, Notes: true, Output: true,
+	})
 	defer w.Stop()
+	// Put the asks that wait already, and expect the end of work that goes on already.
+	for _, a := range s.head.Asks {
+		s.putAsk(ctx, a)
+	}
+	if s.state.working {
+		w.ExpectIdle()
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			s.endPrompts(errClosed)
+			s.endPrompts(errNotOpen)
 			return
-		case p := <-s.prompts:
-			s.mu.Lock()
-			s.working = append(s.working, p)
-			s.mu.Unlock()
-			w.ExpectIdle()
+		case act := <-s.acts:
+			act(w)
 		case u, ok := <-w.C:
 			if !ok || u.End != nil {
-				s.endPrompts(cmp.Or(u.End, error(errClosed)))
+				s.endPrompts(cmp.Or(u.End, error(errNotOpen)))
 				if ok {
 					s.send(notice{"the session cannot be followed any more", u.End.Error()})
 				}
@@ -229,10 +277,13 @@ func (s *liveSession) run(ctx context.Context) {
 	}
 }
 
-// handle sends an update, and settles the prompts whose work is over.
+// handle sends an update, settles the prompts whose work is over, and tells the state of the work.
 func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Update) {
 	switch {
 	case u.Event != nil:
+		s.seq = u.Event.Seq
+		s.state.apply(u.Event.Data)
+		s.state.noteTask(s.id, u.Event.Data)
 		s.sendEvent(*u.Event)
 		s.handleAsk(ctx, u.Event.Data)
 	case u.Fragment != nil:
@@ -242,23 +293,32 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 	case u.Note != nil && u.Note.SessionID == s.id:
 		s.send(notice{u.Note.Source, u.Note.Text})
 	case u.Task != nil:
+		s.state.noteTask(u.Task.SessionID, u.Task.Data)
 		s.handleAsk(ctx, u.Task.Data)
+		s.handleTaskCall(u.Task.Data)
 	}
 	results := s.settlePrompts(ctx, w, u)
-	if u.Idle && !s.hasWork() {
-		s.send(newIdle(results))
+	isExpected := slices.ContainsFunc(s.working, func(p *promptWork) bool { return p.isExpected })
+	if u.Idle && !isExpected {
+		s.state.working = false
 	}
+	s.tellState(results)
+	s.releaseWaiters()
 }
 
-// newIdle returns the state of an idle session, with how the work of the newest prompt ended.
-func newIdle(results []promptResult) stateChanged {
-	out := stateChanged{state: stateIdle, stop: stopEnd}
-	for _, r := range results {
-		if out.stop = r.stop; r.err != nil {
-			out.why = describeError(r.err).Message
-		}
+// tellFirstState tells the client the state of a session that it opens again.
+func (s *liveSession) tellFirstState(ctx context.Context) error {
+	active, err := s.client.Active(ctx)
+	if err != nil {
+		return err
 	}
-	return out
+	s.state.working = active[s.id].Type == api.TypeRunning
+	for _, a := range s.head.Asks {
+		s.state.noteAsk(a)
+	}
+	s.state.told = s.state.name()
+	s.send(stateChanged{state: s.state.told})
+	return nil
 }
 
 func (s *liveSession) sendAll(updates []update) {
@@ -279,9 +339,7 @@ func (s *liveSession) sendEvent(e session.Event) {
 		s.setModel(d.Model)
 		s.mu.Unlock()
 	case *session.StepStarted:
-		if s.noteTurn(d) {
-			s.send(modelChanged{})
-		}
+		s.sendAll(s.noteTurn(d))
 		s.items.model = d.Model
 	case *session.StepEnded:
 		s.spent += d.Cost
@@ -289,33 +347,26 @@ func (s *liveSession) sendEvent(e session.Event) {
 	}
 	for _, u := range s.items.applyEvent(e.Data) {
 		if text, ok := u.(userText); ok {
-			text.isOwn = s.hasPrompt(session.MessageID(text.messageID))
+			text.isOwn = s.isOwn(session.MessageID(text.messageID))
 			u = text
 		}
 		s.send(u)
 	}
 }
 
-// hasPrompt reports whether this client has sent the prompt.
-func (s *liveSession) hasPrompt(id session.MessageID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(slices.Concat(s.starting, s.working), func(p *promptWork) bool { return p.id == id })
-}
-
-// noteTurn notes the agent and the model of a turn and reports whether they are others than the client knows.
-func (s *liveSession) noteTurn(d *session.StepStarted) (changed bool) {
+// noteTurn notes the agent and the model of a turn and returns what is other than the client knows.
+func (s *liveSession) noteTurn(d *session.StepStarted) (changed []update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.Subtasks {
-		return false
+		return nil
 	}
 	if s.choices.agent != d.Agent && d.Agent != "" {
-		s.choices.agent, changed = d.Agent, true
+		s.choices.agent, changed = d.Agent, append(changed, agentChanged{d.Agent})
 	}
 	if s.choices.model != d.Model.String() || s.choices.effort != cmp.Or(d.Model.Variant, defaultEffort) {
 		s.setModel(d.Model)
-		changed = true
+		changed = append(changed, modelChanged{})
 	}
 	return changed
 }

@@ -3,8 +3,8 @@ package acp
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,12 +14,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// promptWork is the work on a prompt of this client.
+// promptWork is a prompt of this client until the work on it is over. It is registered in the order of the messages, then
+// admitted by the server, and then begun: in the conversation. A cancel finds it in each of these states.
 type promptWork struct {
-	follow.Work
-	id        session.MessageID
-	done      chan promptResult // capacity 1
-	cancelled chan struct{}     // closed when the client cancels it
+	follow.Work                   // of the goroutine that follows the session, but for Request
+	cancelled   chan struct{}     // closed when the client cancels it; closed under the session's mu
+	isAdmitted  bool              // guarded by the session's mu
+	isExpected  bool              // it was admitted: an idle session has done its work; of the goroutine that follows
+	begun       chan struct{}     // closed when it is in the conversation, or its work is over
+	isBegun     bool              // it is in the conversation; to be read when begun is closed
+	done        chan promptResult // capacity 1
 }
 
 // promptResult is how the work came out.
@@ -28,8 +32,15 @@ type promptResult struct {
 	err  error
 }
 
-// errNotOpen is the error of work that ends because its session is closed.
-var errNotOpen = errors.New("the session was closed")
+var (
+	// errNotOpen is the error of work that ends because its session is closed.
+	errNotOpen = errors.New("the session was closed")
+	// errNotBegun is the error of a prompt that was cancelled before it was in the conversation.
+	errNotBegun = rpcErrorf(codeCancelled, "the prompt was cancelled before the model saw it")
+)
+
+// admitGrace is how long a prompt may take to be admitted when the client has gone.
+const admitGrace = 5 * time.Second
 
 // prompt begins a prompt. It returns before a later message of the client is read, so that a cancel finds the prompt.
 func (a *agent) prompt(params jsontext.Value) func(context.Context) (any, error) {
@@ -39,64 +50,150 @@ func (a *agent) prompt(params jsontext.Value) func(context.Context) (any, error)
 	if err == nil {
 		s, err = a.find(params)
 	}
+	if err == nil && len(r.Prompt) == 0 {
+		err = rpcErrorf(codeInvalidParams, "the prompt is empty")
+	}
 	if err != nil {
 		return result(nil, err)
 	}
-	p := &promptWork{id: session.MessageID(a.ids.New(session.PrefixMessage)), done: make(chan promptResult, 1), cancelled: make(chan struct{})}
-	s.mu.Lock()
-	s.starting = append(s.starting, p)
-	s.mu.Unlock()
+	p := &promptWork{cancelled: make(chan struct{}), begun: make(chan struct{}), done: make(chan promptResult, 1)}
+	p.Client, p.ID = s.client, s.id
+	p.Request = api.PromptRequest{ID: session.MessageID(a.ids.New(session.PrefixMessage)), Delivery: session.Steer}
+	s.register(p)
+	place := s.takePlace()
 	return func(ctx context.Context) (any, error) {
-		defer s.forget(p)
-		if err := s.begin(ctx, p, r.Prompt); err != nil {
+		err := s.begin(ctx, p, r.Prompt, place)
+		place.pass()
+		answersAtOnce := a.currentDialect().answersAtOnce()
+		switch {
+		case err != nil:
+			s.forget(p)
+			if errors.Is(err, errNotBegun) && !answersAtOnce {
+				return map[string]stopReason{"stopReason": stopCancelled}, nil
+			}
 			return nil, err
+		case answersAtOnce:
+			return s.awaitBegin(ctx, p)
+		default:
+			return s.awaitEnd(ctx, p)
 		}
-		if a.currentDialect().answersAtOnce() {
-			return v2.PromptResponse{MessageID: string(p.Request.ID)}, nil
-		}
-		return s.await(ctx, p)
 	}
 }
 
-// begin admits the prompt and has its work followed.
-func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.ContentBlock) error {
-	prompt, err := s.newPrompt(ctx, content)
+// begin has the prompt admitted, and its work followed. It is followed first, because it may be in the conversation before
+// the server has answered.
+func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.ContentBlock, place place) error {
+	// What comes before the prompt is sent ends with a cancel.
+	preparing, stop := withCancel(ctx, p.cancelled, errNotBegun)
+	err := place.wait(preparing)
+	if err == nil {
+		p.Request.Prompt, err = s.newPrompt(preparing, content)
+	}
+	if err = cmpCause(preparing, err); err != nil {
+		stop()
+		return err
+	}
+	stop()
+	// Follow it, and send it. The client may go meanwhile, but it is not to be unknown whether the prompt was taken.
+	err = s.do(ctx, func(*follow.Watch) {
+		p.Progress = follow.NewProgress(p.Request.ID, s.seq)
+		s.working = append(s.working, p)
+	})
 	if err != nil {
 		return err
 	}
-	head, err := s.client.Head(ctx, s.id)
+	sending, stop := withGrace(ctx, admitGrace)
+	defer stop()
+	err = follow.RepeatUntilAnswered(sending, func() error {
+		_, err := s.client.Prompt(sending, s.id, p.Request)
+		return err
+	})
 	if err != nil {
+		_ = s.do(ctx, func(*follow.Watch) { s.working = slices.DeleteFunc(s.working, p.is) }) // else nothing follows it
 		return err
 	}
-	select {
-	case <-p.cancelled:
-		p.done <- promptResult{stop: stopCancelled}
-		return nil
-	default:
-	}
-	p.Client, p.ID = s.client, s.id
-	p.Request = api.PromptRequest{
-		ID: p.id, Prompt: prompt, Delivery: session.Steer,
-	}
-	if _, err := s.client.Prompt(ctx, s.id, p.Request); err != nil {
-		return err
-	}
-	p.Progress = follow.NewProgress(p.Request.ID, head)
+	// From now on a cancel stops it; one that came before did not.
 	s.mu.Lock()
-	done := s.done
+	p.isAdmitted = true
+	isCancelled := isClosed(p.cancelled)
 	s.mu.Unlock()
-	select {
-	case s.prompts <- p:
-		return nil
-	case <-done:
-		return errNotOpen
-	case <-ctx.Done():
+	if isCancelled {
+		s.stopWork(sending)
+	}
+	return s.do(ctx, func(w *follow.Watch) {
+		p.isExpected = true
+		w.ExpectIdle()
+	})
+}
+
+func (p *promptWork) is(other *promptWork) bool { return p == other }
+
+// cmpCause returns the cause with which ctx has ended, else err.
+func cmpCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return err
 }
 
-// await returns the result of session/prompt when the work is over. A request that the client cancels stops the work.
-func (s *liveSession) await(ctx context.Context, p *promptWork) (any, error) {
+// withCancel returns a context that also ends, with the cause, when the channel is closed.
+func withCancel(ctx context.Context, closed <-chan struct{}, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-closed:
+			cancel(cause)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// withGrace returns a context that ends a while after ctx does.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel(context.Cause(ctx))
+		case <-out.Done():
+		}
+	})
+	return out, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitBegin returns the result of session/prompt in version 2, when the prompt is in the conversation.
+func (s *liveSession) awaitBegin(ctx context.Context, p *promptWork) (any, error) {
+	select {
+	case <-p.begun:
+		if p.isBegun {
+			return v2.PromptResponse{MessageID: string(p.Request.ID)}, nil
+		}
+		if r := <-p.done; r.err != nil {
+			return nil, r.err
+		}
+		return nil, errNotBegun
+	case <-ctx.Done():
+		return nil, s.abandon(ctx)
+	}
+}
+
+// awaitEnd returns the result of session/prompt in version 1, when the work is over.
+func (s *liveSession) awaitEnd(ctx context.Context, p *promptWork) (any, error) {
 	select {
 	case r := <-p.done:
 		if r.err != nil {
@@ -104,65 +201,73 @@ func (s *liveSession) await(ctx context.Context, p *promptWork) (any, error) {
 		}
 		return map[string]stopReason{"stopReason": r.stop}, nil
 	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errCancelled) {
-			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
-			defer cancel()
-			s.cancelPrompts(stopping)
-		}
-		return nil, context.Cause(ctx)
+		return nil, s.abandon(ctx)
 	}
 }
 
-// forget drops a prompt that has begun, or failed to.
+// abandon returns why a request has ended. The client that cancels it stops the work, and one that has gone does not.
+func (s *liveSession) abandon(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+		defer cancel()
+		s.markCancelled()
+		s.stopWork(stopping)
+	}
+	return context.Cause(ctx)
+}
+
+// register notes a prompt of this client.
+func (s *liveSession) register(p *promptWork) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompts = append(s.prompts, p)
+}
+
+// forget drops a prompt whose work is over, or which was not admitted.
 func (s *liveSession) forget(p *promptWork) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, one := range s.starting {
-		if one == p {
-			s.starting = append(s.starting[:i:i], s.starting[i+1:]...)
-			return
-		}
-	}
+	s.prompts = slices.DeleteFunc(s.prompts, p.is)
 }
 
-// settlePrompts applies an update to the prompts at work, and answers those whose work is over. It returns how that
+// isOwn reports whether this client has sent the prompt.
+func (s *liveSession) isOwn(id session.MessageID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.prompts, func(p *promptWork) bool { return p.Request.ID == id })
+}
+
+// settlePrompts applies an update to the prompts of this client, and answers those whose work is over. It returns how that
 // came out.
 func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) (over []promptResult) {
-	s.mu.Lock()
-	working := s.working
-	s.mu.Unlock()
-	var left []*promptWork
-	for _, p := range working {
-		if isOver, err := s.applyTo(ctx, w, p, u); isOver || err != nil {
-			r := p.result(err)
-			over = append(over, r)
-			p.done <- r
+	left := s.working[:0:0]
+	for _, p := range s.working {
+		isOver, err := p.apply(ctx, w, u)
+		if p.Progress.Begun && !p.isBegun {
+			p.isBegun = true
+			close(p.begun)
+		}
+		if !isOver && err == nil {
+			left = append(left, p)
 			continue
 		}
-		left = append(left, p)
+		r := p.result(err)
+		over = append(over, r)
+		s.end(p, r)
 	}
-	if len(left) != len(working) {
-		s.mu.Lock()
-		s.working = left
-		s.mu.Unlock()
-	}
+	s.working = left
 	return over
 }
 
-// hasWork reports whether a prompt of this client is at work.
-func (s *liveSession) hasWork() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.working) > 0
-}
-
-// applyTo applies an update to the work on a prompt and reports whether that is over.
-func (s *liveSession) applyTo(ctx context.Context, w *follow.Watch, p *promptWork, u follow.Update) (bool, error) {
+// apply applies an update to the work and reports whether that is over.
+func (p *promptWork) apply(ctx context.Context, w *follow.Watch, u follow.Update) (bool, error) {
 	switch {
 	case u.Event != nil:
 		p.Progress.Apply(*u.Event)
 	case u.Task != nil && p.Progress.IsUnderWay():
 		p.Progress.ApplyAsk(u.Task.Data)
+	case !p.isExpected: // it is still being sent
+		return false, nil
 	case u.Idle && p.IsDone():
 		return true, nil
 	case u.Idle || u.Found: // the process that worked has ended
@@ -171,123 +276,34 @@ func (s *liveSession) applyTo(ctx context.Context, w *follow.Watch, p *promptWor
 		}
 		w.ExpectIdle()
 	}
-	return p.Progress.Over || p.Progress.Withdrawn, nil
+	return p.isExpected && (p.Progress.Over || p.Progress.Withdrawn), nil
 }
 
-// result returns how the work came out. What a person ended is not an error.
+// result returns how the work came out.
 func (p *promptWork) result(err error) promptResult {
-	if err != nil {
-		return promptResult{err: err}
-	}
-	failure := p.Progress.Failure
 	switch {
-	case p.Progress.Withdrawn, failure != nil && failure.Reason == session.ReasonAborted:
+	case err != nil:
+		return promptResult{err: err}
+	case p.Progress.Withdrawn, isClosed(p.cancelled):
 		return promptResult{stop: stopCancelled}
-	case failure == nil && p.Progress.Finish == "length":
-		return promptResult{stop: stopLength}
-	case failure == nil && p.Progress.Finish == "content-filter",
-		failure != nil && failure.Reason == session.ReasonContentFilter:
-		return promptResult{stop: stopRefused}
-	case failure == nil:
-		return promptResult{stop: stopEnd}
-	case failure.Reason == session.ReasonSteps, failure.Reason == session.ReasonBudget:
-		return promptResult{stop: stopTurns}
-	case failure.Reason == session.ReasonDenied: // a person has declined
-		return promptResult{stop: stopEnd}
-	case failure.Reason == session.ReasonAuth, failure.Reason == session.ReasonModel:
-		return promptResult{err: rpcErrorf(codeAuthRequired, "%s", failure.Message)}
 	default:
-		return promptResult{err: rpcErrorf(codeInternal, "%s", failure.Message)}
+		return outcome{p.Progress.Failure, p.Progress.Finish}.result()
 	}
 }
 
-// cancelPrompts withdraws the prompts of this client that have not begun, and stops the work on the others.
-func (s *liveSession) cancelPrompts(ctx context.Context) {
-	s.mu.Lock()
-	starting, working := s.starting, s.working
-	for _, p := range starting {
-		select {
-		case <-p.cancelled:
-		default:
-			close(p.cancelled)
-		}
-	}
-	s.mu.Unlock()
-	interrupts := false
-	for _, p := range working {
-		_ = follow.RepeatUntilAnswered(ctx, func() error {
-			err := s.client.Inbox().Withdraw(ctx, s.id, p.Request.ID)
-			interrupts = interrupts || err != nil // it was promoted
-			return err
-		})
-	}
-	if interrupts {
-		_ = follow.RepeatUntilAnswered(ctx, func() error { return s.client.Interrupt(ctx, s.id) }) // the work goes on then
+// end answers a prompt. It is of the goroutine that follows the session.
+func (s *liveSession) end(p *promptWork, r promptResult) {
+	s.forget(p)
+	p.done <- r
+	if !p.isBegun {
+		close(p.begun)
 	}
 }
 
 // endPrompts answers the prompts at work with an error.
 func (s *liveSession) endPrompts(why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, p := range s.working {
-		p.done <- promptResult{err: why}
+		s.end(p, promptResult{err: why})
 	}
 	s.working = nil
-}
-
-// newPrompt makes a prompt of content. A first word /NAME of a command is expanded.
-func (s *liveSession) newPrompt(ctx context.Context, content []v2.ContentBlock) (*session.Prompt, error) {
-	prompt := &session.Prompt{}
-	var texts []string
-	for _, b := range content {
-		switch b.Type {
-		case "text":
-			texts = append(texts, b.Text)
-		case "image", "audio":
-			prompt.Files = append(prompt.Files, session.File{
-				URI: "data:" + b.MimeType + ";base64," + b.Data, Mime: b.MimeType, Name: nameOf(b.URI, b.Name),
-			})
-		case "resource_link":
-			prompt.Files = append(prompt.Files, session.File{URI: b.URI, Mime: b.MimeType, Name: nameOf(b.URI, b.Name)})
-		case "resource":
-			r := b.Resource
-			file := session.File{Mime: r.MimeType, Name: nameOf(r.URI, "")}
-			if r.Blob != "" {
-				file.URI = "data:" + r.MimeType + ";base64," + r.Blob
-			} else {
-				file.Mime = "text/plain"
-				file.URI = "data:text/plain," + url.PathEscape(r.Text)
-			}
-			prompt.Files = append(prompt.Files, file)
-		default:
-			return nil, rpcErrorf(codeInvalidParams, "content of the type %q is not known", b.Type)
-		}
-	}
-	prompt.Text = strings.Join(texts, "\n")
-	name, arguments, _ := strings.Cut(strings.TrimPrefix(prompt.Text, "/"), " ")
-	if !strings.HasPrefix(prompt.Text, "/") || name == "" {
-		return prompt, nil
-	}
-	// A text that begins with a slash and is no command stays a text.
-	x, err := s.client.Expand(ctx, api.ExpandRequest{Command: name, Arguments: arguments, SessionID: s.id})
-	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-		return prompt, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	x.Prompt.Files = append(x.Prompt.Files, prompt.Files...)
-	return &x.Prompt, nil
-}
-
-// nameOf returns the name of a file, the last element of its URI without one.
-func nameOf(uri, name string) string {
-	if name != "" {
-		return name
-	}
-	if u, err := url.Parse(uri); err == nil && u.Path != "" {
-		return u.Path[strings.LastIndex(u.Path, "/")+1:]
-	}
-	return uri
 }

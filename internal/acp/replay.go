@@ -25,7 +25,7 @@ func (s *liveSession) replay(ctx context.Context) error {
 				}
 				return nil
 			}
-			if m.Meta().Seq > s.head { // the client gets it when it is followed
+			if m.Meta().Seq > s.head.Head { // the client gets it when it is followed
 				return nil
 			}
 			s.sendAll(s.items.applyMessage(m))

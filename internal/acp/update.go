@@ -58,8 +58,9 @@ type (
 	// stateChanged is the beginning or the end of work.
 	stateChanged struct {
 		state stateName
-		stop  stopReason // of an idle session
+		stop  stopReason // of an idle session, "" if it is not known
 		why   string     // of a failure, for people
+		isOwn bool       // the work was that of a prompt of this client
 	}
 )
 
@@ -280,8 +281,10 @@ func newContent(content []session.ToolContent) (out []callContent) {
 		case c.Type == "text" && c.Text != "":
 			out = append(out, callContent{block: block{text: c.Text}})
 		case c.Type == "text":
-		case ok:
+		case ok && strings.HasPrefix(c.Mime, "image/"):
 			out = append(out, callContent{block: block{mediaType: c.Mime, data: data, name: c.Name}})
+		case ok:
+			out = append(out, callContent{block: block{uri: "attachment:" + c.Name, mediaType: c.Mime, name: c.Name}})
 		default:
 			out = append(out, callContent{block: block{uri: c.URI, mediaType: c.Mime, name: c.Name}})
 		}

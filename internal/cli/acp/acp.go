@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairn-dev/cairn/internal/acp"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -31,7 +32,7 @@ func NewCommand(inv *cli.Invocation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = acp.Serve(ctx, inv.Stdin, inv.Out, acp.Options{
+			err = acp.Serve(ctx, inv.Stdin, inv.Stdout, acp.Options{
 				Client: h.API, Version: inv.ServerVersion(), LoginCommand: []string{"auth", "login"},
 			})
 			if closeErr := h.Close(context.WithoutCancel(ctx), inv.Note); err == nil {
@@ -41,5 +42,19 @@ func NewCommand(inv *cli.Invocation) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&directory, "cwd", "", "the `DIRECTORY` of requests that name none")
+	if inv.IsOpenCode() {
+		addNetworkFlags(cmd.Flags())
+	}
 	return cmd
+}
+
+// addNetworkFlags adds the flags of OpenCode's command for the address of its server. They change nothing: the command
+// connects to the owner of the store.
+func addNetworkFlags(f *pflag.FlagSet) {
+	f.Int("port", 0, "")
+	f.String("hostname", "", "")
+	f.Bool("mdns", false, "")
+	f.String("mdns-domain", "", "")
+	f.StringArray("cors", nil, "")
+	cli.HideFlags(f, "port", "hostname", "mdns", "mdns-domain", "cors")
 }

@@ -176,8 +176,8 @@ func TestEveryCommandSaysHow(t *testing.T) {
 			t.Errorf("%s has no short text or no example", c.CommandPath())
 		}
 		// What prints for man or a shell, and what talks to another program.
-		isProgram := c.Name() == "man" || c.Parent().Name() == "completion" || c.CommandPath() == "cairn mcp serve" ||
-			c.CommandPath() == "cairn acp"
+		isProgram := c.Name() == "man" || c.Parent().Name() == "completion" ||
+			c.CommandPath() == "cairn mcp serve" || c.CommandPath() == "cairn acp"
 		if c.Name() != "run" && !isProgram && c.Flags().Lookup("json") == nil { // run has --format
 			t.Errorf("%s has no --json", c.CommandPath())
 		}

@@ -22,7 +22,6 @@ var renamedCommands = map[string]string{
 // unsupportedCommands are the commands of similar programs that cairn does not have, with what to use instead. "%s" is
 // the name under which cairn was called.
 var unsupportedCommands = map[string]string{
-	"acp":       "programs use the HTTP API instead: %s serve",
 	"debug":     "see %[1]s doctor, %[1]s config explain and %[1]s events",
 	"github":    "in a job, use: %s run --ask=deny --format json \"…\"",
 	"keys":      "API keys are in %s auth list; ? in the full-screen interface shows its keys",

@@ -20,5 +20,5 @@ func (c *Client) SwitchModel(ctx context.Context, id session.ID, ref session.Mod
 // AddMCP adds an MCP server to the client's location, until the location is configured anew. One of the name is
 // replaced.
 func (c *Client) AddMCP(ctx context.Context, name string, config MCPConfig) error {
-	return c.change(ctx, http.MethodPut, apiPath("experimental", "mcp", name), config)
+	return c.change(ctx, http.MethodPut, apiPath("experimental", "mcp", name), map[string]MCPConfig{"config": config})
 }
