@@ -160,6 +160,9 @@ func (w *world) share(options share.Options) share.Share {
 	return s
 }
 
+// pause takes time of the bubble. Unlike settle it may be called while another goroutine settles.
+func pause(d time.Duration) { time.Sleep(d) }
+
 // settle gives the outbox time.
 func (w *world) settle(d time.Duration) {
 	time.Sleep(d)
