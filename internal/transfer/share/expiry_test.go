@@ -41,7 +41,7 @@ func TestNewExpiryOfARevokedShare(t *testing.T) {
 				_, err := w.outbox.Revoke(context.Background(), "ses_a")
 				done <- err
 			}()
-			w.sleep(time.Second)
+			pause(time.Second)
 			return nil
 		})
 		_, _ = w.outbox.Share(context.Background(), "ses_a", share.Options{Expires: time.Hour, Extend: true})

@@ -17,7 +17,7 @@ func TestRevocationIsRecordedFirst(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.share(remote)
 		w.settle(time.Second)
-		w.onList = func() { w.sleep(30 * time.Second) } // as a keyring that waits for its user
+		w.onList = func() { pause(30 * time.Second) } // as a keyring that waits for its user
 		w.prompt("ses_a", "second")
 		w.settle(time.Second)
 		done := make(chan share.Share, 1)

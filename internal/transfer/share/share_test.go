@@ -160,12 +160,12 @@ func (w *world) share(options share.Options) share.Share {
 	return s
 }
 
-// sleep sleeps on the clock of the test.
-func (w *world) sleep(d time.Duration) { time.Sleep(d) }
+// pause takes time of the bubble. Unlike settle it may be called while another goroutine settles.
+func pause(d time.Duration) { time.Sleep(d) }
 
 // settle gives the outbox time.
 func (w *world) settle(d time.Duration) {
-	w.sleep(d)
+	time.Sleep(d)
 	synctest.Wait()
 }
 
