@@ -29,7 +29,8 @@ type (
 	PromptStarted struct{ PromptID, Text string }
 	// TurnStarted is the event that the model begins to answer. Model has the form "provider/model#variant".
 	TurnStarted struct{ MessageID, Agent, Model string }
-	// TextDelta is live progress: more of the text PartID.
+	// TextDelta is live progress: more of the text PartID. Who joins while a text is written gets all of it so far first;
+	// TextEnded has the whole, which can be shorter if the server was killed meanwhile.
 	TextDelta struct{ MessageID, PartID, Text string }
 	// TextEnded is the event that a text is complete. Text is the whole.
 	TextEnded struct{ MessageID, PartID, Text string }
@@ -127,15 +128,16 @@ func (s *Session) Events(ctx context.Context, after int64) iter.Seq2[Event, erro
 	}
 }
 
-// watch follows a session. Its connection may break for follow.ReconnectTimeout at a time.
+// watch follows a session, without deltas that were yielded before. Its connection may break for follow.ReconnectTimeout at a time.
 type watch struct {
+	sent map[session.PartID]int // bytes of texts that were yielded
 	*follow.Watch
 	lost     error
 	lostLong <-chan time.Time // fires when the connection is lost for too long
 }
 
 func (s *Session) watch(ctx context.Context, o follow.Options) *watch {
-	return &watch{Watch: follow.Start(ctx, s.client.api, s.id, o)}
+	return &watch{sent: map[session.PartID]int{}, Watch: follow.Start(ctx, s.client.api, s.id, o)}
 }
 
 func (w *watch) stop() { w.Watch.Stop() }
@@ -159,11 +161,31 @@ func (w *watch) next(ctx context.Context) (follow.Update, error) {
 			case u.Found:
 				w.lost, w.lostLong = nil, nil
 				return u, nil
+			case u.Fragment != nil:
+				if w.cut(u.Fragment) {
+					return u, nil
+				}
 			default:
 				return u, nil
 			}
 		}
 	}
+}
+
+// cut removes from a fragment what was yielded before, as after a connection was restored. It reports whether something
+// is left.
+func (w *watch) cut(f *session.Fragment) bool {
+	sent := w.sent[f.PartID] - f.Offset
+	if sent < 0 {
+		sent = 0 // a part was missed; TextEnded has it
+	}
+	if sent >= len(f.Delta) {
+		return false
+	}
+	f.Delta = f.Delta[sent:]
+	f.Offset += sent
+	w.sent[f.PartID] = f.Offset + len(f.Delta)
+	return true
 }
 
 // newEvent returns the event of an update; ok is false for one that is none.
