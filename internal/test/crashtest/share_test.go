@@ -271,7 +271,7 @@ func (s *sharedSession) die(c *child, cut shareCut) (acknowledged bool) {
 	return <-acts
 }
 
-var timeMember = regexp.MustCompile(`"(created|cut|next)": \d+`)
+var timeMember = regexp.MustCompile(`"(created|uploadCancelledAt|nextAttempt)": \d+`)
 
 // age makes the shares old: one that has no address is left of a process that ended only after a minute, and a request
 // that was cut off may arrive for two.

@@ -52,7 +52,34 @@ type registryFile struct {
 }
 
 // fileVersion is the version of the file's format.
-const fileVersion = 1
+const fileVersion = 2
+
+// renamedMembers are the members of a share that have another name since version 2.
+var renamedMembers = map[string]string{
+	"withdrawn": "revokedAt", "absent": "notFoundSince", "remote": "remoteID", "synced": "syncedSeq",
+	"cut": "uploadCancelledAt", "failed": "attempts", "next": "nextAttempt",
+}
+
+// upgradeFile returns the content of a file of version 1 in the current format.
+func upgradeFile(text []byte) ([]byte, error) {
+	var f struct {
+		Version int                         `json:"version"`
+		Shares  []map[string]jsontext.Value `json:"shares"`
+	}
+	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil {
+		return nil, err
+	}
+	f.Version = fileVersion
+	for _, s := range f.Shares {
+		for before, after := range renamedMembers {
+			if value, ok := s[before]; ok {
+				delete(s, before)
+				s[after] = value
+			}
+		}
+	}
+	return json.Marshal(f)
+}
 
 // load returns the shares, after it read the file if it was not read before. mu is held.
 func (r *Registry) load() ([]Share, error) {
@@ -72,7 +99,9 @@ func (r *Registry) load() ([]Share, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
-	if err == nil && f.Version != fileVersion {
+	if err == nil && f.Version == 1 {
+		text, err = upgradeFile(text)
+	} else if err == nil && f.Version != fileVersion {
 		err = fmt.Errorf("version %d is not supported; this cairn supports version %d", f.Version, fileVersion)
 	}
 	if err == nil {

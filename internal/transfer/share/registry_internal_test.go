@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A file with secrets that a killed process left is removed.
@@ -44,5 +46,27 @@ func TestReadsDoNotWaitForWrites(t *testing.T) {
 	}
 	if all, err := r.List(); err != nil || len(all) != 1 {
 		t.Error(all, err)
+	}
+}
+
+// A file of version 1 is read, with the members that have other names since.
+func TestUpgradedFile(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"version": 1, "shares": [{"id": "a", "sessionID": "ses_a", "url": "https://share/x", "created": 1, "withdrawn": 2,
+		"absent": 3, "target": "https://share", "remote": "x", "secret": "s", "synced": 4, "cut": 5, "failure": "down",
+		"failed": 6, "next": 7}]}`
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewRegistry(dir).List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Share{{
+		ID: "a", SessionID: "ses_a", URL: "https://share/x", Created: 1, RevokedAt: 2, NotFoundSince: 3, Target: "https://share",
+		RemoteID: "x", Secret: "s", SyncedSeq: 4, CutAt: 5, Failure: "down", Attempts: 6, NextAttempt: 7,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("shares (-want +got):\n%s", diff)
 	}
 }

@@ -623,7 +623,7 @@ func TestShareIsCutOff(t *testing.T) {
 	} {
 		play(t, func(w *world) {
 			w.stop()
-			text := `{"version":1,"shares":[` + c.shares + `]}`
+			text := `{"version":2,"shares":[` + c.shares + `]}`
 			if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -638,7 +638,7 @@ func TestShareIsCutOff(t *testing.T) {
 
 // A share list that cannot be read is not overwritten: it has the secrets that revoke the shares.
 func TestDamagedRegistry(t *testing.T) {
-	for _, text := range []string{`{"version":1,"shares":[`, `{"version":2,"shares":[]}`, `{"version":1,"shares":[],"more":1}`} {
+	for _, text := range []string{`{"version":2,"shares":[`, `{"version":3,"shares":[]}`, `{"version":2,"shares":[],"more":1}`} {
 		play(t, func(w *world) {
 			w.stop()
 			if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
