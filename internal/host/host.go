@@ -104,10 +104,12 @@ func startDetached(
 	if err := lease.Release(); err != nil {
 		return nil, nil, err
 	}
-	if _, err := startBackgroundServer(ctx, dirs, o, []string{"--socket-only"}); err != nil {
-		notifyUser(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", err))
+	_, failure := startBackgroundServer(ctx, dirs, o, []string{"--socket-only"})
+	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
+	if lease != nil && failure != nil { // without a lease another command has started one meanwhile
+		notifyUser(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", failure))
 	}
-	return acquireLeaseOrConnect(ctx, dirs, o)
+	return lease, c, err
 }
 
 // isUnwritableDisk reports whether the lease cannot be written because the disk is full or read-only. Sessions can
