@@ -45,6 +45,7 @@ var measures = []measure{
 	{"searchappend", "P32", (*bench).measureIndexedAppends},
 	{"share", "P33", (*bench).measureShare},
 	{"stats", "P34", (*bench).measureStats},
+	{"acp", "P35", (*bench).measureACP},
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},
 	{"interface", "P25", (*bench).measureInterface},

@@ -289,11 +289,11 @@ func (c *conn) refuse(id jsontext.Value, failure *rpcError) {
 func (c *conn) answer(id jsontext.Value, result any, failure *rpcError) {
 	m := message{ID: id, Error: failure}
 	if failure == nil {
-		raw, err := encode(result)
-		if err != nil {
+		if raw, err := encode(result); err != nil {
 			m.Error = rpcErrorf(codeInternal, "the result cannot be encoded: %v", err)
+		} else {
+			m.Result = raw
 		}
-		m.Result = raw
 	}
 	c.send(m, false)
 }

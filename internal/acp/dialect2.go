@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"strings"
 
 	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
@@ -157,13 +158,14 @@ func (d dialect2) content(list []callContent) (out []v2.ToolCallContent) {
 			out = append(out, v2.ToolCallContentContent{Type: "content", Content: d.block(c.block)})
 			continue
 		}
-		operation := "modify"
-		if c.diff.isNew {
-			operation = "add"
+		change := v2.DiffChange{Operation: "modify", Path: c.diff.path, OldPath: c.diff.moved}
+		switch c.diff.kind {
+		case "add", "delete":
+			change.Operation = c.diff.kind
+		case "move":
+			change.Operation = "move"
 		}
-		out = append(out, v2.ToolCallContentDiff{
-			Type: "diff", Changes: []v2.DiffChange{{Operation: operation, Path: c.diff.path}}, Patch: newPatch(c.diff),
-		})
+		out = append(out, v2.ToolCallContentDiff{Type: "diff", Changes: []v2.DiffChange{change}, Patch: newPatch(c.diff)})
 	}
 	return out
 }
@@ -174,11 +176,15 @@ func newPatch(d *fileDiff) *v2.DiffPatch {
 	if i < 0 {
 		return nil
 	}
-	before := d.path
-	if d.isNew {
+	before, after := cmp.Or(d.moved, d.path), d.path
+	text := "diff --git " + before + " " + after + "\n"
+	switch d.kind {
+	case "add":
 		before = "/dev/null"
+	case "delete":
+		after = "/dev/null"
 	}
-	text := "diff --git " + d.path + " " + d.path + "\n--- " + before + "\n+++ " + d.path + d.patch[i:]
+	text += "--- " + before + "\n+++ " + after + d.patch[i:]
 	return &v2.DiffPatch{Format: v2.DiffPatchFormatGitPatch, Text: text}
 }
 

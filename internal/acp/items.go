@@ -75,6 +75,10 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 	case *session.Prompted:
 		return []update{newUserText(string(d.MessageID), d.Prompt.Text, d.Prompt.Files)}
 	case *session.TextEnded:
+		if d.Replaced != nil && t.sent[d.PartID] > 0 { // an extension has written another text
+			delete(t.sent, d.PartID)
+			return []update{agentText{string(d.AssistantMessageID), "\n\n" + d.Text}}
+		}
 		if text := t.rest(d.PartID, d.Text); text != "" {
 			return []update{agentText{string(d.AssistantMessageID), text}}
 		}

@@ -120,7 +120,8 @@ type callContent struct {
 type fileDiff struct {
 	path     string
 	old, new string
-	isNew    bool // the file was not there before
+	kind     string // of a result: add, update, delete or move
+	moved    string // the path before a move
 	patch    string
 }
 
@@ -200,6 +201,7 @@ type fileResult struct {
 
 type patchedFile struct {
 	FilePath string `json:"filePath"`
+	MovePath string `json:"movePath"`
 	Type     string `json:"type"` // add, update, delete, move
 	Patch    string `json:"patch"`
 }
@@ -211,7 +213,10 @@ func (r fileResult) listDiffs() (out []callContent) {
 		files = []patchedFile{{FilePath: r.FilePath, Patch: r.Diff, Type: map[bool]string{false: "add", true: "update"}[r.Exists]}}
 	}
 	for _, f := range files {
-		d := fileDiff{path: f.FilePath, isNew: f.Type == "add", patch: f.Patch}
+		d := fileDiff{path: f.FilePath, kind: f.Type, patch: f.Patch}
+		if f.Type == "move" && f.MovePath != "" {
+			d.path, d.moved = f.MovePath, f.FilePath
+		}
 		d.old, d.new = splitPatch(f.Patch)
 		out = append(out, callContent{diff: &d})
 	}

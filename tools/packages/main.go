@@ -35,7 +35,7 @@ func main() {
 const allTargets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
 // allFormats are the kinds of files that can be built. "archive" is tar.gz or zip, as the target has it.
-const allFormats = "archive,deb,rpm,apk,sbom,formula,npm"
+const allFormats = "archive,deb,rpm,apk,sbom,formula,npm,acp"
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("packages", flag.ContinueOnError)
@@ -106,7 +106,8 @@ func (r *release) build() (err error) {
 		}
 	}
 	// What is made of the archives' hashes, and the installer.
-	if err := errors.Join(r.writeFormula(), r.writeNPMLauncher(), r.writeFile("install.sh", common.installer)); err != nil {
+	err = errors.Join(r.writeFormula(), r.writeNPMLauncher(), r.writeAgent(), r.writeFile("install.sh", common.installer))
+	if err != nil {
 		return err
 	}
 	n, err := writeSums(r.out)
