@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,10 @@ func TestAgent(t *testing.T) {
 				Archive, Cmd string
 				Args         []string
 			}
-			NPX struct{ Package string }
+			NPX struct {
+				Package string
+				Args    []string
+			}
 		}
 	}
 	d := json.NewDecoder(strings.NewReader(string(b)))
@@ -35,7 +39,8 @@ func TestAgent(t *testing.T) {
 	if err := d.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ID != "cairn" || got.Version != "1.2.3" || got.Description == "" || got.Distribution.NPX.Package != npmPackage+"@1.2.3" {
+	if got.ID != "cairn" || got.Version != "1.2.3" || got.Description == "" || got.Distribution.NPX.Package != npmPackage+"@1.2.3" ||
+		!slices.Equal(got.Distribution.NPX.Args, []string{"acp"}) {
 		t.Errorf("%+v", got)
 	}
 	if strings.Contains(string(b), agentVersion) || !strings.HasPrefix(got.Repository, homepage) {
