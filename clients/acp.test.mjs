@@ -77,7 +77,7 @@ for (const version of [1, 2]) {
       await w?.stop()
       for (const one of open) {
         assert.deepEqual(one.wrongs, [])
-        assert.equal(one.errors, "")
+        assert.equal(one.errors.replace(/^! no background server: .*\n/gm, ""), "") // this file has started another one
       }
     })
     const reopen = async (editor, sessionId, more = {}) => {
@@ -377,10 +377,9 @@ for (const version of [1, 2]) {
       // Leave one unanswered.
       const first = await editor()
       const left = await first.session()
-      const work = first.prompt(left, `${v} left`).catch(() => {})
+      first.send(left, `${v} left`)
       await until("the ask", () => first.asks.length)
       await first.end()
-      if (version === 1) await work
       const second = await editor()
       second.permit = select("allow_once")
       await reopen(second, left)
@@ -473,10 +472,9 @@ for (const version of [1, 2]) {
     test("goes on after the pipe was closed", async () => {
       const first = await editor()
       const id = await first.session()
-      const work = first.prompt(id, "be steady").catch((err) => err)
+      first.send(id, "be steady")
       await until("the beginning", () => first.text(id).startsWith("One"))
       assert.equal(await first.end(), 0, first.errors)
-      if (version === 1) await work
       const second = await editor()
       await reopen(second, id)
       if (version === 2) assert.ok(["running", "idle"].includes(states(second, id)[0]))
@@ -488,7 +486,7 @@ for (const version of [1, 2]) {
     test("cancels what went on while it was away", async () => {
       const first = await editor()
       const id = await first.session()
-      void first.prompt(id, "be slow").catch(() => {})
+      first.send(id, "be slow")
       await until("the beginning", () => first.text(id) === "Slow start ")
       await first.end()
       const second = await editor()

@@ -198,12 +198,12 @@ describe("an editor that writes what it likes", () => {
     p.child.stdout.pause()
     p.write({ jsonrpc: "2.0", id: "flood", method: "session/prompt", params: { sessionId: id, prompt: [{ type: "text", text: "flood" }] } })
     await until("rest", async () => !(await w.get("/session/status"))[id] && (await w.get(`/session/${id}/message`)).length === 2)
-    for (let i = 0; i < 20_000; i++) p.write("{\n")
+    for (let i = 0; i < 5_000; i++) p.write("{\n")
     await new Promise((resolve) => p.child.stdin.write("\n", resolve)) // everything was taken
     p.child.stdout.resume()
     const flood = await p.answer("flood")
     assert.equal(flood.result?.stopReason, "end_turn", JSON.stringify(flood))
-    assert.equal(p.said.filter((m) => m.error?.code === -32700).length, 20_000)
+    await until("all answers", () => p.said.filter((m) => m.error?.code === -32700).length === 5_000)
   })
 
   test("may close one pipe, or be killed; the work goes on", async () => {

@@ -179,6 +179,11 @@ export class Editor extends Agent {
       () => this.updates.length === this.said.filter((m) => m.method === "session/update").length)
   }
 
+  // send sends a prompt whose end nobody waits for.
+  send(sessionId, text) {
+    this.ask("session/prompt", { sessionId, prompt: [{ type: "text", text }] }).catch(() => {})
+  }
+
   // of lists the updates of a session, of one kind.
   of(sessionId, kind) {
     return this.updates.filter((u) => u.sessionId === sessionId).map((u) => u.update).filter((u) => !kind || u.sessionUpdate === kind)
