@@ -130,7 +130,7 @@ func (s *Session) Events(ctx context.Context, after int64) iter.Seq2[Event, erro
 
 // watch follows a session, without deltas that were yielded before. Its connection may break for follow.ReconnectTimeout at a time.
 type watch struct {
-	sent map[session.PartID]int // bytes of texts that were yielded
+	sent map[session.PartID]int // bytes that were yielded of the texts of the turn
 	*follow.Watch
 	lost     error
 	lostLong <-chan time.Time // fires when the connection is lost for too long
@@ -161,6 +161,11 @@ func (w *watch) next(ctx context.Context) (follow.Update, error) {
 			case u.Found:
 				w.lost, w.lostLong = nil, nil
 				return u, nil
+			case u.Event != nil:
+				if _, ok := u.Event.Data.(*session.StepStarted); ok {
+					clear(w.sent) // the texts of the turn before are complete
+				}
+				return u, nil
 			case u.Fragment != nil:
 				if w.cut(u.Fragment) {
 					return u, nil
@@ -188,7 +193,7 @@ func (w *watch) cut(f *session.Fragment) bool {
 	return true
 }
 
-// newEvent returns the event of an update; ok is false for one that is none.
+// newEvent returns the event of an update; ok is false if it has none.
 func newEvent(u follow.Update) (e Event, ok bool) {
 	e.Seq = -1
 	switch {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -176,7 +175,7 @@ func (a *agent) authenticate(ctx context.Context, params jsontext.Value) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(models.Data, func(m api.Model) bool { return m.ProviderID != offlineProvider || m.ID != offlineGuide }) {
+	if !slices.ContainsFunc(models.Data, func(m api.Model) bool { return !m.IsGuide() }) {
 		return nil, rpcErrorf(codeAuthRequired, "no provider has credentials yet: run cairn auth login in a terminal")
 	}
 	return struct{}{}, nil
@@ -186,12 +185,6 @@ func (a *agent) authenticate(ctx context.Context, params jsontext.Value) (any, e
 func (a *agent) logOut(context.Context, jsontext.Value) (any, error) {
 	return nil, rpcErrorf(codeInvalidRequest, "cairn keeps the credentials of several providers; to delete one, run cairn auth logout in a terminal")
 }
-
-// The model that answers where no other one can, which is no language model.
-const (
-	offlineProvider = "cairn"
-	offlineGuide    = "guide"
-)
 
 // newSession creates a session.
 func (a *agent) newSession(ctx context.Context, params jsontext.Value) (any, error) {
@@ -300,11 +293,16 @@ func (a *agent) forkSession(ctx context.Context, params jsontext.Value) (any, er
 	if err != nil {
 		return nil, err
 	}
-	forked, err := api.Forks{Client: a.options.Client}.ForkSession(ctx, id, api.ForkRequest{})
+	// Add the servers first: their error must not leave a fork behind.
+	source, err := a.options.Client.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.addServers(ctx, forked.Location.Directory, r.MCPServers); err != nil {
+	if err := a.addServers(ctx, source.Location.Directory, r.MCPServers); err != nil {
+		return nil, err
+	}
+	forked, err := api.Forks{Client: a.options.Client}.ForkSession(ctx, id, api.ForkRequest{})
+	if err != nil {
 		return nil, err
 	}
 	return a.openNew(ctx, forked)
@@ -450,10 +448,10 @@ func (a *agent) find(params jsontext.Value) (*liveSession, error) {
 
 // parseID returns the id of a session. A text that cannot be one is an error like that for an unknown session.
 func parseID(id string) (session.ID, error) {
-	switch {
-	case id == "":
+	if id == "" {
 		return "", rpcErrorf(codeInvalidParams, "sessionId is missing")
-	case !strings.HasPrefix(id, string(session.PrefixSession)) || strings.ContainsAny(id, "/.%\\"):
+	}
+	if session.CheckID("sessionId", session.PrefixSession, id) != nil {
 		return "", rpcErrorf(codeNotFound, "session %q not found", session.ClipText(id, 80))
 	}
 	return session.ID(id), nil

@@ -66,7 +66,7 @@ func (s *liveSession) putAsk(ctx context.Context, a session.PendingAsk) {
 		defer put.cancel()
 		answer, err := s.question(ctx, a, call)
 		switch {
-		case ctx.Err() != nil: // answered by another client, or nobody is there to ask
+		case ctx.Err() != nil: // answered by another client, or the session is closed
 			return
 		case errors.Is(err, errDismissed):
 			answer.Reply = session.ReplyReject

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/acp/v1"
+	v1 "github.com/cairn-dev/cairn/internal/acp/v1"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 )
@@ -27,7 +27,9 @@ func (s *liveSession) serveBuffers(ctx context.Context) {
 		if pause = time.Second; read.ID == "" {
 			continue
 		}
-		_ = s.client.AnswerEditorRead(ctx, s.id, read.ID, s.readBuffer(ctx, read.Path)) // the tool may not wait any more
+		s.asks.Go(func() { // tools read several files at once
+			_ = s.client.AnswerEditorRead(ctx, s.id, read.ID, s.readBuffer(ctx, read.Path)) // the tool may not wait any more
+		})
 	}
 }
 

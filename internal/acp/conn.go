@@ -187,7 +187,7 @@ func parseMessage(text []byte) (m message, failure *rpcError) {
 	return message{ID: known.ID}, rpcErrorf(codeInvalidRequest, "a line is not a JSON-RPC message")
 }
 
-// isID reports whether a message can have the id; nil is none.
+// isID reports whether a message can have the id; nil is a message without one.
 func isID(id jsontext.Value) bool {
 	if id == nil {
 		return true

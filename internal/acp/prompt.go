@@ -109,7 +109,7 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 		return err
 	})
 	if err != nil {
-		_ = s.do(ctx, func(*follow.Watch) { s.working = slices.DeleteFunc(s.working, p.is) }) // else nothing follows it
+		_ = s.do(context.WithoutCancel(ctx), func(*follow.Watch) { s.working = slices.DeleteFunc(s.working, p.is) }) // else nothing follows it
 		return err
 	}
 	// From now on a cancel stops it; one that came before did not.
@@ -120,7 +120,8 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 	if isCancelled {
 		s.stopWork(sending)
 	}
-	return s.do(ctx, func(w *follow.Watch) {
+	// A request that was cancelled meanwhile finds it at work, and stops it (abandon).
+	return s.do(sending, func(w *follow.Watch) {
 		p.isExpected = true
 		w.ExpectIdle()
 	})

@@ -16,6 +16,7 @@ const (
 	editorPollTimeout = 25 * time.Second // of a wait for the next read
 	maxEditorReads    = 64               // that wait for the editor of one session
 	maxEditorText     = 4 << 20          // bytes of a text
+	editorGrace       = time.Second      // between two waits of an editor, in which it is not gone
 )
 
 // editors passes reads of tools to the editors that follow their sessions. An editor waits for the next read all the
@@ -28,7 +29,7 @@ type editors struct {
 
 // editorReads are the reads of one session.
 type editorReads struct {
-	polls   int                            // waits for the next read
+	polls   int                            // waits for the next read, and those that ended within editorGrace
 	queue   chan api.EditorRead            // reads that no wait has taken
 	waiting map[string]chan api.EditorText // for answers, by the id of the read
 }
@@ -59,11 +60,18 @@ func (e *editors) Next(ctx context.Context, id session.ID) (api.EditorRead, erro
 	r := e.find(id)
 	r.polls++
 	e.mu.Unlock()
-	defer func() {
+	leave := func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		r.polls--
 		e.drop(id)
+	}
+	defer func() {
+		if ctx.Err() != nil {
+			leave()
+			return
+		}
+		time.AfterFunc(editorGrace, leave)
 	}()
 	timeout := time.NewTimer(editorPollTimeout)
 	defer timeout.Stop()

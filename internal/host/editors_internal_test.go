@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -53,8 +54,50 @@ func TestReadUnsaved(t *testing.T) {
 		}
 		cancel()
 		<-ended
+		time.Sleep(editorGrace)
 		if len(e.sessions) != 0 {
 			t.Errorf("%d sessions are left", len(e.sessions))
+		}
+	})
+}
+
+// A read between two waits of an editor is for the next one; after editorGrace without a wait there is no editor.
+func TestReadUnsavedBetweenWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e editors
+		texts := make(chan string)
+		read := func(path string) {
+			text, _ := e.ReadUnsaved(t.Context(), "ses_1", path)
+			texts <- text
+		}
+		answer := func() {
+			got, err := e.Next(t.Context(), "ses_1")
+			if err == nil {
+				err = e.Answer("ses_1", got.ID, api.EditorText{Text: "text of " + got.Path, Found: true})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		go answer()
+		synctest.Wait()
+		go read("/a")
+		if got := <-texts; got != "text of /a" {
+			t.Errorf("the first: %q", got)
+		}
+		synctest.Wait() // the editor does not wait now
+		go read("/b")
+		synctest.Wait()
+		go answer()
+		if got := <-texts; got != "text of /b" {
+			t.Errorf("between two waits: %q", got)
+		}
+		time.Sleep(editorGrace)
+		synctest.Wait()
+		start := time.Now()
+		go read("/c")
+		if got := <-texts; got != "" || time.Since(start) > 0 || len(e.sessions) != 0 {
+			t.Errorf("after the editor: %q in %v, %d sessions", got, time.Since(start), len(e.sessions))
 		}
 	})
 }

@@ -35,7 +35,7 @@ func isNewcomer(m *model) bool {
 // offerModel names a model that was found, once, where the guide answers because none is chosen.
 func offerModel(m *model) {
 	ref := m.window.Model
-	if m.offeredModel || ref.ProviderID != offers.GuideProvider || ref.ID != offers.GuideModel {
+	if m.offeredModel || ref.ProviderID != api.GuideProvider || ref.ID != api.GuideModel {
 		return
 	}
 	if x := m.offers.FindModel(); x != nil && m.model == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
-	"github.com/cairn-dev/cairn/internal/tui/offers"
 )
 
 // TestUnsentCommands: a command that no server took is in the composer again, before what was typed since.
@@ -183,7 +182,7 @@ func TestNamedContentComesBack(t *testing.T) {
 func TestFoundModelIsOffered(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	guide := api.ContextRequest{Model: session.ModelRef{ProviderID: offers.GuideProvider, ID: offers.GuideModel}}
+	guide := api.ContextRequest{Model: session.ModelRef{ProviderID: api.GuideProvider, ID: api.GuideModel}}
 	m.Update(windowMsg{"ses_1", guide})
 	if m.note != "" {
 		t.Errorf("with nothing to offer: %q", m.note)

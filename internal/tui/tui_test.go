@@ -28,7 +28,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
-	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
 
@@ -123,7 +122,7 @@ func TestFrames(t *testing.T) {
 			)
 		},
 		"login": func(m *model) {
-			m.offers.Models = []api.Model{{ID: "guide", ProviderID: offers.GuideProvider}}
+			m.offers.Models = []api.Model{{ID: "guide", ProviderID: api.GuideProvider}}
 			m.openDialog(loginPicker(m, []api.ProviderLogin{
 				{ID: "zai", Name: "Z.AI"}, {ID: "openai", Name: "OpenAI", Connected: true},
 			}))
@@ -757,7 +756,7 @@ func TestRenameWithTitle(t *testing.T) {
 // the composer when the list is closed.
 func TestOfferedProvidersKeepText(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	m.offers.Models = []api.Model{{ID: offers.GuideModel, ProviderID: offers.GuideProvider}}
+	m.offers.Models = []api.Model{{ID: api.GuideModel, ProviderID: api.GuideProvider}}
 	m.openDialog(loginPicker(m, []api.ProviderLogin{{ID: "openai"}}))
 	typeText(m, "fix it")
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})

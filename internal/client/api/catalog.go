@@ -27,6 +27,15 @@ type Model struct {
 // Ref names the model.
 func (m Model) Ref() session.ModelRef { return session.ModelRef{ID: m.ID, ProviderID: m.ProviderID} }
 
+// The model that answers without any login. It is no language model.
+const (
+	GuideProvider = "cairn"
+	GuideModel    = "guide"
+)
+
+// IsGuide reports whether the model is the built-in guide.
+func (m Model) IsGuide() bool { return m.ProviderID == GuideProvider && m.ID == GuideModel }
+
 // ModelAPI says how a model is called: type "aisdk" with a package, or "native" with settings.
 type ModelAPI struct {
 	ID       string         `json:"id,omitzero"`

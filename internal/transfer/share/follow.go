@@ -35,7 +35,7 @@ func (o *Outbox) startFollower(ctx context.Context, isNew bool) (done <-chan str
 // cursor, so that a process that starts looks only at what has changed.
 type changeMarker struct {
 	outbox *Outbox
-	isNew  bool // nobody has followed the log before: the positions of the shares are those of this store
+	isNew  bool // no process has followed the log before: the positions of the shares are those of this store
 }
 
 // Rebuild marks all shares. A cursor that does not fit the store is one of another state of it, as after a backup was

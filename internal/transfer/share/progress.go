@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -66,6 +67,7 @@ func (r *Registry) saveProgress(marked map[string]bool, isDurable bool) error {
 	for id := range marked {
 		f.Marked = append(f.Marked, id)
 	}
+	slices.Sort(f.Marked) // the same marks are the same text
 	text, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
 		return err

@@ -9,12 +9,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The model that answers without any login.
-const (
-	GuideProvider = "cairn"
-	GuideModel    = "guide"
-)
-
 // PromptOffers are the models, agents and commands of a directory.
 type PromptOffers struct {
 	Agents   []session.Agent
@@ -42,17 +36,12 @@ func ReadOffers(ctx context.Context, c *api.Client) (o PromptOffers) {
 
 // HasOnlyGuide reports whether no model can be used but the built-in guide.
 func (o *PromptOffers) HasOnlyGuide() bool {
-	for _, x := range o.Models {
-		if x.ProviderID != GuideProvider || x.ID != GuideModel {
-			return false
-		}
-	}
-	return len(o.Models) > 0
+	return len(o.Models) > 0 && !slices.ContainsFunc(o.Models, func(x api.Model) bool { return !x.IsGuide() })
 }
 
 // FindModel returns a model beside the built-in guide, nil if there is only the guide.
 func (o *PromptOffers) FindModel() *api.Model {
-	i := slices.IndexFunc(o.Models, func(x api.Model) bool { return x.ProviderID != GuideProvider })
+	i := slices.IndexFunc(o.Models, func(x api.Model) bool { return x.ProviderID != api.GuideProvider })
 	if i < 0 {
 		return nil
 	}
