@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cairn-dev/cairn/sdk"
@@ -75,7 +76,8 @@ func TestInterruptLeavesFunctions(t *testing.T) {
 // What a model says is joined over its chunks, also within a character; calls have ids of their own, and arguments that
 // are no object do not reach the tool.
 func TestOddChunks(t *testing.T) {
-	ran, turn := 0, 0
+	var ran atomic.Int32 // calls of one turn run at the same time
+	turn := 0
 	model := yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		if turn++; turn > 1 {
 			yield(embed.Chunk{Text: "k\xc3"}, nil)
@@ -88,13 +90,13 @@ func TestOddChunks(t *testing.T) {
 		yield(embed.Chunk{Usage: &sdk.Tokens{Input: -1, Output: 2}}, nil)
 	})
 	tool := embed.Tool{Name: "count", Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
-		ran++
+		ran.Add(1)
 		return embed.ToolResult{Text: "ok"}, nil
 	}}
 	s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}, Tools: []embed.Tool{tool}}).Client())
 	r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
-	if err != nil || r.Text != "käse" || ran != 2 || r.Tokens != (sdk.Tokens{Output: 2}) {
-		t.Errorf("%+v, %v, ran %d times", r, err, ran)
+	if err != nil || r.Text != "käse" || ran.Load() != 2 || r.Tokens != (sdk.Tokens{Output: 2}) {
+		t.Errorf("%+v, %v, ran %d times", r, err, ran.Load())
 	}
 }
 
