@@ -191,7 +191,7 @@ func dataDirectoryError(dir string, err error) error {
 		return fmt.Errorf("open %s: %w", dir, err)
 	}
 	return session.Errorf(session.CodeUnavailable,
-		"the data directory %s cannot be used: %s: %v; set CAIRN_HOME to a directory that you can write to",
+		"the data directory %s cannot be used: %s: %v; use a home (CAIRN_HOME) that you can write to",
 		dir, pathErr.Path, pathErr.Err).Because(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -64,12 +65,19 @@ type Error struct {
 	Err           error
 }
 
-// Error returns the message with its class.
+// Error returns the message with its class, if it is known.
 func (e *Error) Error() string {
-	if e.Status != 0 {
-		return fmt.Sprintf("%s (%s, HTTP %d)", e.Message, e.Class, e.Status)
+	var notes []string
+	if e.Class != Unknown {
+		notes = append(notes, string(e.Class))
 	}
-	return fmt.Sprintf("%s (%s)", e.Message, e.Class)
+	if e.Status != 0 {
+		notes = append(notes, fmt.Sprintf("HTTP %d", e.Status))
+	}
+	if len(notes) == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (%s)", e.Message, strings.Join(notes, ", "))
 }
 
 // Unwrap returns the cause.

@@ -2,6 +2,7 @@ package embed_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -452,5 +453,30 @@ func TestImages(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("the request has %+v", model.Requests()[0].Messages)
+	}
+}
+
+// Arguments that a program decodes itself may be of any form, and bytes are a text in base64.
+func TestNewToolBytes(t *testing.T) {
+	type input struct {
+		Any  json.RawMessage `json:"any"`
+		Data []byte          `json:"data"`
+	}
+	tool, err := embed.NewTool("a", "A.", func(_ context.Context, in input) (string, error) {
+		return string(in.Any) + string(in.Data), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("a", map[string]any{"any": []string{"x"}, "data": []byte("y")})),
+		cairntest.Turn(cairntest.Text("Done.")))
+	o := &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{tool}}
+	s := newSession(t, cairntest.Open(t, o).Client())
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if call := findCall(t, s, "a"); call.Error != nil || call.Output != `["x"]y` {
+		t.Errorf("the call is %+v", call)
 	}
 }

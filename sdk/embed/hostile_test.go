@@ -80,7 +80,8 @@ func TestOddChunks(t *testing.T) {
 	turn := 0
 	model := yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		if turn++; turn > 1 {
-			yield(embed.Chunk{Text: "k\xc3"}, nil)
+			yield(embed.Chunk{Text: "\xc3"}, nil)
+			yield(embed.Chunk{Text: "\xa4rger k\xc3"}, nil)
 			yield(embed.Chunk{Text: "\xa4se"}, nil)
 			return
 		}
@@ -95,7 +96,7 @@ func TestOddChunks(t *testing.T) {
 	}}
 	s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}, Tools: []embed.Tool{tool}}).Client())
 	r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
-	if err != nil || r.Text != "käse" || ran.Load() != 2 || r.Tokens != (sdk.Tokens{Output: 2}) {
+	if err != nil || r.Text != "ärger käse" || ran.Load() != 2 || r.Tokens != (sdk.Tokens{Output: 2}) {
 		t.Errorf("%+v, %v, ran %d times", r, err, ran.Load())
 	}
 }

@@ -258,17 +258,8 @@ func (s *stream) nameCall(id string) string {
 
 // addText continues the open block, or begins one of the kind. A character may be split over chunks.
 func (s *stream) addText(kind, text string) {
-	if s.open == kind {
-		text, s.rest = s.rest+text, ""
-	}
 	if text == "" {
 		return
-	}
-	if cut := incompleteSuffix(text); cut > 0 && (s.open == kind || len(text) > cut) {
-		defer func(rest string) { s.rest = rest }(text[len(text)-cut:])
-		if text = text[:len(text)-cut]; text == "" {
-			return
-		}
 	}
 	if s.open != kind {
 		s.end()
@@ -279,9 +270,14 @@ func (s *stream) addText(kind, text string) {
 			s.emit(llm.ReasoningStart{ID: s.blockID()})
 		}
 	}
-	if kind == "text" {
+	text = s.rest + text
+	whole := len(text) - incompleteSuffix(text)
+	text, s.rest = text[:whole], text[whole:]
+	switch {
+	case text == "":
+	case kind == "text":
 		s.emit(llm.TextDelta{ID: s.blockID(), Delta: text})
-	} else {
+	default:
 		s.emit(llm.ReasoningDelta{ID: s.blockID(), Delta: text})
 	}
 }

@@ -27,7 +27,8 @@ type Tool struct {
 	// the tool. Without it calls run as the model makes them, unless a rule denies the tool.
 	Ask bool
 	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error, a
-	// panic included, is for the model: it reads the text and goes on. It is called concurrently. A call that was cut off by the end of the process is not run again.
+	// panic included, is for the model: it reads the text and goes on. Run is called concurrently, also for the calls of
+	// one turn. A call that was cut off by the end of the process is not run again.
 	Run func(ctx context.Context, c ToolCall) (ToolResult, error)
 }
 
@@ -52,15 +53,18 @@ type ToolResult struct {
 
 // NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
 // whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or omitzero
-// is required. The error is one of In: it is no struct, or a schema
-// cannot describe it (functions, channels, types that contain themselves).
+// is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is no struct,
+// or a schema cannot describe it (functions, channels, types that contain themselves).
 func NewTool[In any](
 	name, description string, run func(ctx context.Context, in In) (string, error),
 ) (Tool, error) {
 	if t := reflect.TypeFor[In](); t.Kind() != reflect.Struct || run == nil {
 		return Tool{}, invalid("In", "the tool %s needs a function, and a struct for its arguments, not %s", name, t)
 	}
-	schema, err := jsonschema.For[In](nil)
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
+	}})
 	if err != nil {
 		return Tool{}, fmt.Errorf("describe the arguments of the tool %s: %w", name, err)
 	}

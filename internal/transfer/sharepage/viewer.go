@@ -111,9 +111,10 @@ func (v *viewer) follow(ctx context.Context, events <-chan struct{}) error {
 // read.
 func (v *viewer) watch(ctx context.Context, head int64) <-chan struct{} {
 	events := make(chan struct{}, 1)
+	tail := v.pages.API.Tail(ctx, v.session.ID, head)
 	go func() { // run waits for it
 		defer close(events)
-		for _, err := range v.pages.API.Tail(ctx, v.session.ID, head) {
+		for _, err := range tail {
 			if err != nil {
 				return
 			}
