@@ -470,7 +470,8 @@ func TestNewToolBytes(t *testing.T) {
 	}
 	model := cairntest.NewModel(
 		cairntest.Turn(cairntest.Call("a", map[string]any{"any": []string{"x"}, "data": []byte("y")})),
-		cairntest.Turn(cairntest.Text("Done.")))
+		cairntest.Turn(cairntest.Text("Done.")),
+	)
 	o := &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{tool}}
 	s := newSession(t, cairntest.Open(t, o).Client())
 	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
