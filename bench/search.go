@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// words writes texts whose words are as frequent as those of a language.
+// words writes texts whose words are as frequent as those of a language. Each tenth is a hash in hexadecimal, of which an
+// index has the parts between digits and letters.
 type words struct {
 	random *rand.Rand
 	zipf   *rand.Zipf
@@ -38,7 +40,11 @@ func newWords() *words {
 func (w *words) write(n int) string {
 	var b strings.Builder
 	for range n {
-		fmt.Fprintf(&b, "w%x ", w.zipf.Uint64())
+		if n := uint32(w.zipf.Uint64()); n%10 == 9 {
+			fmt.Fprintf(&b, "%08x ", n*2654435761) // Knuth's multiplicative hash
+		} else {
+			b.WriteString(strings.Map(func(r rune) rune { return r - '0' + 'b' }, strconv.Itoa(int(n))) + " ")
+		}
 	}
 	return b.String()
 }

@@ -5,10 +5,11 @@
 #
 # It downloads the archive of this system, compares it with SHA256SUMS, checks the signature of SHA256SUMS if this file
 # came with the keys of a release and ssh-keygen is installed, runs the new program once, and only then replaces
-# anything. Nothing is replaced if a step fails. Sessions and configuration are never touched. An installed cairn has a
-# copy of this file, lib/cairn/install.sh, which cairn upgrade runs.
+# anything: what can fail comes before, and the renames are the end. Sessions and configuration are never touched. An
+# installed cairn has a copy of this file, lib/cairn/install.sh, which cairn upgrade runs.
 #
-# CAIRN_INSTALL_URL is the address of the folder with SHA256SUMS, if it is not a release on GitHub.
+# CAIRN_INSTALL_URL is the address of the folder with SHA256SUMS, if it is not a release on GitHub. It is recorded for
+# cairn upgrade, and so must not have a password.
 set -eu
 umask 022
 
@@ -29,15 +30,17 @@ usage: sh install.sh [--prefix DIRECTORY] [--version VERSION] [--check | --upgra
   --prefix DIRECTORY   install to DIRECTORY/bin, DIRECTORY/share and DIRECTORY/lib/cairn (default ~/.local)
   --version VERSION    install this version (default: the newest)
   --check              say which version would be installed, and change nothing
-  --upgrade            do nothing if that version is installed
+  --upgrade            do nothing if that version is installed; install an older one only with --version
   --uninstall          remove what an earlier run installed; sessions and configuration stay
 END
 }
 
-# The installed files, below the prefix, with their names in the archive. The program comes last: once it is in its
-# place, the new version is installed.
+# The installed files, below the prefix, with their names in the archive; lib/cairn/install says for cairn upgrade and
+# --uninstall how cairn came here, and comes first. The program comes last: once it is in its place, the new version is
+# installed.
 list_files() {
 	cat <<'END'
+lib/cairn/install marker
 lib/cairn/install.sh install.sh
 lib/cairn/LICENSE LICENSE
 lib/cairn/THIRD-PARTY-LICENSES THIRD-PARTY-LICENSES
@@ -66,9 +69,10 @@ find_system() {
 # download URL FILE fails if the answer is not complete.
 download() {
 	if command -v curl >/dev/null 2>&1; then
-		curl -fsSL --connect-timeout 30 -o "$2" "$1"
+		case $1 in https:*) next='=https' ;; *) next='=http,https' ;; esac # of redirections
+		curl -fsSL --connect-timeout 30 --speed-limit 1024 --speed-time 60 --proto-redir "$next" -o "$2" "$1"
 	elif command -v wget >/dev/null 2>&1; then
-		wget -q -t 2 -O "$2" "$1" # -T crashes some builds of busybox
+		wget -q -t 2 -O "$2" "$1" # -T crashes some builds of busybox; without it, it waits 900 s for more
 	else
 		fail "curl or wget is needed to download; install one of them"
 	fi
@@ -76,14 +80,23 @@ download() {
 
 hash_file() {
 	if command -v sha256sum >/dev/null 2>&1; then
-		sha256sum <"$1"
+		sum=sha256sum
 	elif command -v shasum >/dev/null 2>&1; then
-		shasum -a 256 <"$1"
+		sum='shasum -a 256'
 	elif command -v openssl >/dev/null 2>&1; then
-		openssl dgst -sha256 -r <"$1"
+		sum='openssl dgst -sha256 -r'
 	else
 		fail "sha256sum, shasum or openssl is needed to check the download; install one of them"
-	fi | cut -d' ' -f1
+	fi
+	$sum <"$1" | cut -d' ' -f1
+}
+
+# is_older VERSION THAN compares the three numbers of versions.
+is_older() {
+	printf '%s\n%s\n' "$1" "$2" | tr .- '  ' | awk '
+		NR == 1 { for (i = 1; i <= 3; i++) first[i] = $i }
+		NR == 2 { for (i = 1; i <= 3; i++) if (first[i] + 0 != $i + 0) exit !(first[i] + 0 < $i + 0) }
+		END { if (i > 3) exit 1 }'
 }
 
 # check_signature checks SHA256SUMS in the working directory and sets "signed" to what is to be said of it. With keys a
@@ -100,7 +113,8 @@ check_signature() {
 	download "$url/SHA256SUMS.sig" SHA256SUMS.sig || fail "$url has no signature, SHA256SUMS.sig; nothing was installed"
 	printf '%s\n' "$release_keys" >allowed_signers
 	ssh-keygen -Y verify -f allowed_signers -I releases@cairn-dev -n cairn-release -s SHA256SUMS.sig \
-		<SHA256SUMS >/dev/null 2>&1 || fail "the signature of $url/SHA256SUMS is wrong; nothing was installed"
+		<SHA256SUMS >signature.out 2>&1 ||
+		fail "the signature of $url/SHA256SUMS is not right: $(tail -n 1 signature.out); nothing was installed"
 	signed="the signature is right"
 }
 
@@ -127,7 +141,7 @@ fetch_sums() {
 # fetch_archive downloads, checks and unpacks the archive into the working directory.
 fetch_archive() {
 	download "$url/$archive" "$archive" || fail "$url/$archive cannot be downloaded; nothing was installed"
-	have=$(hash_file "$archive")
+	have=$(hash_file "$archive") || exit 1
 	[ "$have" = "$want" ] ||
 		fail "$archive is damaged: its SHA-256 is $have, SHA256SUMS says $want; nothing was installed"
 	tar -xzf "$archive" || fail "$archive cannot be unpacked; nothing was installed"
@@ -139,19 +153,12 @@ remove_staged() {
 	[ -z "$prefix" ] || list_files | while read -r path _; do
 		rm -f "$prefix/$(dirname "$path")/.${path##*/}.$$"
 	done
-	[ -z "$prefix" ] || rm -f "$prefix/bin/.cairn.before.$$"
-}
-
-# write_marker records how cairn came here, for cairn upgrade and --uninstall.
-write_marker() {
-	printf 'installer=install.sh\nversion=%s\nurl=%s\n' "$version" "${CAIRN_INSTALL_URL:-}" \
-		>"$prefix/lib/cairn/.install.$$"
-	mv -f "$prefix/lib/cairn/.install.$$" "$prefix/lib/cairn/install"
 }
 
 # install_files copies beside the places first and renames when all copies are there and the program has run.
 install_files() {
 	from=$work/${archive%.tar.gz}
+	printf 'installer=install.sh\nversion=%s\nurl=%s\n' "$version" "${CAIRN_INSTALL_URL:-}" >"$from/marker"
 	list_files | while read -r path name; do
 		mkdir -p "$prefix/$(dirname "$path")" &&
 			cp "$from/$name" "$prefix/$(dirname "$path")/.${path##*/}.$$" || exit 1
@@ -163,25 +170,20 @@ install_files() {
 	"cairn $version" | "cairn $version "*) ;;
 	*) fail "the new program says it is \"$says\", not cairn $version; nothing was installed" ;;
 	esac
-	# The program before is kept until the new one has run in its place.
-	old=$prefix/bin/.cairn.before.$$
-	[ -z "$before" ] || ln "$prefix/bin/cairn" "$old" 2>/dev/null || cp -p "$prefix/bin/cairn" "$old" ||
-		fail "no copy of $prefix/bin/cairn can be made; nothing was installed"
 	list_files | while read -r path _; do
 		mv -f "$prefix/$(dirname "$path")/.${path##*/}.$$" "$prefix/$path" || exit 1
 	done || fail "not all files could be put in their places below $prefix; run this again"
-	if ! "$prefix/bin/cairn" --version >/dev/null 2>&1; then
-		if [ -n "$before" ]; then mv -f "$old" "$prefix/bin/cairn"; else rm -f "$prefix/bin/cairn"; fi
-		fail "the new program does not run as $prefix/bin/cairn${before:+; $before is back}"
-	fi
-	rm -f "$old"
-	write_marker
 }
 
 uninstall() {
 	[ -f "$prefix/lib/cairn/install" ] ||
 		fail "$prefix has no cairn that install.sh installed; --prefix names another directory"
-	{ list_files; echo "lib/cairn/install"; } | while read -r path _; do
+	unit=${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/cairn.service
+	agent=${HOME:-}/Library/LaunchAgents/dev.cairn.serve.plist
+	if grep -qF "$prefix/bin/cairn" "$unit" "$agent" 2>/dev/null; then
+		fail "a service starts $prefix/bin/cairn; run cairn service remove first"
+	fi
+	list_files | while read -r path _; do
 		rm -f "$prefix/$path"
 	done
 	rmdir "$prefix/lib/cairn" 2>/dev/null || true
@@ -189,8 +191,7 @@ uninstall() {
 }
 
 main() {
-	prefix=${HOME:?HOME is not set}/.local
-	work='' wanted='' action=install
+	prefix='' work='' wanted='' action=install
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--prefix | --version)
@@ -207,16 +208,17 @@ main() {
 		esac
 		shift
 	done
+	: "${prefix:=${HOME:?HOME is not set, and no --prefix is given}/.local}"
 	case $prefix in
 	/*) ;;
 	*) prefix=$PWD/$prefix ;;
 	esac
+	if [ -L "$prefix/bin/cairn" ]; then
+		fail "$prefix/bin/cairn is a link, which another program made; remove it first, or choose another --prefix"
+	fi
 	if [ $action = uninstall ]; then
 		uninstall
 		return
-	fi
-	if [ -L "$prefix/bin/cairn" ]; then
-		fail "$prefix/bin/cairn is a link, which another program made; remove it first, or choose another --prefix"
 	fi
 	if [ -n "${CAIRN_INSTALL_URL:-}" ]; then
 		url=${CAIRN_INSTALL_URL%/}
@@ -225,6 +227,9 @@ main() {
 	else
 		url=$releases/latest/download
 	fi
+	case $url in
+	*://*@*) fail "the address of the release has a user or a password, and would be recorded; give it without" ;;
+	esac
 	trap remove_staged EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
@@ -242,6 +247,12 @@ main() {
 		echo "cairn $version is installed already; nothing was done"
 		return
 		;;
+	upgrade:"cairn "[0-9]*)
+		installed=${before#cairn }
+		if [ -z "$wanted" ] && is_older "$version" "${installed%% *}"; then
+			fail "$url has $version, which is older than $installed; --version $version installs it"
+		fi
+		;;
 	esac
 	fetch_archive
 	install_files
@@ -255,5 +266,5 @@ main() {
 		echo "a cairn that is running goes on with its version until it ends; cairn doctor names its process"
 }
 
-# The last line: a copy of this file that was cut off does nothing.
-main "$@"
+# The last line, in braces: a copy of this file that was cut off does nothing.
+{ main "$@"; }

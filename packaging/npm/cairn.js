@@ -3,6 +3,7 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const { isatty } = require("node:tty");
 
 const name = `@cairn-dev/cairn-${process.platform}-${process.arch}`;
 const file = process.platform === "win32" ? "cairn.exe" : "cairn";
@@ -28,9 +29,10 @@ child.on("error", (error) => {
   process.exit(1);
 });
 
-// Ctrl-C on a terminal reaches cairn by itself; a second copy would be taken for a second Ctrl-C.
+// Ctrl-C on a terminal reaches cairn by itself, also if one stream is a pipe; a second copy would be taken for a second
+// Ctrl-C.
 process.on("SIGINT", () => {
-  if (!process.stdin.isTTY) child.kill("SIGINT");
+  if (![0, 1, 2].some(isatty)) child.kill("SIGINT");
 });
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 

@@ -31,7 +31,7 @@ func TestDeriveVersion(t *testing.T) {
 		{"v1.2.3-rc.1", true, false, "1.2.3-rc.1"},
 		{"v1.2.3", true, true, "1.2.4-dev.20261130061040.changed"},
 		{"v1.2.3", false, false, "1.2.4-dev.20261130061040"},
-		{"v1.2.3-rc.1", false, false, "1.2.3-dev.20261130061040"},
+		{"v1.2.3-rc.1", false, false, "1.2.3-rc.1.dev.20261130061040"},
 		{"", false, false, "0.0.0-dev.20261130061040"},
 		{"v1.2", true, false, ""},
 	} {
@@ -52,6 +52,8 @@ func TestSystemVersion(t *testing.T) {
 		{"1.2.3-rc.1", "apk", "1.2.3_rc1"},
 		{"1.2.3-beta2", "apk", "1.2.3_beta2"},
 		{"1.2.3-dev.20261130061040.changed", "apk", "1.2.3_pre20261130061040"},
+		{"1.2.3-rc.1.dev.20261130061040", "apk", "1.2.3_rc1_p20261130061040"},
+		{"1.2.3-rc.1.dev.20261130061040", "deb", "1.2.3~rc.1.dev.20261130061040"},
 	} {
 		if got := (stamp{version: c.version}).systemVersion(c.format); got != c.want {
 			t.Errorf("%s for %s: %s, want %s", c.version, c.format, got, c.want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -56,21 +57,31 @@ func readStamp() (stamp, error) {
 	if s.revision == "" {
 		return s, errors.New("there is no git repository here; set CAIRN_VERSION")
 	}
-	tag, _ := git("describe", "--tags", "--match=v[0-9]*", "--abbrev=0") // "" without tags
-	distance := ""
-	if tag != "" {
-		distance, _ = git("rev-list", "--count", tag+"..HEAD")
+	// The highest of the tags up to here, in which a release is higher than what came before it.
+	tags, err := git("-c", "versionsort.suffix=-", "tag", "--merged=HEAD", "--sort=-version:refname", "--list", "v[0-9]*")
+	if err != nil {
+		return s, err
 	}
+	tag, _, _ := strings.Cut(tags, "\n") // "" without tags
+	tagged := ""
+	if tag != "" {
+		tagged, _ = git("rev-parse", tag+"^{commit}")
+	}
+	// Changes of files, and Go files that git does not know, which would be compiled, too.
 	changed, err := git("status", "--porcelain", "--untracked-files=no")
 	if err != nil {
 		return s, err
 	}
-	s.version, err = deriveVersion(tag, distance == "0", s.time, changed != "")
+	added, err := git("ls-files", "--others", "--exclude-standard", "*.go")
+	if err != nil {
+		return s, err
+	}
+	s.version, err = deriveVersion(tag, tagged == s.revision, s.time, changed+added != "")
 	return s, err
 }
 
-// deriveVersion returns the version of a commit: that of its tag, or for a commit after it a development version of
-// the next patch that sorts by time. A checkout with changes says so.
+// deriveVersion returns the version of a commit: that of its tag, or for a commit after it a development version that
+// sorts by time, behind the tag and before the version that comes next. A checkout with changes says so.
 func deriveVersion(tag string, isTagged bool, at time.Time, isChanged bool) (string, error) {
 	if isTagged && !isChanged {
 		if !versionTag.MatchString(tag) {
@@ -87,9 +98,14 @@ func deriveVersion(tag string, isTagged bool, at time.Time, isChanged bool) (str
 		if m[4] == "" { // the tag is a release, not one before it
 			patch++
 		}
-		next = fmt.Sprintf("%s.%s.%d", m[1], m[2], patch)
+		next = fmt.Sprintf("%s.%s.%d%s", m[1], m[2], patch, m[4])
 	}
-	next += "-dev." + at.Format("20060102150405")
+	if strings.Contains(next, "-") {
+		next += "."
+	} else {
+		next += "-"
+	}
+	next += "dev." + at.Format("20060102150405")
 	if isChanged {
 		next += ".changed"
 	}
@@ -104,6 +120,9 @@ func git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// apkVersion are the word and number of a version before a release, and the time of a commit after it.
+var apkVersion = regexp.MustCompile(`^(?:(alpha|beta|rc)\.?(\d*))?\.?(?:dev\.(\d+))?`)
+
 // systemVersion returns the version in the form of a package system, in which versions before a release sort before it.
 func (s stamp) systemVersion(format string) string {
 	number, before, isBefore := strings.Cut(s.version, "-")
@@ -111,16 +130,15 @@ func (s stamp) systemVersion(format string) string {
 	case !isBefore:
 		return number
 	case format == "apk": // allows a few words with a number each
-		word, digits := "pre", strings.Join(regexp.MustCompile(`\d+`).FindAllString(before, 1), "")
-		switch {
-		case strings.HasPrefix(before, "alpha"):
-			word = "alpha"
-		case strings.HasPrefix(before, "beta"):
-			word = "beta"
-		case strings.HasPrefix(before, "rc"):
-			word = "rc"
+		m := apkVersion.FindStringSubmatch(before)
+		if m == nil {
+			return number + "_pre"
 		}
-		return number + "_" + word + digits
+		word := cmp.Or(m[1], "pre")
+		if m[1] != "" && m[3] != "" {
+			return number + "_" + word + m[2] + "_p" + m[3]
+		}
+		return number + "_" + word + m[2] + m[3]
 	default:
 		return number + "~" + before
 	}

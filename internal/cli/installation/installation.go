@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -50,15 +51,24 @@ func runProgram(ctx context.Context, argv ...string) (string, error) {
 	return text, nil
 }
 
-// findProgram returns the path of this program as others should start it. The path in PATH wins over the one that the
-// system names, if both are the same file: Homebrew's link stays when a new version comes, its target does not.
-func findProgram() (string, error) {
+// resolveProgram returns the path of this program, with links resolved.
+func resolveProgram() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
+	}
+	return program, nil
+}
+
+// findProgram returns the path of this program as others should start it. The path in PATH wins over the one that the
+// system names, if both are the same file: Homebrew's link stays when a new version comes, its target does not.
+func findProgram() (string, error) {
+	program, err := resolveProgram()
+	if err != nil {
+		return "", err
 	}
 	linked, err := exec.LookPath("cairn")
 	if err != nil {
@@ -73,10 +83,12 @@ func findProgram() (string, error) {
 	return program, nil
 }
 
+var buildFolder = regexp.MustCompile(`/go-build[0-9]*/`)
+
 // isTemporary reports whether a program is a build of "go run" or in npx's cache, both of which are removed by time.
 func isTemporary(program string) bool {
 	path := filepath.ToSlash(program)
-	return strings.Contains(path, "/go-build") || strings.Contains(path, "/_npx/")
+	return buildFolder.MatchString(path) || strings.Contains(path, "/_npx/")
 }
 
 // supportsService reports whether this system has a service manager that cairn knows.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -20,9 +21,9 @@ type manager struct {
 	file    string // of the service
 	format  func(settings) string
 	probe   []string   // succeeds if the manager runs for this user
-	forget  []string   // stops an installed service before its file is replaced; may fail; nil if it need not be stopped
 	start   [][]string // after the file is written
 	stop    []string   // before the file is removed
+	unloads bool       // show fails without a service; one must be gone before another starts, some time after stop
 	reload  []string   // after the file is removed; may be nil
 	show    []string   // prints the state
 	restart string     // what a person types
@@ -59,11 +60,12 @@ func newManager(system string, getenv func(string) string) (*manager, error) {
 		file := filepath.Join(home, "Library", "LaunchAgents", agentLabel+".plist")
 		return &manager{
 			name: "launchd", file: file, format: formatAgent,
-			probe: []string{"launchctl", "print", domain}, forget: []string{"launchctl", "bootout", agent},
-			start: [][]string{{"launchctl", "bootstrap", domain, file}},
-			stop:  []string{"launchctl", "bootout", agent},
-			show:  []string{"launchctl", "print", agent},
-			log:   "log show --predicate 'process == \"cairn\"' --last 1h", restart: "launchctl kickstart -k " + agent,
+			probe:   []string{"launchctl", "print", domain},
+			start:   [][]string{{"launchctl", "bootstrap", domain, file}},
+			stop:    []string{"launchctl", "bootout", agent},
+			unloads: true,
+			show:    []string{"launchctl", "print", agent},
+			log:     "tail -f ~/" + agentLog, restart: "launchctl kickstart -k " + agent,
 			run: runProgram,
 		}, nil
 	default:
@@ -71,7 +73,7 @@ func newManager(system string, getenv func(string) string) (*manager, error) {
 	}
 }
 
-// install writes the file and starts the service. If a command fails, the file is as before.
+// install writes the file and starts the service. If that fails, an earlier service is as before, and runs.
 func (m *manager) install(ctx context.Context, s settings) error {
 	if _, err := m.run(ctx, m.probe...); err != nil {
 		return fmt.Errorf("%s does not run for this user: %w", m.name, err)
@@ -80,30 +82,71 @@ func (m *manager) install(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	if before != nil && m.forget != nil {
-		_, _ = m.run(ctx, m.forget...) // it may not run
-	}
 	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
 		return err
 	}
-	if err := statefile.Replace(m.file, []byte(m.format(s)), 0o600); err != nil {
+	if err := m.startService(ctx, []byte(m.format(s))); err != nil {
+		return errors.Join(err, m.restore(context.WithoutCancel(ctx), before))
+	}
+	return nil
+}
+
+// startService writes the file and starts the service, in place of one that runs.
+func (m *manager) startService(ctx context.Context, text []byte) error {
+	if m.unloads {
+		if err := m.stopService(ctx); err != nil {
+			return err
+		}
+	}
+	if err := statefile.Replace(m.file, text, 0o600); err != nil {
 		return fmt.Errorf("write the service: %w", err)
 	}
 	for _, argv := range m.start {
 		if _, err := m.run(ctx, argv...); err != nil {
-			return errors.Join(fmt.Errorf("start the service: %w", err), m.restore(ctx, before))
+			return fmt.Errorf("start the service: %w", err)
 		}
 	}
 	return nil
 }
 
-// restore brings the file of an earlier service back; nil is none.
+// stopTimeout is the time that a service has to end, in which launchd kills it (ExitTimeOut of its file), and more.
+const stopTimeout = time.Minute
+
+// stopService stops the service, and returns when the manager has forgotten it, if it does.
+func (m *manager) stopService(ctx context.Context) error {
+	isLoaded := func() bool { _, err := m.run(ctx, m.show...); return err == nil }
+	if m.unloads && !isLoaded() {
+		return nil
+	}
+	if _, err := m.run(ctx, m.stop...); err != nil {
+		return fmt.Errorf("stop the service: %w", err)
+	}
+	for end := time.Now().Add(stopTimeout); m.unloads && isLoaded(); {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(200 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("stop the service: %s still has it after %v", m.name, stopTimeout)
+		}
+	}
+	return nil
+}
+
+// restore brings an earlier service back; nil is none.
 func (m *manager) restore(ctx context.Context, before []byte) error {
 	if before != nil {
-		return statefile.Replace(m.file, before, 0o600)
+		if err := m.startService(ctx, before); err != nil {
+			return fmt.Errorf("the service that was installed before does not run any more: %w", err)
+		}
+		return nil
 	}
-	_, _ = m.run(ctx, m.stop...) // what was begun; the error that led here is reported
-	return os.Remove(m.file)
+	_ = m.stopService(ctx) // what was begun; the error that led here is reported
+	if err := os.Remove(m.file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // remove stops the service and removes its file.
@@ -115,8 +158,8 @@ func (m *manager) remove(ctx context.Context) error {
 	if own == nil {
 		return fmt.Errorf("no service is installed: %s: %w", m.file, fs.ErrNotExist)
 	}
-	if _, err := m.run(ctx, m.stop...); err != nil {
-		return fmt.Errorf("stop the service: %w", err)
+	if err := m.stopService(ctx); err != nil {
+		return err
 	}
 	if err := os.Remove(m.file); err != nil {
 		return err

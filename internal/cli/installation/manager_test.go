@@ -7,22 +7,50 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// calls records what a manager runs. The call that begins with failing fails.
+// calls records what a manager runs. The calls that begin with failing fail, for as long as fails says, or for ever
+// with 0.
 type calls struct {
-	argv    []string
-	failing string
-	output  string
+	argv     []string
+	failing  string
+	fails    int
+	loaded   bool // launchd has an agent
+	unloaded int  // calls until an agent that was stopped is gone
+	output   string
 }
 
 func (c *calls) run(_ context.Context, argv ...string) (string, error) {
 	line := strings.Join(argv, " ")
 	c.argv = append(c.argv, line)
 	if c.failing != "" && strings.HasPrefix(line, c.failing) {
+		if c.fails--; c.fails == 0 {
+			c.failing = ""
+		}
 		return "", errors.New("it failed")
+	}
+	switch {
+	case strings.HasPrefix(line, "launchctl bootout"):
+		if !c.loaded {
+			return "", errors.New("no such process")
+		}
+		c.unloaded = 3
+	case strings.HasPrefix(line, "launchctl bootstrap"):
+		if c.loaded {
+			return "", errors.New("Bootstrap failed: 5: Input/output error")
+		}
+		c.loaded = true
+	case strings.HasPrefix(line, "launchctl print") && strings.HasSuffix(line, agentLabel) && c.output == "":
+		if c.unloaded > 0 {
+			c.unloaded--
+			c.loaded = c.unloaded > 0
+		}
+		if !c.loaded {
+			return "", errors.New("could not find service")
+		}
 	}
 	return c.output, nil
 }
@@ -64,6 +92,36 @@ func TestInstallFails(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestInstallOver: a service that does not start leaves the one before at work, and launchd has time to end that.
+func TestInstallOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for system, start := range map[string]string{"linux": "systemctl --user restart", "darwin": "launchctl bootstrap"} {
+			c := &calls{}
+			m := newTestManager(t, system, c)
+			if err := m.install(t.Context(), settings{program: "/one"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.install(t.Context(), settings{program: "/two"}); err != nil {
+				t.Fatal(err)
+			}
+			c.argv, c.failing, c.fails = nil, start, 1
+			err := m.install(t.Context(), settings{program: "/three"})
+			b, _ := os.ReadFile(m.file)
+			if err == nil || strings.Contains(err.Error(), "before") || !strings.Contains(string(b), "/two") ||
+				!strings.HasPrefix(c.argv[len(c.argv)-1], start) {
+				t.Errorf("%s: %v, the last of %q, %s", system, err, c.argv, b)
+			}
+			c.failing, c.fails = start, 2
+			if err := m.install(t.Context(), settings{program: "/three"}); err == nil || !strings.Contains(err.Error(), "any more") {
+				t.Errorf("%s: %v", system, err)
+			}
+			if err := m.remove(t.Context()); err != nil { // launchd does not have it now
+				t.Errorf("%s: %v", system, err)
+			}
+		}
+	})
 }
 
 // TestInstallAndRemove: the commands are those of the manager, in their order, and removing leaves nothing.

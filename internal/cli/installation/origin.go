@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	homepage   = "https://github.com/cairn-dev/cairn"
 	modulePath = "github.com/cairn-dev/cairn"
+	homepage   = "https://" + modulePath
 	npmPackage = "@cairn-dev/cairn"
 )
 
@@ -71,13 +71,21 @@ func findOrigin(ctx context.Context, e evidence) origin {
 	case cli.SourceModule:
 		o.Kind, o.Command = kindModule, "go install "+modulePath+"@latest"
 	case cli.SourceCheckout:
-		o.Kind, o.Command = kindCheckout, "git pull && CGO_ENABLED=0 go build -o "+e.program+" ."
+		o.Kind, o.Command = kindCheckout, "git pull && CGO_ENABLED=0 go build -o "+quoteWord(e.program)+" ."
 		o.Note = "in the clone that it was built from"
 	default:
 		o.Kind = kindUnknown
 		o.Note = "replace it by the program of an archive of " + homepage + "/releases"
 	}
 	return o
+}
+
+// quoteWord quotes a word for a shell, if it needs that.
+func quoteWord(word string) string {
+	if !strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n!\"#$&'()*;<>?[\\]^`{|}~", r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // maxMarker limits the file that says what installed a program.
@@ -108,12 +116,15 @@ func (o *origin) readMarker() bool {
 // matchPath recognises the folders of Homebrew and npm.
 func (o *origin) matchPath(path string) bool {
 	before, _, isNPM := strings.Cut(path, "/node_modules/"+npmPackage)
+	project, _, isPNPM := strings.Cut(before, "/node_modules/.pnpm/")
 	switch {
 	case strings.Contains(path, "/Cellar/cairn/"):
 		o.Kind, o.Command = kindHomebrew, "brew upgrade cairn"
 	case isNPM && strings.Contains(before, "/_npx/"):
 		o.Kind, o.Command = kindNPM, "npx "+npmPackage+"@latest"
-	case isNPM && strings.HasSuffix(before, "/lib"): // of the prefix of npm
+	case isNPM && isPNPM:
+		o.Kind, o.Command, o.Note = kindNPM, "pnpm add "+npmPackage+"@latest", "in "+project
+	case isNPM && (strings.HasSuffix(before, "/lib") || strings.HasSuffix(before, "/AppData/Roaming/npm")): // of npm
 		o.Kind, o.Command = kindNPM, "npm install --global "+npmPackage+"@latest"
 	case isNPM:
 		o.Kind, o.Command = kindNPM, "npm install "+npmPackage+"@latest"

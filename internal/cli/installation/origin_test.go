@@ -57,6 +57,22 @@ func TestFindOrigin(t *testing.T) {
 			want: origin{Kind: kindNPM, Command: "npm install @cairn-dev/cairn@latest", Note: "in /src/app"},
 		},
 		{
+			name: "npm on Windows", program: "C:/Users/me/AppData/Roaming/npm/node_modules/@cairn-dev/cairn-win32-x64/bin/cairn.exe",
+			want: origin{Kind: kindNPM, Command: "npm install --global @cairn-dev/cairn@latest"},
+		},
+		{
+			name:    "pnpm",
+			program: "/src/app/node_modules/.pnpm/@cairn-dev+cairn-linux-x64@1.0.0/node_modules/@cairn-dev/cairn-linux-x64/bin/cairn",
+			want:    origin{Kind: kindNPM, Command: "pnpm add @cairn-dev/cairn@latest", Note: "in /src/app"},
+		},
+		{
+			name: "a clone with a blank", program: "/src/my app/cairn", source: cli.SourceCheckout,
+			want: origin{
+				Kind: kindCheckout, Command: "git pull && CGO_ENABLED=0 go build -o '/src/my app/cairn' .",
+				Note: "in the clone that it was built from",
+			},
+		},
+		{
 			name: "npx", program: "/root/.npm/_npx/abc/node_modules/@cairn-dev/cairn-linux-x64/bin/cairn",
 			want: origin{Kind: kindNPM, Command: "npx @cairn-dev/cairn@latest"},
 		},

@@ -11,6 +11,7 @@ import (
 // settings are what a service is started with.
 type settings struct {
 	program     string
+	home        string
 	environment []string // NAME=VALUE
 	keys        string   // a file with more lines of that form, which need not exist; "" is that of the configuration
 }
@@ -22,7 +23,7 @@ var recordedVariables = []string{
 }
 
 func newSettings(program string, getenv func(string) string) (settings, error) {
-	s := settings{program: program}
+	s := settings{program: program, home: getenv("HOME")}
 	for _, name := range recordedVariables {
 		if value := getenv(name); value != "" {
 			s.environment = append(s.environment, name+"="+value)
@@ -87,6 +88,9 @@ WantedBy=default.target
 // agentLabel names the service to launchd.
 const agentLabel = "dev.cairn.serve"
 
+// agentLog is the file of a launchd agent's standard error, below the home directory.
+const agentLog = "Library/Logs/cairn.log"
+
 // formatAgent returns the property list of a launchd agent. It has no file for keys: those are in the keychain.
 func formatAgent(s settings) string {
 	var environment strings.Builder
@@ -94,7 +98,8 @@ func formatAgent(s settings) string {
 		name, value, _ := strings.Cut(variable, "=")
 		fmt.Fprintf(&environment, "    <key>%s</key>\n    <string>%s</string>\n", name, html.EscapeString(value))
 	}
-	return fmt.Sprintf(agentText, agentLabel, html.EscapeString(s.program), environment.String())
+	return fmt.Sprintf(agentText, agentLabel, html.EscapeString(s.program), environment.String(),
+		html.EscapeString(filepath.Join(s.home, agentLog)))
 }
 
 const agentText = `<?xml version="1.0" encoding="UTF-8"?>
@@ -121,6 +126,8 @@ const agentText = `<?xml version="1.0" encoding="UTF-8"?>
   </dict>
   <key>ExitTimeOut</key>
   <integer>45</integer>
+  <key>StandardErrorPath</key>
+  <string>%s</string>
 </dict>
 </plist>
 `

@@ -1,13 +1,13 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -38,12 +38,9 @@ func (g upgradeCommand) upgradeCommand() *cobra.Command {
 			if version != "" && !versionArgument.MatchString(version) {
 				return cli.UsageErrorf("--version must be like 1.2.3, got %q", version)
 			}
-			program, err := os.Executable()
+			program, err := resolveProgram()
 			if err != nil {
-				return fmt.Errorf("find this program: %w", err)
-			}
-			if real, err := filepath.EvalSymlinks(program); err == nil {
-				program = real
+				return err
 			}
 			o := findOrigin(ctx, evidence{program, cli.ReadBuildInfo(), runProgram})
 			switch {
@@ -64,33 +61,35 @@ func (g upgradeCommand) upgradeCommand() *cobra.Command {
 // upgradeReport is what --check --json prints.
 type upgradeReport struct {
 	origin
-	Newest string            `json:"newest,omitzero"` // what the installer would install, in its words
+	Newest string            `json:"newest,omitzero"` // the version that the installer would install
 	Owner  client.StoreOwner `json:"owner"`
 }
 
-// check says how cairn came here and what would upgrade it. It changes nothing.
+// check says how cairn came here and what would upgrade it, also if the newest version cannot be found. It changes
+// nothing.
 func (g upgradeCommand) check(ctx context.Context, o origin, version string) error {
 	r := upgradeReport{origin: o}
 	var err error
 	if r.Owner, err = g.findOwner(ctx); err != nil {
 		g.inv.Note(err.Error())
 	}
+	var failure error // of the installer
 	if o.Kind == kindScript {
 		var out strings.Builder
-		if err := g.runInstaller(ctx, o, installerCall{action: "--check", version: version, out: &out}); err != nil {
-			return err
-		}
-		r.Newest = strings.TrimSpace(out.String())
+		failure = g.runInstaller(ctx, o, installerCall{action: "--check", version: version, out: &out})
+		_, text, _ := strings.Cut(out.String(), "the version to install is ")
+		r.Newest, _, _ = strings.Cut(text, ";")
 	}
-	return cli.PrintResult(g.inv, r, func(r upgradeReport) {
+	err = cli.PrintResult(g.inv, r, func(r upgradeReport) {
 		g.inv.Out.Printf("%s\n%s\n", describeOrigin(o), describeCommand(o))
 		if r.Newest != "" {
-			g.inv.Out.Printf("%s\n", r.Newest)
+			g.inv.Out.Printf("the version to install is %s\n", r.Newest)
 		}
 		if r.Owner.PID != 0 {
 			g.inv.Out.Printf("process %d owns the sessions and runs cairn %s\n", r.Owner.PID, r.Owner.Version)
 		}
 	})
+	return cmp.Or(failure, err)
 }
 
 // upgrade runs the installer that the installation has, and says what happens to a process that runs.
@@ -203,7 +202,7 @@ func describeCommand(o origin) string {
 // describeOwner says what an upgrade means for the process that runs.
 func describeOwner(owner client.StoreOwner, restart string) string {
 	return fmt.Sprintf("process %d still runs cairn %s and does the work of all commands until it ends. To hand over now: %s\n"+
-		"Its sessions at work can be continued then. If the new version has other tables, the first process of it\n"+
+		"Its sessions at work can be continued then. If the new version stores data in another form, its first process\n"+
 		"that owns the data copies it to backup before it changes them, and an older cairn refuses the data after that",
 		owner.PID, owner.Version, restart)
 }
