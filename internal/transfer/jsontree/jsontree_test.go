@@ -158,7 +158,7 @@ func encodeUTF16(text string) string {
 }
 
 // Each case changes files of the base tree; "-" removes one.
-func TestRules(t *testing.T) {
+func TestRulesOfTrees(t *testing.T) {
 	t.Parallel()
 	const reduced = `session ses_1 "One"` + "\n"
 	for _, c := range []struct {
