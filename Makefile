@@ -24,7 +24,7 @@ LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|
 LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable|ManyDirectories|IDsInPaths|NumbersInQueries
 LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOperations|MutatedFiles|LongAnswerCostsItsLength
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
-LONG := $(LONG)|ExportOfImportedLog|RulesOfTrees|FollowedMirrorIsComplete|EveryVendorHasModels
+LONG := $(LONG)|ExportOfImportedLog|MutatedRules|RulesOfTrees|FollowedMirrorIsComplete|EveryVendorHasModels
 LONG := $(LONG)|SentenceInDialogs|RandomKeys|Kill(Compaction|Prune|Share)|Export(OfLog)?IsBounded|(Export|Page)HidesSecrets|SharesHideSecrets
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
