@@ -27,8 +27,8 @@ type panicError struct {
 // Error returns what the function panicked with.
 func (e *panicError) Error() string { return fmt.Sprintf("it panicked: %v", e.value) }
 
-// call calls a function of the program in a goroutine of its own, so that neither a panic, nor the end of its goroutine,
-// nor a wait without an end takes cairn's with it. It returns what f returns, or soon after ctx has ended.
+// call calls a function of the program in a goroutine of its own, so that neither a panic, nor the end of its
+// goroutine, nor a wait without an end takes cairn's with it. It returns what f returns, or soon after ctx has ended.
 func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -8,13 +8,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// ContextSource is a text that the program adds to the system context of all sessions. It is read before each turn. What
-// has changed since the last one is told to the model in a message, so that the provider's cache stays valid.
+// ContextSource is a text that the program adds to the system context of all sessions. It is read before each turn.
+// What has changed since the last one is told to the model in a message, so that the provider's cache stays valid.
 type ContextSource struct {
 	// Key identifies the source across restarts: lower-case letters, digits, '.', '_' and '-'.
 	Key string
-	// Read returns the text, of at most 1 MiB; "" leaves the source out. It has two seconds, then its ctx ends. An error, a
-	// panic included, leaves the last text in force; before there was one, it keeps the turn from beginning.
+	// Read returns the text, of at most 1 MiB; "" leaves the source out. It has two seconds, then its ctx ends. An error,
+	// a panic included, leaves the last text in force; before there was one, it keeps the turn from beginning.
 	Read func(ctx context.Context) (string, error)
 }
 

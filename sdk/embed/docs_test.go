@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The programs of docs/embed.md build, and the one that runs cairn itself runs: without a key the built-in guide answers.
+// The programs of docs/embed.md build, and the one that runs cairn itself runs: without a key the built-in guide
+// answers.
 func TestDocumentedPrograms(t *testing.T) {
 	source, err := os.ReadFile("../../docs/embed.md")
 	if err != nil {

@@ -11,8 +11,8 @@
 // it; and if another process owns the data, a program that adds nothing of its own is a client of that one.
 //
 // On Linux, commands of tools run below a small supervisor, which is the program itself, started with an argument of
-// cairn's: an init function of this package takes it, before main. Also, other processes of the user cannot trace or dump
-// a process that has opened a store (PR_SET_DUMPABLE): its memory has the keys of providers.
+// cairn's: an init function of this package takes it, before main. Also, other processes of the user cannot trace or
+// dump a process that has opened a store (PR_SET_DUMPABLE): its memory has the keys of providers.
 package embed
 
 import (
@@ -77,8 +77,8 @@ type Store struct {
 
 // Open opens the store of a home. If another process owns it, that one does the work: then it is an error of
 // sdk.CodeConflict if o adds models, tools, sources or hooks, and if it does not answer, one of sdk.CodeUnavailable
-// after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store is
-// of a newer version of cairn. A nil o is the zero value.
+// after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store
+// is of a newer version of cairn. A nil o is the zero value.
 func Open(ctx context.Context, o *Options) (*Store, error) {
 	if o == nil {
 		o = &Options{}
@@ -125,9 +125,9 @@ func (s *Store) Client() *sdk.Client { return s.client }
 // January)"; "" if this one does. If that one ends, this one takes over with the next request.
 func (s *Store) Owner() string { return s.owner }
 
-// Close stops work, so that the next program or server that opens the store resumes it, closes the store and returns when nothing
-// of it runs any more. To let work end before, call sdk.Session.Wait. It may be called more than once. A program that
-// ends without it loses nothing that was acknowledged.
+// Close stops work, so that the next program or server that opens the store resumes it, closes the store and returns
+// when nothing of it runs any more. To let work end before, call sdk.Session.Wait. It may be called more than once. A
+// program that ends without it loses nothing that was acknowledged.
 func (s *Store) Close() error { return s.close() }
 
 // hostOptions checks the options and returns those of the host.

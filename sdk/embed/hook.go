@@ -14,8 +14,8 @@ import (
 
 // Hooks are functions of the program that look at the work of all sessions, or change it. Nil functions are not called.
 // They are called concurrently, and return when their ctx ends; all hooks at one point have five seconds together, by
-// default (extensions.timeout of the configuration). What they change is recorded. An error fails what the hook looks at:
-// the prompt is refused, the call does not run, its result is a failure, the permission is denied.
+// default (extensions.timeout of the configuration). What they change is recorded. An error fails what the hook looks
+// at: the prompt is refused, the call does not run, its result is a failure, the permission is denied.
 type Hooks struct {
 	Prompt     func(ctx context.Context, h *PromptHook) error     // a prompt, before it is recorded
 	BeforeCall func(ctx context.Context, h *CallHook) error       // a call of a tool, before it runs

@@ -26,8 +26,8 @@ type Tool struct {
 	// Ask asks for a permission before each call, unless a rule or a saved approval allows it; the action is the name of
 	// the tool. Without it calls run as the model makes them, unless a rule denies the tool.
 	Ask bool
-	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error, a
-	// panic included, is for the model: it reads the text and goes on. Run is called concurrently, also for the calls of
+	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error,
+	// a panic included, is for the model: it reads the text and goes on. Run is called concurrently, also for the calls of
 	// one turn. A call that was cut off by the end of the process is not run again.
 	Run func(ctx context.Context, c ToolCall) (ToolResult, error)
 }
@@ -43,8 +43,8 @@ type ToolCall struct {
 	Progress func(text string)
 }
 
-// ToolResult is the result of a call. A text of more than 50 KiB or 2,000 lines is shortened for the model, and stored as
-// a whole in a file that it can read.
+// ToolResult is the result of a call. A text of more than 50 KiB or 2,000 lines is shortened for the model, and stored
+// as a whole in a file that it can read.
 type ToolResult struct {
 	Text  string     // for the model
 	Title string     // for people, one line; may be ""
@@ -52,9 +52,9 @@ type ToolResult struct {
 }
 
 // NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
-// whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or omitzero
-// is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is no struct,
-// or a schema cannot describe it (functions, channels, types that contain themselves).
+// whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or
+// omitzero is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is
+// no struct, or a schema cannot describe it (functions, channels, types that contain themselves).
 func NewTool[In any](
 	name, description string, run func(ctx context.Context, in In) (string, error),
 ) (Tool, error) {
