@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -24,20 +25,22 @@ const maxSource = 1 << 20
 // sourcePrefix begins the keys of the program's sources, beside those of cairn's own.
 const sourcePrefix = "program/"
 
-func newSources(sources []ContextSource) (map[string]systemcontext.Producer, error) {
+func newSources(sources []ContextSource, logger *slog.Logger) (map[string]systemcontext.Producer, error) {
 	out := map[string]systemcontext.Producer{}
 	for i, s := range sources {
 		field, key := "Context["+strconv.Itoa(i)+"]", sourcePrefix+s.Key
 		switch {
 		case systemcontext.CheckKey(key) != nil:
-			return nil, invalid(field, "the key %q of a source is not made of lower-case letters, digits, '.', '_' and '-'", s.Key)
+			return nil, newInvalid(
+				field, "the key %q of a source is not made of lower-case letters, digits, '.', '_' and '-'", s.Key,
+			)
 		case out[key] != nil:
-			return nil, invalid(field, "there are two sources with the key %q", s.Key)
+			return nil, newInvalid(field, "there are two sources with the key %q", s.Key)
 		case s.Read == nil:
-			return nil, invalid(field, "the source %q has no function Read", s.Key)
+			return nil, newInvalid(field, "the source %q has no function Read", s.Key)
 		}
 		out[key] = func(ctx context.Context) systemcontext.Context {
-			text, err := call(ctx, func() (string, error) { return s.Read(ctx) })
+			text, err := call(ctx, logger, "source "+s.Key, func() (string, error) { return s.Read(ctx) })
 			switch {
 			case err != nil:
 				err = fmt.Errorf("the source %s of the program: %w", s.Key, err)
