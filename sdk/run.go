@@ -113,7 +113,8 @@ func (s *Session) newRequest(p Prompt) (api.PromptRequest, error) {
 
 // Do gives the session a prompt and returns its result when the work is done. If ctx ends before, the work goes on
 // (Interrupt stops it). Since nothing else may answer, the asks of a prompt with AskWait are denied; Run lets the
-// program answer them. The error of work that failed is a *RunError.
+// program answer them. The error of work that failed is a *RunError. After one of CodeUnreachable the prompt may have
+// been admitted: with Prompt.ID set, the same call again returns the result of the same work.
 func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
 	if p.Asks == AskWait {
 		p.Asks = AskDeny
@@ -131,8 +132,8 @@ func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
 // other prompts. If the loop ends before, or ctx, the work goes on (Interrupt stops it). Answer what it asks, or set
 // Prompt.Asks: otherwise it waits. If the work failed, the last thing yielded is a *RunError.
 //
-// A server allows a program 64 event streams (limits.streams of its configuration). A Run has two, a Do and an Events
-// one, and each subagent at work another one. Beyond that the error is of CodeTooMany, and the work goes on.
+// A server allows a program 64 event streams (limits.streams of its configuration). A Run and an Events have two, a
+// Do one, and each subagent at work of a Run or a Do another one. Beyond that the error is of CodeTooMany, and the work goes on.
 func (s *Session) Run(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
 	return s.run(ctx, p, follow.Options{Notes: true, Output: true}, new(Result))
 }

@@ -390,7 +390,7 @@ func TestOutputIsOfTheSession(t *testing.T) {
 		}
 		return embed.ToolResult{Text: "counted"}, nil
 	}}
-	models := yields(func(r *embed.Request, yield func(embed.Chunk, error) bool) {
+	models := newFuncModel(func(r *embed.Request, yield func(embed.Chunk, error) bool) {
 		if len(r.Messages) == 1 {
 			yield(embed.Chunk{Call: &embed.Call{Tool: "count"}}, nil)
 		} else {
@@ -431,8 +431,8 @@ func TestOutputIsOfTheSession(t *testing.T) {
 	}
 }
 
-// yields makes a model of what its function does with each request.
-func yields(f func(r *embed.Request, yield func(embed.Chunk, error) bool)) embed.Model {
+// newFuncModel returns a model that does what its function does with each request.
+func newFuncModel(f func(r *embed.Request, yield func(embed.Chunk, error) bool)) embed.Model {
 	return embed.Model{ID: "m", Generate: func(_ context.Context, r *embed.Request) iter.Seq2[embed.Chunk, error] {
 		return func(yield func(embed.Chunk, error) bool) { f(r, yield) }
 	}}

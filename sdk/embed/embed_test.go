@@ -444,7 +444,7 @@ func TestResume(t *testing.T) {
 	home, started := filepath.Join(t.TempDir(), "home"), make(chan struct{}, 1)
 	o := &embed.Options{
 		Home: home, Directory: t.TempDir(), Env: func(string) string { return "" },
-		Models: []embed.Model{yields(func(ctx context.Context, yield func(embed.Chunk, error) bool) {
+		Models: []embed.Model{newFuncModel(func(ctx context.Context, yield func(embed.Chunk, error) bool) {
 			started <- struct{}{}
 			<-ctx.Done()
 		})},
@@ -462,7 +462,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next one has a model that answers.
-	o.Models = []embed.Model{yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+	o.Models = []embed.Model{newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		yield(embed.Chunk{Text: "Done."}, nil)
 	})}
 	again, err := cairntest.Open(t, o).Client().OpenSession(t.Context(), s.ID())

@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/sdk/embed"
 )
 
-// yields makes a model of what its function does with each request.
-func yields(f func(ctx context.Context, yield func(embed.Chunk, error) bool)) embed.Model {
+// newFuncModel returns a model that does what its function does with each request.
+func newFuncModel(f func(ctx context.Context, yield func(embed.Chunk, error) bool)) embed.Model {
 	return embed.Model{ID: "m", Generate: func(ctx context.Context, _ *embed.Request) iter.Seq2[embed.Chunk, error] {
 		return func(yield func(embed.Chunk, error) bool) { f(ctx, yield) }
 	}}
@@ -34,7 +34,7 @@ func TestModelBreaks(t *testing.T) {
 		"exit":  {runtime.Goexit, "it ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := yields(func(context.Context, func(embed.Chunk, error) bool) { c.f() })
+			model := newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { c.f() })
 			s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}}).Client())
 			_, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
 			if failed, ok := errors.AsType[*sdk.RunError](err); !ok || !strings.Contains(failed.Message, c.text) {
@@ -57,7 +57,7 @@ func TestInterruptLeavesFunctions(t *testing.T) {
 		return embed.ToolResult{}, nil
 	}}
 	for name, o := range map[string]*embed.Options{
-		"model": {Models: []embed.Model{yields(func(context.Context, func(embed.Chunk, error) bool) { wait() })}},
+		"model": {Models: []embed.Model{newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { wait() })}},
 		"tool": {
 			Models: []embed.Model{cairntest.NewModel(cairntest.Turn(cairntest.Call("wait", nil))).Model()},
 			Tools:  []embed.Tool{tool},
@@ -81,7 +81,7 @@ func TestInterruptLeavesFunctions(t *testing.T) {
 func TestOddChunks(t *testing.T) {
 	var ran atomic.Int32 // calls of one turn run at the same time
 	turn := 0
-	model := yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+	model := newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		if turn++; turn > 1 {
 			yield(embed.Chunk{Text: "\xc3"}, nil)
 			yield(embed.Chunk{Text: "\xa4rger k\xc3"}, nil)
@@ -135,7 +135,7 @@ func TestToolBreaks(t *testing.T) {
 func TestPanicsAreLogged(t *testing.T) {
 	run := func(context.Context, embed.ToolCall) (embed.ToolResult, error) { panic("boom") }
 	tool := embed.Tool{Name: "broken", Run: run}
-	broken := yields(func(context.Context, func(embed.Chunk, error) bool) { panic("boom") })
+	broken := newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { panic("boom") })
 	source := embed.ContextSource{Key: "mine", Read: func(context.Context) (string, error) { panic("boom") }}
 	hook := func(context.Context, *embed.PromptHook) error { panic("boom") }
 	for name, o := range map[string]embed.Options{

@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/cutrune"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/sdk"
 )
@@ -280,7 +280,7 @@ func (s *stream) addText(kind, text string) {
 		}
 	}
 	text = s.rest + text
-	whole := len(text) - incompleteSuffix(text)
+	whole := len(text) - cutrune.SuffixLen(text)
 	text, s.rest = text[:whole], text[whole:]
 	switch {
 	case text == "":
@@ -289,19 +289,6 @@ func (s *stream) addText(kind, text string) {
 	default:
 		s.emit(llm.ReasoningDelta{ID: s.blockID(), Delta: text})
 	}
-}
-
-// incompleteSuffix returns how many bytes at the end of a text are the beginning of a character.
-func incompleteSuffix(text string) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if b := text[len(text)-n]; utf8.RuneStart(b) {
-			if b >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 func (s *stream) blockID() string { return s.open + "_" + strconv.Itoa(s.blocks) }
