@@ -132,8 +132,9 @@ func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
 // other prompts. If the loop ends before, or ctx, the work goes on (Interrupt stops it). Answer what it asks, or set
 // Prompt.Asks: otherwise it waits. If the work failed, the last thing yielded is a *RunError.
 //
-// A server allows a program 64 event streams (limits.streams of its configuration). A Run and an Events have two, a
-// Do one, and each subagent at work of a Run or a Do another one. Beyond that the error is of CodeTooMany, and the work goes on.
+// A server allows a program 64 event streams (limits.streams of its configuration). A Run and an Events have two, a Do
+// one, and each subagent at work of a Run or a Do another one. Beyond that the error is of CodeTooMany, and the work
+// goes on.
 func (s *Session) Run(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
 	return s.run(ctx, p, follow.Options{Notes: true, Output: true}, new(Result))
 }
