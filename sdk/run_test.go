@@ -380,8 +380,7 @@ func TestInvalidAnswers(t *testing.T) {
 	}
 }
 
-// The output of a running call and the notes of hooks reach those that follow its session, with its id, and nobody
-// else.
+// The output of a running call reaches those that follow its session, with the id of the session, and nobody else.
 func TestOutputIsOfTheSession(t *testing.T) {
 	emits := make(chan struct{})
 	tool := embed.Tool{Name: "count", Run: func(_ context.Context, c embed.ToolCall) (embed.ToolResult, error) {
