@@ -20,8 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/api.txt")
 
-// The exported names of the library are those of testdata/api.txt, so that none changes unseen: a name that is removed
-// or changed breaks programs. Each is documented, and has no type of an internal package.
+// The exported names of the library are those of testdata/api.txt, with their types and values, so that none changes
+// unseen: a name that is removed or changed breaks programs. Each is documented, and has no type of an internal
+// package.
 func TestAPI(t *testing.T) {
 	var api []string
 	for _, dir := range []string{".", "embed", "cairntest"} {
@@ -76,7 +77,11 @@ func readAPI(t *testing.T, dir string) (out []string) {
 func findInternal(file *ast.File, text string) string {
 	for _, i := range file.Imports {
 		imported := strings.Trim(i.Path.Value, `"`)
-		if strings.Contains(imported, "/internal/") && regexp.MustCompile(`\b`+path.Base(imported)+`\.`).MatchString(text) {
+		name := path.Base(imported)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		if strings.Contains(imported, "/internal/") && regexp.MustCompile(`\b`+name+`\.`).MatchString(text) {
 			return imported
 		}
 	}
@@ -114,7 +119,10 @@ func describeDecl(t *testing.T, files *token.FileSet, d ast.Decl) (out []string)
 						t.Errorf("%s: %s has no comment", files.Position(s.Pos()), name.Name)
 					}
 					text := d.Tok.String() + " " + name.Name
-					if d.Tok == token.CONST && i < len(s.Values) {
+					if s.Type != nil {
+						text += " " + print(files, s.Type)
+					}
+					if i < len(s.Values) { // it says the type of one without a type
 						text += " = " + print(files, s.Values[i])
 					}
 					out = append(out, text)

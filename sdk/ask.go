@@ -70,16 +70,14 @@ func newAsk(a session.PendingAsk) Ask {
 	return r
 }
 
-// Reply answers an ask for a permission, also of a subagent. The message goes with ReplyReject, and may be "": the model
-// reads it and goes on; without it the work ends. A rejection holds for the other asks of the session that wait, too. An ask that was answered before is an error of CodeNotFound.
+// Reply answers an ask for a permission, also of a subagent. The message goes with ReplyReject, and may be "": the
+// model reads it and goes on; without it the work ends. A rejection also rejects the other asks that the session waits
+// for. An ask that was answered before is an error of CodeNotFound.
 func (c *Client) Reply(ctx context.Context, a Ask, reply Reply, message string) error {
+	if err := checkAsk(a, false); err != nil {
+		return err
+	}
 	return c.call(ctx, func(ctx context.Context) error {
-		if a.ID == "" || a.SessionID == "" {
-			return session.Errorf(session.CodeInvalid, "the ask has no id: take it from Asked, or from Session.Asks")
-		}
-		if len(a.Questions) > 0 {
-			return session.Errorf(session.CodeInvalid, "ask %s has questions: answer them with Answer", a.ID)
-		}
 		return c.api.Reply(ctx, session.ID(a.SessionID), session.AskID(a.ID), api.ReplyRequest{
 			Reply: session.Reply(reply), Message: message,
 		})
@@ -89,6 +87,9 @@ func (c *Client) Reply(ctx context.Context, a Ask, reply Reply, message string) 
 // Answer answers the questions of an ask: a list for each of them, empty for no answer. Without any list it refuses
 // to answer, which ends the work.
 func (c *Client) Answer(ctx context.Context, a Ask, answers ...[]string) error {
+	if err := checkAsk(a, true); err != nil {
+		return err
+	}
 	return c.call(ctx, func(ctx context.Context) error {
 		id, ask := session.ID(a.SessionID), session.AskID(a.ID)
 		if len(answers) == 0 {
@@ -100,4 +101,18 @@ func (c *Client) Answer(ctx context.Context, a Ask, answers ...[]string) error {
 		}
 		return c.api.Questions().Answer(ctx, id, ask, lists)
 	})
+}
+
+// checkAsk returns an error unless the ask is one of the server, and has questions or is for a permission, as wanted.
+func checkAsk(a Ask, wantQuestions bool) error {
+	switch {
+	case a.ID == "" || a.SessionID == "":
+		return newInvalid("ask", "the ask has no id: take it from Asked, or from Session.Asks")
+	case wantQuestions && len(a.Questions) == 0:
+		return newInvalid("ask", "ask %s is for a permission: reply to it with Reply", a.ID)
+	case !wantQuestions && len(a.Questions) > 0:
+		return newInvalid("ask", "ask %s has questions: answer them with Answer", a.ID)
+	default:
+		return nil
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -34,14 +35,14 @@ type Error struct {
 	ID      string   // of the thing
 	Field   string   // of the request that is invalid
 	Nearest []string // names that exist and resemble the one that does not
-	err     error
+	Err     error    // the cause, for errors.Is and errors.As; nil if this process does not know it
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause; nil without one.
-func (e *Error) Unwrap() error { return e.err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Errors of Dial and of a closed client. Compare with errors.Is.
 var (
@@ -57,7 +58,8 @@ func hasCode(err error, code Code) bool {
 	return ok && e.Code == code
 }
 
-func invalid(field, format string, args ...any) error {
+// newInvalid returns the error that a field of a request is invalid.
+func newInvalid(field, format string, args ...any) error {
 	return &Error{Code: CodeInvalid, Message: fmt.Sprintf(format, args...), Field: field}
 }
 
@@ -68,14 +70,14 @@ func publicError(err error) error {
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		return &Error{
-			Code: Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field, Nearest: e.Nearest,
+			Code: Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field, Nearest: e.Nearest, Err: e.Err,
 		}
 	}
 	if e, ok := errors.AsType[*api.TransportError](err); ok {
-		return &Error{Code: CodeUnreachable, Message: "the server cannot be reached: " + e.Reason(), err: e.Err}
+		return &Error{Code: CodeUnreachable, Message: "the server cannot be reached: " + e.Reason(), Err: e.Err}
 	}
 	if errors.Is(err, ErrNoServer) {
-		return &Error{Code: CodeUnreachable, Message: err.Error(), err: err}
+		return &Error{Code: CodeUnreachable, Message: err.Error(), Err: err}
 	}
 	return err
 }
@@ -88,6 +90,18 @@ func (c *Client) call(ctx context.Context, f func(context.Context) error) error 
 		return err
 	}
 	return publicError(f(ctx))
+}
+
+// callUntilAnswered makes a call whose request has an id, so that the server acts on it once: if the connection breaks
+// before the answer, the request is sent again, for follow.ReconnectTimeout.
+func (c *Client) callUntilAnswered(ctx context.Context, f func(context.Context) error) error {
+	return c.call(ctx, func(ctx context.Context) error {
+		err := follow.RepeatUntilAnswered(ctx, func() error { return f(ctx) })
+		if ctx.Err() != nil && follow.IsConnectionLost(err) {
+			return context.Cause(ctx)
+		}
+		return err
+	})
 }
 
 // untilClosed returns a context that ends with ctx or, with ErrClosed, when the client is closed.

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -29,8 +31,8 @@ type (
 	PromptStarted struct{ PromptID, Text string }
 	// TurnStarted is the event that the model begins to answer. Model has the form "provider/model#variant".
 	TurnStarted struct{ MessageID, Agent, Model string }
-	// TextDelta is live progress: more of the text PartID. Who joins while a text is written gets all of it so far first;
-	// TextEnded has the whole, which can be shorter if the server was killed meanwhile.
+	// TextDelta is live progress: more of the text PartID. The first one that a reader gets has the text so far. TextEnded
+	// has the whole, which can be shorter if the server was killed meanwhile.
 	TextDelta struct{ MessageID, PartID, Text string }
 	// TextEnded is the event that a text is complete. Text is the whole.
 	TextEnded struct{ MessageID, PartID, Text string }
@@ -43,8 +45,9 @@ type (
 		MessageID, PartID, CallID, Tool string
 		Input                           json.RawMessage
 	}
-	// ToolProgress is live progress of a call: Output is what there is so far. It can be of a subagent's session.
-	ToolProgress struct{ MessageID, PartID, CallID, Title, Output string }
+	// ToolProgress is live progress of a call: Output is what there is so far. SessionID is the session of the call, which
+	// Run also yields of subagents.
+	ToolProgress struct{ SessionID, MessageID, PartID, CallID, Title, Output string }
 	// ToolEnded is the event that a call is over. Output is what the model reads; Failure is nil unless it failed.
 	ToolEnded struct {
 		MessageID, PartID, CallID, Title, Output string
@@ -68,7 +71,7 @@ type (
 	// Asked is the event that the work waits for a reply: Client.Reply, or Client.Answer if the ask has questions. It can
 	// be of a subagent.
 	Asked struct{ Ask Ask }
-	// Replied is the event that an ask was answered, by whomever.
+	// Replied is the event that an ask was answered: by a program, a person, a rule or a policy.
 	Replied struct {
 		AskID string
 		Reply Reply
@@ -77,8 +80,8 @@ type (
 	Compacted struct{ MessageID, Summary string }
 	// Interrupted is the event that work was stopped between two turns.
 	Interrupted struct{ Failure Failure }
-	// Note is live progress: a text for people, such as of a hook.
-	Note struct{ Source, Text string }
+	// Note is live progress: a text for people, such as of a hook, about the session with the id.
+	Note struct{ SessionID, Source, Text string }
 	// Other is an event that has no type of its own here. Kind and Data are those of the V2 API (openapi/v2.json).
 	Other struct {
 		Kind string
@@ -114,7 +117,7 @@ func (s *Session) Events(ctx context.Context, after int64) iter.Seq2[Event, erro
 		ctx, cancel := s.client.untilClosed(ctx)
 		defer cancel()
 		w := s.watch(ctx, follow.Options{After: after, Notes: true, Output: true})
-		defer w.stop()
+		defer w.Stop()
 		for {
 			u, err := w.next(ctx)
 			if err != nil {
@@ -126,71 +129,6 @@ func (s *Session) Events(ctx context.Context, after int64) iter.Seq2[Event, erro
 			}
 		}
 	}
-}
-
-// watch follows a session, without deltas that were yielded before. Its connection may break for follow.ReconnectTimeout at a time.
-type watch struct {
-	sent map[session.PartID]int // bytes that were yielded of the texts of the turn
-	*follow.Watch
-	lost     error
-	lostLong <-chan time.Time // fires when the connection is lost for too long
-}
-
-func (s *Session) watch(ctx context.Context, o follow.Options) *watch {
-	return &watch{sent: map[session.PartID]int{}, Watch: follow.Start(ctx, s.client.api, s.id, o)}
-}
-
-func (w *watch) stop() { w.Watch.Stop() }
-
-// next returns the next update that is not about the connection, or the error that ends the watch.
-func (w *watch) next(ctx context.Context) (follow.Update, error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return follow.Update{}, context.Cause(ctx)
-		case <-w.lostLong:
-			return follow.Update{}, publicError(w.lost)
-		case u, ok := <-w.C:
-			switch {
-			case !ok: // by its context
-				return follow.Update{}, context.Cause(ctx)
-			case u.End != nil:
-				return follow.Update{}, publicError(u.End)
-			case u.Lost != nil:
-				w.lost, w.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
-			case u.Found:
-				w.lost, w.lostLong = nil, nil
-				return u, nil
-			case u.Event != nil:
-				if _, ok := u.Event.Data.(*session.StepStarted); ok {
-					clear(w.sent) // the texts of the turn before are complete
-				}
-				return u, nil
-			case u.Fragment != nil:
-				if w.cut(u.Fragment) {
-					return u, nil
-				}
-			default:
-				return u, nil
-			}
-		}
-	}
-}
-
-// cut removes from a fragment what was yielded before, as after a connection was restored. It reports whether something
-// is left.
-func (w *watch) cut(f *session.Fragment) bool {
-	sent := w.sent[f.PartID] - f.Offset
-	if sent < 0 {
-		sent = 0 // a part was missed; TextEnded has it
-	}
-	if sent >= len(f.Delta) {
-		return false
-	}
-	f.Delta = f.Delta[sent:]
-	f.Offset += sent
-	w.sent[f.PartID] = f.Offset + len(f.Delta)
-	return true
 }
 
 // newEvent returns the event of an update; ok is false if it has none.
@@ -208,10 +146,11 @@ func newEvent(u follow.Update) (e Event, ok bool) {
 	case u.Output != nil:
 		output, _ := splitContent(u.Output.Content)
 		e.Data = ToolProgress{
-			string(u.Output.AssistantMessageID), string(u.Output.PartID), u.Output.CallID, u.Output.Title, output,
+			string(u.Output.SessionID), string(u.Output.AssistantMessageID), string(u.Output.PartID), u.Output.CallID,
+			u.Output.Title, output,
 		}
 	case u.Note != nil:
-		e.Data = Note{u.Note.Source, u.Note.Text}
+		e.Data = Note{string(u.Note.SessionID), u.Note.Source, u.Note.Text}
 	case u.Task != nil:
 		switch d := u.Task.Data.(type) { // of a subagent only what the client may have to answer
 		case *session.PermissionAsked:
@@ -243,6 +182,7 @@ func newTime(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
+// newEventData returns the content of a stored event: Other if it has no type of its own.
 func newEventData(e session.Event) EventData {
 	switch d := e.Data.(type) {
 	case *session.PromptAdmitted:
@@ -271,9 +211,9 @@ func newEventData(e session.Event) EventData {
 			Failure: newFailure(&d.Error),
 		}
 	case *session.StepEnded:
-		return TurnEnded{string(d.AssistantMessageID), d.Finish, nil, dollars(d.Cost), newTokens(d.Tokens)}
+		return TurnEnded{string(d.AssistantMessageID), d.Finish, nil, toDollars(d.Cost), newTokens(d.Tokens)}
 	case *session.StepFailed:
-		out := TurnEnded{MessageID: string(d.AssistantMessageID), Failure: newFailure(&d.Error), CostUSD: dollars(d.Cost)}
+		out := TurnEnded{MessageID: string(d.AssistantMessageID), Failure: newFailure(&d.Error), CostUSD: toDollars(d.Cost)}
 		if d.Tokens != nil {
 			out.Tokens = newTokens(*d.Tokens)
 		}
@@ -291,4 +231,13 @@ func newEventData(e session.Event) EventData {
 	default:
 		return newOther(e)
 	}
+}
+
+// newOther returns an event in the form of the V2 API.
+func newOther(e session.Event) EventData {
+	raw, err := jsonv2.Marshal(e.Data, jsonv2.Deterministic(true))
+	if err != nil { // cannot be: it was decoded from that form
+		raw = []byte("null")
+	}
+	return Other{string(e.Data.Kind()), raw}
 }

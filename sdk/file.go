@@ -16,11 +16,11 @@ type File struct {
 	URI       string // such as file:///src/design.md, on the server's machine; the model reads it with its tools
 }
 
-// stored returns the file in the terms of the server.
-func (f File) stored() session.File {
+// encode returns the file in the terms of the server.
+func (f File) encode() session.File {
 	out := session.File{URI: f.URI, Mime: f.MediaType, Name: f.Name}
 	if f.Data != nil {
-		out.URI = "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
+		out.URI = session.EncodeDataURI(f.MediaType, f.Data)
 	}
 	return out
 }

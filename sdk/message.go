@@ -21,7 +21,7 @@ const (
 	RoleSystem    Role = "system"    // what cairn told the model in between, such as another file of instructions
 	RoleShell     Role = "shell"     // a command that a person ran beside the conversation
 	RoleSummary   Role = "summary"   // takes the place of what is before it, for the model
-	RoleOther     Role = "other"     // the choice of another agent or model
+	RoleOther     Role = "other"     // all else, such as the choice of another agent or model
 )
 
 // Message is an entry of a session's history.
@@ -31,18 +31,21 @@ type Message struct {
 	Created time.Time
 	Text    string // of a prompt, a summary or a command; of a turn its texts, an empty line between them
 	Files   []File // of a prompt
-	Parts   []Part // of a turn: what the model said and did, in order
+	Parts   []Part // of a turn: what the model said and did, in order; of a command its output
 
-	// The rest is of a turn only.
-	Agent   string
-	Model   string   // as "provider/model#variant"
+	// Of a turn, and of a prompt that chooses them.
+	Agent string
+	Model string // as "provider/model#variant"
+
+	// Of a turn only.
 	Finish  string   // why it ended: stop, tool-calls, length, content-filter; "" while it runs, and if it failed
 	Failure *Failure // nil unless it failed
 	CostUSD float64  // 0 also if the price is not known
 	Tokens  Tokens
 }
 
-// Part is a piece of a turn: a text, a piece of the model's reasoning, or a call of a tool.
+// Part is a piece of a turn: a text, a piece of the model's reasoning, or a call of a tool. The output of a command is
+// a text.
 type Part struct {
 	ID        string
 	Text      string // of a text
@@ -97,7 +100,10 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[Message, error] {
 		q := api.MessageQuery{Oldest: true, Limit: pageSize}
 		for {
 			var page api.Page[session.Message]
-			err := s.client.call(ctx, func(ctx context.Context) (err error) { page, err = s.client.api.Messages(ctx, s.id, q); return err })
+			err := s.client.call(ctx, func(ctx context.Context) (err error) {
+				page, err = s.client.api.Messages(ctx, s.id, q)
+				return err
+			})
 			if err != nil {
 				yield(Message{}, err)
 				return
@@ -119,7 +125,8 @@ func newMessage(m session.Message) Message {
 	out := Message{ID: string(head.ID), Role: RoleOther, Created: time.UnixMilli(head.Time.Created)}
 	switch m := m.(type) {
 	case *session.User:
-		out.Role, out.Text, out.Files, out.Agent, out.Model = RoleUser, m.Text, newFiles(m.Files), m.Agent, formatModel(m.Model)
+		out.Role, out.Text, out.Files = RoleUser, m.Text, newFiles(m.Files)
+		out.Agent, out.Model = m.Agent, formatModel(m.Model)
 	case *session.Synthetic:
 		out.Role, out.Text = RoleUser, m.Text
 	case *session.System:
@@ -139,7 +146,7 @@ func (m *Message) setTurn(a *session.Assistant) {
 	m.Role, m.Agent, m.Model = RoleAssistant, a.Agent, formatModel(&a.Model)
 	m.Finish, m.Failure = a.Finish, newFailure(a.Error)
 	if a.Cost != nil {
-		m.CostUSD = dollars(*a.Cost)
+		m.CostUSD = toDollars(*a.Cost)
 	}
 	if a.Tokens != nil {
 		m.Tokens = newTokens(*a.Tokens)

@@ -16,8 +16,8 @@ import (
 type Prompt struct {
 	Text  string
 	Files []File
-	// ID, if it is set, begins with "msg_". The same prompt with the same id is admitted once, so that one whose answer
-	// was lost can be repeated. "" chooses one.
+	// ID, if it is set, begins with "msg_". The same prompt with the same id is admitted once, so that a program that does
+	// not know whether it was admitted can repeat it. "" chooses one.
 	ID    string
 	Agent string // from this prompt on; "" leaves that of the session
 	Model string // from this prompt on, as "provider/model#variant"; "" leaves that of the session
@@ -62,15 +62,25 @@ type RunError struct {
 // Error returns the message of the failure.
 func (e *RunError) Error() string { return e.Message }
 
-// Prompt records a prompt and returns its id. The work begins by itself, and goes on when the program ends. Run and Do
-// follow it.
+// Prompt records a prompt and returns its id. If the connection breaks before the answer, the prompt is sent again for
+// a minute; it is admitted once. After an error of CodeUnreachable it may have been admitted: the same prompt with the
+// id that is returned settles that. The work begins by itself, and goes on when the program ends. Run and Do follow it.
 func (s *Session) Prompt(ctx context.Context, p Prompt) (id string, err error) {
 	r, err := s.newRequest(p)
 	if err != nil {
 		return "", err
 	}
-	err = s.client.call(ctx, func(ctx context.Context) error { _, err := s.client.api.Prompt(ctx, s.id, r); return err })
+	_, err = s.admit(ctx, r)
 	return string(r.ID), err
+}
+
+// admit sends a prompt until the server has recorded it.
+func (s *Session) admit(ctx context.Context, r api.PromptRequest) (in *session.Input, err error) {
+	err = s.client.callUntilAnswered(ctx, func(ctx context.Context) (err error) {
+		in, err = s.client.api.Prompt(ctx, s.id, r)
+		return err
+	})
+	return in, err
 }
 
 // newRequest returns the request for a prompt, with an id.
@@ -90,11 +100,11 @@ func (s *Session) newRequest(p Prompt) (api.PromptRequest, error) {
 		r.Delivery = session.Queue
 	}
 	for _, f := range p.Files {
-		r.Prompt.Files = append(r.Prompt.Files, f.stored())
+		r.Prompt.Files = append(r.Prompt.Files, f.encode())
 	}
 	if p.Schema != nil {
 		if !json.Valid(p.Schema) {
-			return r, invalid("Schema", "the schema is not valid JSON")
+			return r, newInvalid("Schema", "the schema is not valid JSON")
 		}
 		r.Prompt.Format = &session.Format{Schema: []byte(p.Schema)}
 	}
@@ -103,13 +113,14 @@ func (s *Session) newRequest(p Prompt) (api.PromptRequest, error) {
 
 // Do gives the session a prompt and returns its result when the work is done. If ctx ends before, the work goes on
 // (Interrupt stops it). Since nothing else may answer, the asks of a prompt with AskWait are denied; Run lets the
-// program answer them. The error of work that failed is a *RunError.
+// program answer them. The error of work that failed is a *RunError. After one of CodeUnreachable the prompt may have
+// been admitted: with Prompt.ID set, the same call again returns the result of the same work.
 func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
 	if p.Asks == AskWait {
 		p.Asks = AskDeny
 	}
 	var out Result
-	for _, err := range s.run(ctx, p, &out) {
+	for _, err := range s.run(ctx, p, follow.Options{}, &out) {
 		if err != nil {
 			return nil, err
 		}
@@ -120,12 +131,16 @@ func (s *Session) Do(ctx context.Context, p Prompt) (*Result, error) {
 // Run gives the session a prompt and yields what happens in the work on it until that is done, without what belongs to
 // other prompts. If the loop ends before, or ctx, the work goes on (Interrupt stops it). Answer what it asks, or set
 // Prompt.Asks: otherwise it waits. If the work failed, the last thing yielded is a *RunError.
+//
+// A server allows a program 64 event streams (limits.streams of its configuration). A Run and an Events have two, a Do
+// one, and each subagent at work of a Run or a Do another one. Beyond that the error is of CodeTooMany, and the work
+// goes on.
 func (s *Session) Run(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
-	return s.run(ctx, p, new(Result))
+	return s.run(ctx, p, follow.Options{Notes: true, Output: true}, new(Result))
 }
 
-// run is Run; it sets out when the work is done.
-func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Event, error] {
+// run is Run with what o reports of the work. It sets out when the work is done.
+func (s *Session) run(ctx context.Context, p Prompt, o follow.Options, out *Result) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := s.newRequest(p)
 		if err != nil {
@@ -135,8 +150,7 @@ func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Even
 		ctx, cancel := s.client.untilClosed(ctx)
 		defer cancel()
 		// Follow it from its admission on, which is an earlier one if the prompt was sent before.
-		var in *session.Input
-		err = s.client.call(ctx, func(ctx context.Context) (err error) { in, err = s.client.api.Prompt(ctx, s.id, r); return err })
+		in, err := s.admit(ctx, r)
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -144,8 +158,9 @@ func (s *Session) run(ctx context.Context, p Prompt, out *Result) iter.Seq2[Even
 		w := work{Work: follow.Work{
 			Client: s.client.api, ID: s.id, Request: r, Progress: follow.NewProgress(r.ID, in.AdmittedSeq-1),
 		}}
-		w.watch = s.watch(ctx, follow.Options{After: in.AdmittedSeq - 1, Tasks: true, Notes: true, Output: true})
-		defer w.watch.stop()
+		o.After, o.Tasks = in.AdmittedSeq-1, true
+		w.watch = s.watch(ctx, o)
+		defer w.watch.Stop()
 		w.watch.ExpectIdle()
 		if err = w.follow(ctx, yield); errors.Is(err, errStopped) {
 			return
@@ -212,7 +227,7 @@ func (w *work) result() (Result, error) {
 	p := w.Progress
 	r := Result{
 		Text: strings.Join(p.Said, "\n\n"), Value: json.RawMessage(p.Value), Agent: p.Agent, Model: formatModel(&p.Model),
-		Finish: p.Finish, Turns: p.Turns, CostUSD: dollars(p.Cost), Tokens: newTokens(p.Tokens),
+		Finish: p.Finish, Turns: p.Turns, CostUSD: toDollars(p.Cost), Tokens: newTokens(p.Tokens),
 	}
 	for _, d := range p.Denials {
 		r.Denied = append(r.Denied, d.Action)
@@ -220,6 +235,11 @@ func (w *work) result() (Result, error) {
 	switch {
 	case p.Withdrawn:
 		return r, &RunError{Failure{"withdrawn", "the prompt was withdrawn"}, r}
+	case !p.Begun && !p.Blocked:
+		return r, &RunError{Failure{
+			string(session.ReasonInterrupted), "the session was interrupted before the prompt was begun; it is pending, and " +
+				"begins when the session works again",
+		}, r}
 	case p.Failure != nil:
 		return r, &RunError{*newFailure(p.Failure), r}
 	default:

@@ -38,7 +38,10 @@ func newSession(t *testing.T, c *sdk.Client) *sdk.Session {
 func TestRun(t *testing.T) {
 	c := open(
 		t,
-		cairntest.Turn(cairntest.Reasoning("hm"), cairntest.Text("I look."), cairntest.Call("bash", map[string]any{"command": "echo hi"})),
+		cairntest.Turn(
+			cairntest.Reasoning("hm"), cairntest.Text("I look."),
+			cairntest.Call("bash", map[string]any{"command": "echo hi"}),
+		),
 		cairntest.Turn(cairntest.Text("It says hi."), cairntest.Usage(sdk.Tokens{Input: 5, Output: 7})),
 	)
 	s := newSession(t, c)
@@ -104,7 +107,8 @@ func TestDo(t *testing.T) {
 func TestSchema(t *testing.T) {
 	c := open(t, cairntest.Turn(cairntest.Call("StructuredOutput", map[string]any{"answer": 4})))
 	r, err := newSession(t, c).Do(t.Context(), sdk.Prompt{
-		Text: "two and two", Schema: []byte(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}`),
+		Text:   "two and two",
+		Schema: []byte(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}`),
 	})
 	if err != nil || string(r.Value) != `{"answer":4}` {
 		t.Errorf("%+v, %v", r, err)
@@ -265,8 +269,8 @@ func hasCode(err error, code sdk.Code) bool {
 	return ok && e.Code == code
 }
 
-// A prompt that is sent again with its id is admitted once: Run and Do return the work that there is, and nothing is asked
-// of the model again.
+// A prompt that is sent again with its id is admitted once: Run and Do return the work that there is, and nothing is
+// asked of the model again.
 func TestRepeatedPrompt(t *testing.T) {
 	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("Done.")))
 	c := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}}).Client()
@@ -281,4 +285,154 @@ func TestRepeatedPrompt(t *testing.T) {
 	if n := len(model.Requests()); n != 1 {
 		t.Errorf("%d requests", n)
 	}
+}
+
+// A prompt that waits behind work that is interrupted was not begun: that is an error, not an empty answer.
+func TestPromptIsNotBegun(t *testing.T) {
+	started := make(chan struct{}, 1)
+	model := embed.Model{ID: "slow", Generate: func(ctx context.Context, _ *embed.Request) iter.Seq2[embed.Chunk, error] {
+		return func(yield func(embed.Chunk, error) bool) {
+			started <- struct{}{}
+			<-ctx.Done()
+			yield(embed.Chunk{}, context.Cause(ctx))
+		}
+	}}
+	c := cairntest.Open(t, &embed.Options{Models: []embed.Model{model}}).Client()
+	s := newSession(t, c)
+	if _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	next, stop := iter.Pull2(s.Run(t.Context(), sdk.Prompt{Text: "second", Queue: true}))
+	defer stop()
+	if e, err, _ := next(); err != nil {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if err := s.Interrupt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		e, err, ok := next()
+		if !ok {
+			t.Fatal("the run ended without an error")
+		}
+		if err == nil {
+			continue
+		}
+		failed, isFailure := errors.AsType[*sdk.RunError](err)
+		if !isFailure || failed.Reason != "interrupted" || failed.Result.Turns != 0 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		return
+	}
+}
+
+// The rules of a session win over those of the configuration, and the last one that matches decides.
+func TestRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules []sdk.Rule
+		ran   bool
+	}{
+		"the configuration": {nil, false},
+		"the session":       {[]sdk.Rule{{Action: "bash", Resource: "*", Effect: sdk.EffectAllow}}, true},
+		"the last one": {[]sdk.Rule{
+			{Action: "bash", Resource: "*", Effect: sdk.EffectAllow},
+			{Action: "bash", Resource: "echo *", Effect: sdk.EffectDeny},
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := cairntest.NewModel(
+				cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo hi"})),
+				cairntest.Turn(cairntest.Text("Done.")),
+			)
+			client := cairntest.Open(t, &embed.Options{
+				Models: []embed.Model{model.Model()}, Config: []byte(`{"permission":{"bash":"deny"}}`),
+			}).Client()
+			s, err := client.CreateSession(t.Context(), &sdk.SessionOptions{Rules: c.rules})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+				t.Fatal(err)
+			}
+			said := fmt.Sprintf("%+v", model.Requests()[1].Messages[2].Parts[0].Result)
+			if strings.Contains(said, "Text:hi\n") != c.ran {
+				t.Errorf("the result is %s", said)
+			}
+		})
+	}
+}
+
+// An ask is answered by the method for its kind; one without an id is refused before a request is made of it.
+func TestInvalidAnswers(t *testing.T) {
+	c := open(t)
+	asked := sdk.Ask{ID: "a", SessionID: "s", Questions: []sdk.Question{{Text: "which?"}}}
+	for name, err := range map[string]error{
+		"a reply without an ask":    c.Reply(t.Context(), sdk.Ask{}, sdk.ReplyOnce, ""),
+		"an answer without an ask":  c.Answer(t.Context(), sdk.Ask{}),
+		"a session only":            c.Answer(t.Context(), sdk.Ask{SessionID: "ses_1", Questions: asked.Questions}),
+		"a reply to questions":      c.Reply(t.Context(), asked, sdk.ReplyOnce, ""),
+		"an answer to a permission": c.Answer(t.Context(), sdk.Ask{ID: "a", SessionID: "s"}, []string{"x"}),
+	} {
+		if !hasCode(err, sdk.CodeInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The output of a running call reaches those that follow its session, with the id of the session, and nobody else.
+func TestOutputIsOfTheSession(t *testing.T) {
+	emits := make(chan struct{})
+	tool := embed.Tool{Name: "count", Run: func(_ context.Context, c embed.ToolCall) (embed.ToolResult, error) {
+		for range emits {
+			c.Progress("of " + c.SessionID)
+		}
+		return embed.ToolResult{Text: "counted"}, nil
+	}}
+	models := newFuncModel(func(r *embed.Request, yield func(embed.Chunk, error) bool) {
+		if len(r.Messages) == 1 {
+			yield(embed.Chunk{Call: &embed.Call{Tool: "count"}}, nil)
+		} else {
+			yield(embed.Chunk{Text: "Done."}, nil)
+		}
+	})
+	c := cairntest.Open(t, &embed.Options{Models: []embed.Model{models}, Tools: []embed.Tool{tool}}).Client()
+	other, own := newSession(t, c), newSession(t, c)
+	if _, err := other.Prompt(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	// Both calls show their output, until enough of that was seen of the own one.
+	seen, shown := make(chan struct{}), 0
+	go func() { // ends with the last output
+		defer close(emits)
+		for {
+			select {
+			case emits <- struct{}{}:
+			case <-seen:
+				return
+			}
+		}
+	}()
+	for e, err := range own.Run(t.Context(), sdk.Prompt{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := e.Data.(sdk.ToolProgress)
+		if !ok {
+			continue
+		}
+		if d.SessionID != own.ID() || d.Output != "of "+own.ID() {
+			t.Errorf("the output %+v", d)
+		}
+		if shown++; shown == 2 {
+			close(seen)
+		}
+	}
+}
+
+// newFuncModel returns a model that does what its function does with each request.
+func newFuncModel(f func(r *embed.Request, yield func(embed.Chunk, error) bool)) embed.Model {
+	return embed.Model{ID: "m", Generate: func(_ context.Context, r *embed.Request) iter.Seq2[embed.Chunk, error] {
+		return func(yield func(embed.Chunk, error) bool) { f(r, yield) }
+	}}
 }

@@ -43,7 +43,7 @@ import (
 // DialOptions are the options of Dial. The zero value is that of a program on the user's own machine.
 type DialOptions struct {
 	// Token is an access token (cairn token create). Without one, Username and Password are sent, if there is a password.
-	// A server of the same user on this machine needs neither.
+	// A server of the same user on this machine needs neither; with one of them, the program has the rights of that.
 	Token    string
 	Username string // "" is "opencode"
 	Password string
@@ -85,10 +85,10 @@ func Dial(ctx context.Context, address string, o *DialOptions) (*Client, error) 
 		o = &DialOptions{}
 	}
 	if o.Directory != "" && !filepath.IsAbs(o.Directory) {
-		return nil, invalid("Directory", "the directory %q is not an absolute path", o.Directory)
+		return nil, newInvalid("Directory", "the directory %q is not an absolute path", o.Directory)
 	}
 	if o.Home != "" && !filepath.IsAbs(o.Home) {
-		return nil, invalid("Home", "the home %q is not an absolute path", o.Home)
+		return nil, newInvalid("Home", "the home %q is not an absolute path", o.Home)
 	}
 	c, err := newClient(ctx, address, o)
 	if err != nil {
@@ -96,12 +96,14 @@ func Dial(ctx context.Context, address string, o *DialOptions) (*Client, error) 
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	// The first answer says whether this is a cairn server.
-	silence := &Error{Code: CodeUnreachable, Message: fmt.Sprintf("the server at %s does not answer within %s", describe(address), dialTimeout)}
+	silence := &Error{Code: CodeUnreachable, Message: fmt.Sprintf(
+		"the server at %s does not answer within %s", formatAddress(address), dialTimeout,
+	)}
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, silence)
 	defer cancel()
 	health, err := c.api.Health(ctx)
 	if err == nil && health.Directory == "" { // OpenCode's answer has no such field
-		err = &Error{Code: CodeUnreachable, Message: "the server at " + describe(address) + " is not a cairn server"}
+		err = &Error{Code: CodeUnreachable, Message: "the server at " + formatAddress(address) + " is not a cairn server"}
 	}
 	if err != nil {
 		return nil, errors.Join(publicError(err), c.Close())
@@ -109,13 +111,21 @@ func Dial(ctx context.Context, address string, o *DialOptions) (*Client, error) 
 	return c, nil
 }
 
-func describe(address string) string { return cmp.Or(address, "the socket of this user") }
+// formatAddress returns an address for messages, without its user and password.
+func formatAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an unknown address"
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return cmp.Or(shown.String(), "the socket of this user")
+}
 
 // newClient returns a client of the address, which was not called yet.
 func newClient(ctx context.Context, address string, o *DialOptions) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, invalid("address", "%q is not an address: %v", address, err)
+		return nil, newInvalid("address", "the address is not a URL; use %s", addressForms)
 	}
 	switch {
 	case address == "":
@@ -129,9 +139,12 @@ func newClient(ctx context.Context, address string, o *DialOptions) (*Client, er
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return newNetworkClient(ctx, u, o)
 	default:
-		return nil, invalid("address", "%q is not an address; use http://host:port, unix:///path or \"\"", address)
+		return nil, newInvalid("address", "%q is not an address; use %s", formatAddress(address), addressForms)
 	}
 }
+
+// addressForms says what an address can be.
+const addressForms = `http://host:port, unix:///path or ""; %-encode special characters of a password`
 
 // findData returns the data directory of a home.
 func findData(home string) (string, error) {
@@ -180,7 +193,7 @@ func newLocalClient(ctx context.Context, o *DialOptions, find func() (string, er
 	})
 	return &Client{
 		api: &api.Client{
-			HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: directory, IsLocal: true,
+			HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: directory, IsLocal: true, Auth: newAuth(o),
 			Timezone: api.FindTimeZone(os.Getenv),
 		},
 		close: func() {
@@ -210,7 +223,7 @@ func checkSocket(ctx context.Context, find func() (string, error)) error {
 // newNetworkClient returns a client of a server at a URL. The server of this user on this machine is called over its
 // socket, where it knows the user without credentials.
 func newNetworkClient(ctx context.Context, u *url.URL, o *DialOptions) (*Client, error) {
-	auth := api.Auth{Secret: o.Token, User: o.Username, Password: o.Password}
+	auth := newAuth(o)
 	if u.User != nil {
 		auth.User = u.User.Username()
 		auth.Password, _ = u.User.Password()
@@ -230,10 +243,11 @@ func newNetworkClient(ctx context.Context, u *url.URL, o *DialOptions) (*Client,
 	transport := o.Transport
 	done := func() {}
 	if transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
+		own := newTransport()
 		transport, done = own, own.CloseIdleConnections
 	}
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // credentials are for this server
+	// Credentials are for this server only.
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		api: &api.Client{
 			HTTP: &http.Client{Transport: transport, CheckRedirect: noRedirect}, Base: base, Auth: auth,
@@ -241,6 +255,20 @@ func newNetworkClient(ctx context.Context, u *url.URL, o *DialOptions) (*Client,
 		},
 		close: done,
 	}, nil
+}
+
+// newAuth returns the credentials of the options.
+func newAuth(o *DialOptions) api.Auth {
+	return api.Auth{Secret: o.Token, User: o.Username, Password: o.Password}
+}
+
+// newTransport returns a transport as http.DefaultTransport is one, unless the program has replaced that by another
+// type.
+func newTransport() *http.Transport {
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		return t.Clone()
+	}
+	return &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 }
 
 // Close ends the connection. Calls that run end with an error, as do later ones. Sessions at work go on at the server.

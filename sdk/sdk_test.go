@@ -1,8 +1,10 @@
 package sdk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -32,24 +34,43 @@ func TestDialErrors(t *testing.T) {
 		code    sdk.Code
 		text    string
 	}{
-		"no server":          {"", &sdk.DialOptions{Home: home}, sdk.CodeUnreachable, "no cairn server runs for " + home},
-		"no socket":          {"unix://" + home + "/none", nil, sdk.CodeUnreachable, "no cairn server runs at " + home},
-		"no listener":        {"http://127.0.0.1:1", nil, sdk.CodeUnreachable, "connection refused"},
-		"a page":             {other.URL, nil, sdk.CodeUnreachable, "malformed response"},
-		"OpenCode":           {other.URL + "/opencode", nil, sdk.CodeUnreachable, "is not a cairn server"},
-		"a scheme":           {"ftp://localhost", nil, sdk.CodeInvalid, `"ftp://localhost" is not an address`},
+		"no server":        {"", &sdk.DialOptions{Home: home}, sdk.CodeUnreachable, "no cairn server runs for " + home},
+		"no socket":        {"unix://" + home + "/none", nil, sdk.CodeUnreachable, "no cairn server runs at " + home},
+		"no listener":      {"http://127.0.0.1:1", nil, sdk.CodeUnreachable, "connection refused"},
+		"a page":           {other.URL, nil, sdk.CodeUnreachable, "malformed response"},
+		"OpenCode":         {other.URL + "/opencode", nil, sdk.CodeUnreachable, "is not a cairn server"},
+		"a scheme":         {"ftp://localhost", nil, sdk.CodeInvalid, `"ftp://localhost" is not an address`},
+		"a secret, silent": {"http://u:secret@127.0.0.1:1", nil, sdk.CodeUnreachable, "connection refused"},
+		"a secret, OpenCode": {
+			strings.Replace(other.URL, "//", "//u:secret@", 1) + "/opencode", nil, sdk.CodeUnreachable, "is not a cairn server",
+		},
+		"a secret, a scheme": {"htp://u:secret@host", nil, sdk.CodeInvalid, `"htp://host" is not an address`},
+		"a secret, no URL":   {"http://u:secret@host name", nil, sdk.CodeInvalid, "the address is not a URL"},
+		"a secret, a port":   {"http://u:secret/x@host", nil, sdk.CodeInvalid, "the address is not a URL"},
+		"a secret, opaque":   {"u:secret@host", nil, sdk.CodeInvalid, `"u:" is not an address`},
 		"a relative home":    {"", &sdk.DialOptions{Home: "x"}, sdk.CodeInvalid, `"x" is not an absolute path`},
 		"a relative project": {"", &sdk.DialOptions{Directory: "x"}, sdk.CodeInvalid, `"x" is not an absolute path`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, err := sdk.Dial(t.Context(), c.address, c.options)
-			if client != nil || !hasCode(err, c.code) || !strings.Contains(err.Error(), c.text) {
+			if client != nil || !hasCode(err, c.code) || !strings.Contains(err.Error(), c.text) ||
+				strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v", err)
 			}
 			if errors.Is(err, sdk.ErrNoServer) != strings.HasPrefix(c.text, "no cairn") {
 				t.Errorf("ErrNoServer of %v", err)
 			}
 		})
+	}
+}
+
+// A program may have a default transport of another type, as libraries for tracing install.
+func TestDialTransport(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	http.DefaultTransport = http.NewFileTransport(http.Dir(t.TempDir()))
+	if _, err := sdk.Dial(t.Context(), "http://127.0.0.1:1", nil); !hasCode(err, sdk.CodeUnreachable) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -93,6 +114,20 @@ func TestSessions(t *testing.T) {
 	if n := count(nil); n != most {
 		t.Errorf("%d sessions", n)
 	}
+	// One value is ranged over again, from its beginning.
+	all, n := c.Sessions(t.Context(), nil), 0
+	for range all {
+		if n++; n == most/2 {
+			break
+		}
+	}
+	n = 0
+	for range all {
+		n++
+	}
+	if n != most {
+		t.Errorf("%d sessions after a loop that ended early", n)
+	}
 	if n := count(&sdk.SessionFilter{Search: "number 20."}); n != 1 {
 		t.Errorf("%d sessions with the title", n)
 	}
@@ -113,14 +148,16 @@ func TestSessions(t *testing.T) {
 func TestInvalidRequests(t *testing.T) {
 	c := open(t)
 	s := newSession(t, c)
+	create := func(o *sdk.SessionOptions) error { _, err := c.CreateSession(t.Context(), o); return err }
+	prompt := func(p sdk.Prompt) error { _, err := s.Prompt(t.Context(), p); return err }
 	for name, c := range map[string]struct {
 		err   func() error
 		field string
 	}{
-		"model":  {func() error { _, err := c.CreateSession(t.Context(), &sdk.SessionOptions{Model: "x"}); return err }, "Model"},
-		"id":     {func() error { _, err := c.CreateSession(t.Context(), &sdk.SessionOptions{ID: "x"}); return err }, "id"},
-		"schema": {func() error { _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "x", Schema: []byte("{")}); return err }, "Schema"},
-		"empty":  {func() error { _, err := s.Prompt(t.Context(), sdk.Prompt{}); return err }, "prompt"},
+		"model":  {func() error { return create(&sdk.SessionOptions{Model: "x"}) }, "Model"},
+		"id":     {func() error { return create(&sdk.SessionOptions{ID: "x"}) }, "id"},
+		"schema": {func() error { return prompt(sdk.Prompt{Text: "x", Schema: []byte("{")}) }, "Schema"},
+		"empty":  {func() error { return prompt(sdk.Prompt{}) }, "prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, ok := errors.AsType[*sdk.Error](c.err())
@@ -153,29 +190,53 @@ func TestConcurrentCalls(t *testing.T) {
 	calls.Wait()
 }
 
-// Close ends the calls that wait, and later ones.
+// Close ends the calls that wait, those that follow work included, and later ones.
 func TestClose(t *testing.T) {
-	store := cairntest.Open(t, nil)
-	s := newSession(t, store.Client())
-	started, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		for e, err := range s.Events(t.Context(), -1) {
-			if err != nil {
-				done <- err
-				return
-			}
-			if e.Seq == 0 {
-				close(started)
-			}
+	started := make(chan struct{}, 1)
+	model := embed.Model{ID: "slow", Generate: func(ctx context.Context, _ *embed.Request) iter.Seq2[embed.Chunk, error] {
+		return func(func(embed.Chunk, error) bool) {
+			started <- struct{}{}
+			<-ctx.Done()
 		}
-	}()
+	}}
+	client := cairntest.Open(t, &embed.Options{Models: []embed.Model{model}}).Client()
+	s := newSession(t, client)
+	if _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
 	<-started
-	if err := store.Client().Close(); err != nil {
+	// follow ranges over events, and says when the first one came.
+	follow := func(events iter.Seq2[sdk.Event, error], first chan<- struct{}) (last error) {
+		for _, err := range events {
+			if first != nil {
+				close(first)
+				first = nil
+			}
+			last = err
+		}
+		return last
+	}
+	ran, followed := make(chan struct{}), make(chan struct{})
+	calls := map[string]func() error{
+		"events": func() error { return follow(s.Events(t.Context(), -1), followed) },
+		"run":    func() error { return follow(s.Run(t.Context(), sdk.Prompt{Text: "run", Queue: true}), ran) },
+		"do":     func() error { _, err := s.Do(t.Context(), sdk.Prompt{Text: "do", Queue: true}); return err },
+		"wait":   func() error { return s.Wait(t.Context()) },
+	}
+	var running sync.WaitGroup
+	for name, call := range calls {
+		running.Go(func() {
+			if err := call(); !errors.Is(err, sdk.ErrClosed) {
+				t.Errorf("%s ended with %v", name, err)
+			}
+		})
+	}
+	<-ran
+	<-followed
+	if err := client.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-done; !errors.Is(err, sdk.ErrClosed) {
-		t.Errorf("the events ended with %v", err)
-	}
+	running.Wait()
 	if _, err := s.Info(t.Context()); !errors.Is(err, sdk.ErrClosed) {
 		t.Errorf("a later call: %v", err)
 	}

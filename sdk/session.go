@@ -12,15 +12,17 @@ import (
 
 // SessionOptions are the options of a new session. The zero value is good for most.
 type SessionOptions struct {
-	// ID, if it is set, begins with "ses_". The same request with the same id returns the same session, so that one
-	// whose answer was lost can be repeated. "" lets the server choose.
+	// ID, if it is set, begins with "ses_". The same request with the same id returns the same session, so that a program
+	// that does not know whether it created one can repeat the request. "" chooses one.
 	ID        string
 	Title     string // "" lets a model write one
 	Directory string // absolute, on the server's machine; "" is that of the client
 	Agent     string // "" is the configured one
 	Model     string // as "provider/model" or "provider/model#variant"; "" is the configured one
-	Rules     []Rule // of this session, before those of the configuration
-	Budget    Budget // what it may spend before it stops and asks
+	// Rules of this session win over those of the configuration, but not over a deny of the agent and over what an
+	// untrusted project denies or asks for.
+	Rules  []Rule
+	Budget Budget // what it may spend before it stops and asks
 }
 
 // Rule says what happens when the model wants to do something. Action is that of a tool, such as "bash" or "edit",
@@ -91,7 +93,12 @@ func (c *Client) CreateSession(ctx context.Context, o *SessionOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	r := api.CreateSession{ID: session.ID(o.ID), Title: o.Title, Agent: o.Agent, Model: model, Budget: o.Budget.stored()}
+	r := api.CreateSession{
+		ID: session.ID(o.ID), Title: o.Title, Agent: o.Agent, Model: model, Budget: o.Budget.encode(),
+	}
+	if r.ID == "" {
+		r.ID = session.ID(c.ids.New(session.PrefixSession))
+	}
 	if o.Directory != "" {
 		r.Location = &session.Location{Directory: o.Directory}
 	}
@@ -101,15 +108,18 @@ func (c *Client) CreateSession(ctx context.Context, o *SessionOptions) (*Session
 		})
 	}
 	var created *session.Session
-	err = c.call(ctx, func(ctx context.Context) error { created, err = c.api.Create(ctx, r); return err })
+	err = c.callUntilAnswered(ctx, func(ctx context.Context) (err error) {
+		created, err = c.api.Create(ctx, r)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &Session{c, created.ID}, nil
 }
 
-// stored returns the budget in the terms of the server, nil without a limit.
-func (b Budget) stored() *session.Budget {
+// encode returns the budget in the terms of the server, nil without a limit.
+func (b Budget) encode() *session.Budget {
 	if b == (Budget{}) {
 		return nil
 	}
@@ -125,11 +135,12 @@ func parseModel(name string) (*session.ModelRef, error) {
 	}
 	ref := config.ModelName(name).Ref()
 	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
-		return nil, invalid("Model", "the model %q has not the form provider/model or provider/model#variant", name)
+		return nil, newInvalid("Model", "the model %q has not the form provider/model or provider/model#variant", name)
 	}
 	return ref, nil
 }
 
+// formatModel returns the name of a model as parseModel reads it; "" for none.
 func formatModel(m *session.ModelRef) string {
 	switch {
 	case m == nil || m.ID == "":
@@ -144,7 +155,7 @@ func formatModel(m *session.ModelRef) string {
 // OpenSession returns the session with the id. It is an error of CodeNotFound if there is none.
 func (c *Client) OpenSession(ctx context.Context, id string) (*Session, error) {
 	if id == "" {
-		return nil, invalid("id", "the id of the session is empty")
+		return nil, newInvalid("id", "the id of the session is empty")
 	}
 	s := &Session{c, session.ID(id)}
 	if _, err := s.Info(ctx); err != nil {
@@ -168,11 +179,11 @@ func (c *Client) Sessions(ctx context.Context, f *SessionFilter) iter.Seq2[Info,
 	if f == nil {
 		f = &SessionFilter{}
 	}
-	q := api.SessionQuery{Directory: f.Directory, Search: f.Search, Tags: f.Tags, Archived: f.Archived, Limit: pageSize}
-	if !f.Subagents {
-		q.Parent = new(session.ID)
-	}
 	return func(yield func(Info, error) bool) {
+		q := api.SessionQuery{Directory: f.Directory, Search: f.Search, Tags: f.Tags, Archived: f.Archived, Limit: pageSize}
+		if !f.Subagents {
+			q.Parent = new(session.ID)
+		}
 		for {
 			var page api.Page[*session.Session]
 			err := c.call(ctx, func(ctx context.Context) (err error) { page, err = c.api.Sessions(ctx, q); return err })
@@ -204,7 +215,10 @@ func (c *Client) DeleteSession(ctx context.Context, id string) error {
 // Info returns the state of the session.
 func (s *Session) Info(ctx context.Context) (*Info, error) {
 	var got *session.Session
-	err := s.client.call(ctx, func(ctx context.Context) (err error) { got, err = s.client.api.Session(ctx, s.id); return err })
+	err := s.client.call(ctx, func(ctx context.Context) (err error) {
+		got, err = s.client.api.Session(ctx, s.id)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +230,7 @@ func newInfo(s *session.Session) Info {
 	info := Info{
 		ID: string(s.ID), ParentID: string(s.ParentID), Title: s.Title, Directory: s.Location.Directory,
 		Agent: s.Agent, Model: formatModel(s.Model), Created: time.UnixMilli(s.Time.Created),
-		Updated: time.UnixMilli(s.Time.Updated), CostUSD: dollars(s.Cost), Tokens: newTokens(s.Tokens),
+		Updated: time.UnixMilli(s.Time.Updated), CostUSD: toDollars(s.Cost), Tokens: newTokens(s.Tokens),
 		Tags: s.Tags, Reverted: s.Revert != nil,
 	}
 	for _, t := range s.Todos {
@@ -229,7 +243,7 @@ func newTokens(t session.Tokens) Tokens {
 	return Tokens{t.Input, t.Output, t.Reasoning, t.Cache.Read, t.Cache.Write}
 }
 
-func dollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }
+func toDollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }
 
 // Rename sets the title. A model does not replace it.
 func (s *Session) Rename(ctx context.Context, title string) error {
@@ -261,7 +275,8 @@ func (s *Session) Compact(ctx context.Context, instructions string) error {
 func (s *Session) Fork(ctx context.Context, before string) (*Session, error) {
 	var copied *session.Session
 	err := s.client.call(ctx, func(ctx context.Context) (err error) {
-		copied, err = api.Forks{Client: s.client.api}.ForkSession(ctx, s.id, api.ForkRequest{Before: session.MessageID(before)})
+		forks, request := api.Forks{Client: s.client.api}, api.ForkRequest{Before: session.MessageID(before)}
+		copied, err = forks.ForkSession(ctx, s.id, request)
 		return err
 	})
 	if err != nil {

@@ -120,7 +120,7 @@ func (h Host) RepairMirror(ctx context.Context, o client.Options) (found []findi
 		}}, nil
 	}
 	// Repair the mirror.
-	m := &mirror.Mirror{Store: s, StoreID: s.ID(), Dir: dir, Logger: newLogger(o.Env)}
+	m := &mirror.Mirror{Store: s, StoreID: s.ID(), Dir: dir, Logger: NewLogger(o.Env)}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	report, err := m.Repair(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +83,10 @@ func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories
 	if !o.Program.IsLibrary {
 		tuneMemory(o.Env)
 	}
-	w := &owner{dirs: dirs, lease: lease, logger: cmp.Or(o.Program.Logger, newLogger(o.Env))}
+	w := &owner{dirs: dirs, lease: lease, logger: o.Program.Logger}
+	if w.logger == nil {
+		w.logger = NewLogger(o.Env)
+	}
 	if err := w.open(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
 	}
@@ -273,8 +275,8 @@ func engineLimits(l config.Limits) engine.Limits {
 	}
 }
 
-// newLogger returns a logger to standard error, at the level of CAIRN_LOG, which is error if it is not set.
-func newLogger(getenv func(string) string) *slog.Logger {
+// NewLogger returns a logger to standard error, at the level of CAIRN_LOG, which is error if it is not set.
+func NewLogger(getenv func(string) string) *slog.Logger {
 	name, level := config.Getenv(getenv, "LOG"), slog.LevelError
 	err := level.UnmarshalText([]byte(name))
 	if err != nil {

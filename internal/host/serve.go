@@ -172,7 +172,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := newLogger(s.options.Env)
+	log := NewLogger(s.options.Env)
 	c := listenerConfig(s.options, s.address)
 	c.V1, c.V2 = v1.New(v1.Config{Logger: log}), v2.New(v2.Config{Logger: log})
 	c.Streams = s.streams

@@ -7,6 +7,7 @@ import (
 	"os"
 	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/cutrune"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -73,7 +74,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 		p = append(c.carry, p...)
 		c.carry = nil
 	}
-	if rest := incompleteSuffix(p); rest > 0 {
+	if rest := cutrune.SuffixLen(p); rest > 0 {
 		c.carry = bytes.Clone(p[len(p)-rest:])
 		p = p[:len(p)-rest]
 	}
@@ -179,20 +180,6 @@ func toValid(p []byte) []byte {
 		p = p[n:]
 	}
 	return out
-}
-
-// incompleteSuffix returns the length of the incomplete character at the end of p, or 0.
-func incompleteSuffix(p []byte) int {
-	for n := 1; n <= min(3, len(p)); n++ {
-		b := p[len(p)-n:]
-		if utf8.RuneStart(b[0]) {
-			if utf8.FullRune(b) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // runeAfter returns the first start of a character in p at or after i.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/cutrune"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -238,7 +239,7 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 		text, offset = text[begin:], offset+int64(begin)
 	}
 	// Leave an incomplete last character for the next Read.
-	text = text[:len(text)-incompleteSuffix(text)]
+	text = text[:len(text)-cutrune.SuffixLen(text)]
 	return text, offset + int64(len(text)), nil
 }
 

@@ -24,8 +24,8 @@ import (
 )
 
 // Open opens a store in a temporary home, with an empty directory below it as the directory of sessions, unless o names
-// others. It is closed at the end of the test. The user's own configuration, keys and credentials are not read. A nil o is
-// the zero value.
+// others. It is closed at the end of the test. The user's own configuration, keys and credentials are not read. A nil o
+// is the zero value.
 func Open(t testing.TB, o *embed.Options) *embed.Store {
 	t.Helper()
 	own := embed.Options{}
@@ -81,8 +81,8 @@ func Text(text string) Step { return Step{embed.Chunk{Text: text}} }
 // Reasoning thinks a text.
 func Reasoning(text string) Step { return Step{embed.Chunk{Reasoning: text}} }
 
-// Call calls a tool. The input is encoded as JSON and should be an object; nil is an empty one. It panics if it cannot be
-// encoded.
+// Call calls a tool. The input is encoded as JSON and should be an object; nil is an empty one. It panics if it cannot
+// be encoded.
 func Call(tool string, input any) Step {
 	if input == nil {
 		input = map[string]any{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 )
@@ -18,18 +19,10 @@ var errLeft = errors.New("it did not return when its context ended")
 // errExited says that a function of the program ended its goroutine (runtime.Goexit), as t.Fatal of a test does.
 var errExited = errors.New("it ended its goroutine")
 
-// panicError is a panic of a function of the program.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-// Error returns what the function panicked with.
-func (e *panicError) Error() string { return fmt.Sprintf("it panicked: %v", e.value) }
-
-// call calls a function of the program in a goroutine of its own, so that neither a panic, nor the end of its goroutine,
-// nor a wait without an end takes cairn's with it. It returns what f returns, or soon after ctx has ended.
-func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
+// call calls a function of the program in a goroutine of its own, so that a panic and the end of its goroutine are
+// errors, and a call that does not return ends soon after ctx. It returns what f returns. A panic is logged with the
+// name.
+func call[T any](ctx context.Context, logger *slog.Logger, name string, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -39,7 +32,8 @@ func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		out := result{err: errExited}
 		defer func() {
 			if p := recover(); p != nil {
-				out.err = &panicError{p, debug.Stack()}
+				logger.Error("a function of the program panicked", "function", name, "panic", p, "stack", string(debug.Stack()))
+				out.err = fmt.Errorf("it panicked: %v", p)
 			}
 			done <- out
 		}()

@@ -11,8 +11,8 @@
 // it; and if another process owns the data, a program that adds nothing of its own is a client of that one.
 //
 // On Linux, commands of tools run below a small supervisor, which is the program itself, started with an argument of
-// cairn's: an init function of this package takes it, before main. Also, other processes of the user cannot trace or dump
-// a process that has opened a store (PR_SET_DUMPABLE): its memory has the keys of providers.
+// cairn's: an init function of this package takes it, before main. Also, other processes of the user cannot trace or
+// dump a process that has opened a store (PR_SET_DUMPABLE): its memory has the keys of providers.
 package embed
 
 import (
@@ -24,7 +24,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/client"
@@ -35,8 +34,8 @@ import (
 	"github.com/cairn-dev/cairn/sdk"
 )
 
-// The program is its own supervisor of commands. That is decided before main, since a program that did not ask for it
-// would start itself again and again.
+// init turns a process that cairn started as the supervisor of a command into that. It runs before main, because main
+// is the program's: it does not know the arguments of a supervisor, and would open the store again.
 func init() {
 	if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
@@ -77,8 +76,8 @@ type Store struct {
 
 // Open opens the store of a home. If another process owns it, that one does the work: then it is an error of
 // sdk.CodeConflict if o adds models, tools, sources or hooks, and if it does not answer, one of sdk.CodeUnavailable
-// after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store is
-// of a newer version of cairn. A nil o is the zero value.
+// after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store
+// is of a newer version of cairn. A nil o is the zero value.
 func Open(ctx context.Context, o *Options) (*Store, error) {
 	if o == nil {
 		o = &Options{}
@@ -98,24 +97,27 @@ func Open(ctx context.Context, o *Options) (*Store, error) {
 	})
 	conn, err := t.Connect(ctx)
 	if err != nil {
-		return nil, newError(err)
+		return nil, newError(ctx, err)
 	}
 	c, err := sdk.Dial(ctx, "http://localhost", &sdk.DialOptions{Directory: options.Dir, Transport: t, Home: o.Home})
 	if err != nil {
-		return nil, errors.Join(err, conn.Close(ctx))
+		return nil, errors.Join(err, release(t))
 	}
-	s := &Store{client: c, owner: conn.Owner}
-	s.close = sync.OnceValue(func() error {
-		// A context that has ended does not wait for work.
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		err := c.Close()
-		if conn := t.Release(); conn != nil {
-			err = errors.Join(err, conn.Close(ended))
-		}
-		return err
-	})
-	return s, nil
+	return &Store{client: c, owner: conn.Owner, close: sync.OnceValue(func() error {
+		return errors.Join(c.Close(), release(t))
+	})}, nil
+}
+
+// release closes the connection that the transport has, which need not be the first one. It stops work and does not
+// wait for it.
+func release(t *follow.ReconnectTransport) error {
+	conn := t.Release()
+	if conn == nil {
+		return nil
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	return conn.Close(ended)
 }
 
 // Client returns the client of the store. It is closed with the store.
@@ -125,21 +127,22 @@ func (s *Store) Client() *sdk.Client { return s.client }
 // January)"; "" if this one does. If that one ends, this one takes over with the next request.
 func (s *Store) Owner() string { return s.owner }
 
-// Close stops work, so that the next program or server that opens the store resumes it, closes the store and returns when nothing
-// of it runs any more. To let work end before, call sdk.Session.Wait. It may be called more than once. A program that
-// ends without it loses nothing that was acknowledged.
+// Close stops work, so that the next program or server that opens the store resumes it, closes the store and returns
+// when nothing of it runs any more, but for functions of the program that do not return when their context ends: they
+// are left alone. To let work end before, call sdk.Session.Wait. It may be called more than once. A program that ends
+// without it loses nothing that was acknowledged.
 func (s *Store) Close() error { return s.close() }
 
 // hostOptions checks the options and returns those of the host.
 func (o *Options) hostOptions() (client.Options, error) {
-	out := client.Options{Dir: o.Directory, Env: o.Env, Version: version(), Note: o.Notes}
+	out := client.Options{Dir: o.Directory, Env: o.Env, Version: findVersion(), Note: o.Notes}
 	if out.Env == nil {
 		out.Env = os.Getenv
 	}
 	// Where: the home, and the directory.
 	if o.Home != "" {
 		if !filepath.IsAbs(o.Home) {
-			return out, invalid("Home", "the home %q is not an absolute path", o.Home)
+			return out, newInvalid("Home", "the home %q is not an absolute path", o.Home)
 		}
 		out.Env = config.Setenv(out.Env, "HOME", o.Home)
 	}
@@ -151,18 +154,18 @@ func (o *Options) hostOptions() (client.Options, error) {
 		out.Dir = dir
 	}
 	if !filepath.IsAbs(out.Dir) {
-		return out, invalid("Directory", "the directory %q is not an absolute path", o.Directory)
+		return out, newInvalid("Directory", "the directory %q is not an absolute path", o.Directory)
 	}
 	// What: the settings, and what the program adds.
 	if o.Config != nil {
 		var settings map[string]json.RawMessage
 		if err := json.Unmarshal(o.Config, &settings); err != nil || settings == nil {
-			return out, invalid("Config", "the settings are not a JSON object")
+			return out, newInvalid("Config", "the settings are not a JSON object")
 		}
 		out.Env = config.Setenv(out.Env, "CONFIG_CONTENT", string(o.Config))
 	}
 	var err error
-	out.Program, err = o.newProgram()
+	out.Program, err = o.newProgram(out.Env)
 	return out, err
 }
 
@@ -173,45 +176,49 @@ const settingsName = "CAIRN_CONFIG_CONTENT"
 // user's: a session says what is wrong with them.
 func checkSettings(ctx context.Context, options client.Options) error {
 	dirs, err := config.FindDirectories(options.Env)
-	if err == nil {
-		_, err = config.Load(ctx, config.Options{Dirs: dirs, Env: options.Env})
+	if err != nil {
+		return nil // Open says so
 	}
-	if err == nil || !strings.Contains(err.Error(), settingsName) {
+	settings, err := config.Load(ctx, config.Options{Dirs: dirs, Env: options.Env, All: true})
+	if err != nil {
 		return nil
 	}
-	return invalid("Config", "%s", strings.ReplaceAll(err.Error(), settingsName, "Config"))
-}
-
-func (o *Options) logger() *slog.Logger {
-	if o.Logger == nil {
-		return slog.Default()
+	for _, e := range settings.Errors {
+		if e.File == settingsName {
+			e.File = "Config"
+			return newInvalid("Config", "%s", e.Error())
+		}
 	}
-	return o.Logger
+	return nil
 }
 
 // newProgram returns what the program adds.
-func (o *Options) newProgram() (client.Program, error) {
+func (o *Options) newProgram(env func(string) string) (client.Program, error) {
 	p := client.Program{IsLibrary: true, Logger: o.Logger}
+	if p.Logger == nil {
+		p.Logger = host.NewLogger(env)
+	}
 	var err error
-	if p.Models, err = newModels(o.Models); err != nil {
+	if p.Models, err = newModels(o.Models, p.Logger); err != nil {
 		return p, err
 	}
-	if p.Tools, p.Asking, err = newTools(o.Tools, o.logger()); err != nil {
+	if p.Tools, p.Asking, err = newTools(o.Tools, p.Logger); err != nil {
 		return p, err
 	}
-	if p.Sources, err = newSources(o.Context); err != nil {
+	if p.Sources, err = newSources(o.Context, p.Logger); err != nil {
 		return p, err
 	}
-	p.Extensions = o.Hooks.extensions()
+	p.Extensions = newExtensions(o.Hooks, p.Logger)
 	return p, nil
 }
 
-func invalid(field, format string, args ...any) error {
+// newInvalid returns the error that a field of the options is invalid.
+func newInvalid(field, format string, args ...any) error {
 	return &sdk.Error{Code: sdk.CodeInvalid, Message: fmt.Sprintf(format, args...), Field: field}
 }
 
-// version returns the version of cairn in the program, "" if it is not known.
-func version() string {
+// findVersion returns the version of cairn in the program, "" if it is not known.
+func findVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
@@ -224,14 +231,16 @@ func version() string {
 	return ""
 }
 
-// newError returns an error of the host in the terms of package sdk.
-func newError(err error) error {
+// newError returns an error of the host in the terms of package sdk, as its client returns those of a server.
+func newError(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*session.Error](err)
 	switch {
-	case !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case !ok: // the store cannot be used: its disk is full, it is damaged, or of a newer version
-		return &sdk.Error{Code: sdk.CodeUnavailable, Message: err.Error()}
+		return &sdk.Error{Code: sdk.CodeUnavailable, Message: err.Error(), Err: err}
 	}
-	return &sdk.Error{Code: sdk.Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field}
+	return &sdk.Error{
+		Code: sdk.Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field, Nearest: e.Nearest, Err: e.Err,
+	}
 }

@@ -1,10 +1,13 @@
 package embed_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -95,7 +98,8 @@ func TestTool(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != 3 || got[0] != "false found ada" || !strings.HasPrefix(got[1], "true ") || got[2] != "true nobody is unknown" {
+	ok := len(got) == 3 && got[0] == "false found ada" && strings.HasPrefix(got[1], "true ")
+	if !ok || got[2] != "true nobody is unknown" {
 		t.Errorf("the results are %q", got)
 	}
 }
@@ -133,10 +137,13 @@ func TestContextSource(t *testing.T) {
 		defer mu.Unlock()
 		return text, nil
 	}}
-	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("One.")), cairntest.Turn(cairntest.Text("Two.")))
-	store := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Context: []embed.ContextSource{source}})
-	s := newSession(t, store.Client())
-	for _, next := range []string{"The moon is new.", ""} {
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Text("One.")), cairntest.Turn(cairntest.Text("Two.")),
+		cairntest.Turn(cairntest.Text("Three.")),
+	)
+	o := &embed.Options{Models: []embed.Model{model.Model()}, Context: []embed.ContextSource{source}}
+	s := newSession(t, cairntest.Open(t, o).Client())
+	for _, next := range []string{"The moon is new.", "", ""} {
 		if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
@@ -150,6 +157,9 @@ func TestContextSource(t *testing.T) {
 	}
 	if said := fmt.Sprintf("%+v", requests[1].Messages); !strings.Contains(said, "The moon is new.") {
 		t.Errorf("the second request has %s", said)
+	}
+	if said := fmt.Sprintf("%+v", requests[2].Messages); !strings.Contains(said, "The part moon of the system context") {
+		t.Errorf("the third request has %s", said)
 	}
 }
 
@@ -219,29 +229,46 @@ func TestInvalidOptions(t *testing.T) {
 	generate := cairntest.NewModel().Model().Generate
 	run := func(context.Context, embed.ToolCall) (embed.ToolResult, error) { return embed.ToolResult{}, nil }
 	read := func(context.Context) (string, error) { return "", nil }
+	nonsense, text := []byte(`{"permission":{"bash":"nonsense"}}`), []byte(`{"type":"string"}`)
+	model := embed.Model{ID: "a", Generate: generate}
+	home := writeSettings(t, `{"permission":{"edit":"nonsense"}}`)
 	for name, o := range map[string]embed.Options{
-		"Config, a list":  {Config: []byte("[]")},
-		"Config, null":    {Config: []byte("null")},
-		"Config, a value": {Home: t.TempDir(), Config: []byte(`{"permission":{"bash":"nonsense"}}`)},
-		"Tools[0], text":  {Tools: []embed.Tool{{Name: "a", Run: run, Schema: []byte(`{"type":"string"}`)}}},
-		"Home":            {Home: "home"},
-		"Directory":       {Directory: "."},
-		"Config":          {Config: []byte("{")},
-		"Models[0]":       {Models: []embed.Model{{ID: "a b", Generate: generate}}},
-		"Models[1]":       {Models: []embed.Model{{ID: "a", Generate: generate}, {ID: "a", Generate: generate}}},
-		"Tools[0]":        {Tools: []embed.Tool{{Name: "1", Run: run}}},
-		"Tools[1]":        {Tools: []embed.Tool{{Name: "a", Run: run}, {Name: "b"}}},
-		"Context[0]":      {Context: []embed.ContextSource{{Key: "A", Read: read}}},
+		"Config, a list":                        {Config: []byte("[]")},
+		"Config, null":                          {Config: []byte("null")},
+		"Config, a value":                       {Home: t.TempDir(), Config: nonsense},
+		"Config, beside a file that is invalid": {Home: home, Config: nonsense},
+		"Tools[0], text":                        {Tools: []embed.Tool{{Name: "a", Run: run, Schema: text}}},
+		"Home":                                  {Home: "home"},
+		"Directory":                             {Directory: "."},
+		"Config":                                {Config: []byte("{")},
+		"Models[0]":                             {Models: []embed.Model{{ID: "a b", Generate: generate}}},
+		"Models[1]":                             {Models: []embed.Model{model, model}},
+		"Tools[0]":                              {Tools: []embed.Tool{{Name: "1", Run: run}}},
+		"Tools[1]":                              {Tools: []embed.Tool{{Name: "a", Run: run}, {Name: "b"}}},
+		"Context[0]":                            {Context: []embed.ContextSource{{Key: "A", Read: read}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			field, _, _ := strings.Cut(name, ",")
 			store, err := embed.Open(t.Context(), &o)
 			e, ok := errors.AsType[*sdk.Error](err)
-			if store != nil || !ok || e.Code != sdk.CodeInvalid || e.Field != field {
+			if store != nil || !ok || e.Code != sdk.CodeInvalid || e.Field != field || strings.Contains(e.Message, "CONTENT") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
+}
+
+// writeSettings returns a home whose settings are the text.
+func writeSettings(t *testing.T, text string) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "config"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "config", "cairn.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
 }
 
 // Two programs share a home: the second one is a client of the first, unless it adds something of its own.
@@ -258,7 +285,8 @@ func TestSharedHome(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err := embed.Open(t.Context(), &embed.Options{Home: home, Models: []embed.Model{model.Model()}})
-	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeConflict || !strings.Contains(e.Message, "use another home") {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok || e.Code != sdk.CodeConflict || !strings.Contains(e.Message, "use another home") {
 		t.Errorf("a third one with a model: %v", err)
 	}
 }
@@ -266,8 +294,13 @@ func TestSharedHome(t *testing.T) {
 // A store that is closed has no goroutine left, and the next one has what was recorded.
 func TestClose(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
-	model := cairntest.NewModel(cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo hi"})), cairntest.Turn(cairntest.Text("Hello.")))
-	o := &embed.Options{Home: home, Models: []embed.Model{model.Model()}, Env: func(string) string { return "" }, Directory: t.TempDir()}
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "echo hi"})),
+		cairntest.Turn(cairntest.Text("Hello.")),
+	)
+	o := &embed.Options{
+		Home: home, Models: []embed.Model{model.Model()}, Env: func(string) string { return "" }, Directory: t.TempDir(),
+	}
 	store, err := embed.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -281,12 +314,7 @@ func TestClose(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The supervisor of the command, a process of its own, may take a moment to exit.
-	left := listGoroutines()
-	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = listGoroutines() {
-		runtime.Gosched()
-	}
-	if len(left) > 0 {
+	if left := awaitGoroutines(); len(left) > 0 {
 		t.Errorf("goroutines that outlive the store:\n%s", strings.Join(left, "\n\n"))
 	}
 	again := cairntest.Open(t, o)
@@ -304,6 +332,18 @@ func TestClose(t *testing.T) {
 	if diff := cmp.Diff([]string{"hello", "", "Hello."}, texts); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// awaitGoroutines returns the stacks of goroutines of cairn's that do not end. One that has said that it ends, to the
+// one that waits for it, may still have to return.
+func awaitGoroutines() (left []string) {
+	for range 10_000 {
+		if left = listGoroutines(); len(left) == 0 {
+			break
+		}
+		runtime.Gosched()
+	}
+	return left
 }
 
 // listGoroutines returns the stacks of goroutines that run code of cairn's, but for that of the test.
@@ -330,7 +370,8 @@ func TestNewerHome(t *testing.T) {
 	}
 	setSchemaVersion(t, filepath.Join(home, "data", "cairn.db"), 9999)
 	_, err = embed.Open(t.Context(), &embed.Options{Home: home, Env: func(string) string { return "" }})
-	if err == nil || !strings.Contains(err.Error(), "newer") {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok || e.Code != sdk.CodeUnavailable || !strings.Contains(e.Message, "newer") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(home, "data", "cairn.db")); err != nil {
@@ -351,18 +392,31 @@ func setSchemaVersion(t *testing.T, path string, version int) {
 	}
 }
 
-// Arguments that are no struct, and a tool without a function, are refused.
+// Arguments that are no struct or that a schema cannot describe, and a tool without a function, are refused.
 func TestNewToolRefuses(t *testing.T) {
-	run := func(context.Context, int) (string, error) { return "", nil }
-	if _, err := embed.NewTool("a", "A.", run); err == nil {
-		t.Error("an int is taken for arguments")
+	type endless struct {
+		Next *endless `json:"next"`
 	}
-	if _, err := embed.NewTool[lookupInput]("a", "A.", nil); err == nil {
-		t.Error("no function is taken")
+	type function struct{ F func() }
+	for name, err := range map[string]error{
+		"an int":                      newToolError(func(context.Context, int) (string, error) { return "", nil }),
+		"no function":                 newToolError[lookupInput](nil),
+		"a function in it":            newToolError(func(context.Context, function) (string, error) { return "", nil }),
+		"a type that contains itself": newToolError(func(context.Context, endless) (string, error) { return "", nil }),
+	} {
+		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeInvalid || e.Field != "In" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if err := embed.Retry(nil, 0); err != nil {
 		t.Error(err)
 	}
+}
+
+// newToolError returns the error of NewTool for a function.
+func newToolError[In any](run func(context.Context, In) (string, error)) error {
+	_, err := embed.NewTool("a", "A.", run)
+	return err
 }
 
 // A store that is a client of another owner takes over when that one ends.
@@ -390,7 +444,7 @@ func TestResume(t *testing.T) {
 	home, started := filepath.Join(t.TempDir(), "home"), make(chan struct{}, 1)
 	o := &embed.Options{
 		Home: home, Directory: t.TempDir(), Env: func(string) string { return "" },
-		Models: []embed.Model{yields(func(ctx context.Context, yield func(embed.Chunk, error) bool) {
+		Models: []embed.Model{newFuncModel(func(ctx context.Context, yield func(embed.Chunk, error) bool) {
 			started <- struct{}{}
 			<-ctx.Done()
 		})},
@@ -400,8 +454,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSession(t, store.Client())
-	id, err := s.Prompt(t.Context(), sdk.Prompt{Text: "go"})
-	if err != nil {
+	if _, err := s.Prompt(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
 	<-started
@@ -409,50 +462,55 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next one has a model that answers.
-	o.Models = []embed.Model{yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+	o.Models = []embed.Model{newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		yield(embed.Chunk{Text: "Done."}, nil)
 	})}
 	again, err := cairntest.Open(t, o).Client().OpenSession(t.Context(), s.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := again.Do(t.Context(), sdk.Prompt{ID: id, Text: "go", Asks: sdk.AskWait}); err == nil && r.Text != "Done." {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if err := again.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	last := ""
-	for m, err := range again.Messages(t.Context()) {
+	// Nothing is sent to the session: the open store works on it.
+	for e, err := range again.Events(t.Context(), -1) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = m.Text
-	}
-	if last != "Done." {
-		t.Errorf("the last message is %q", last)
+		if d, ok := e.Data.(sdk.TextEnded); ok && d.Text == "Done." {
+			return
+		}
 	}
 }
 
 // A model that reads images gets those of prompts and of results.
 func TestImages(t *testing.T) {
-	png := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\nIDATx\x9cc\x00\x01\x00\x00\x05\x00\x01\r\n-\xb4\x00\x00\x00\x00IEND\xaeB`\x82")
-	model := cairntest.NewModel(cairntest.Turn(cairntest.Text("A dot.")))
-	m := model.Model()
-	m.Images = true
-	s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{m}}).Client())
-	p := sdk.Prompt{Text: "what is it?", Files: []sdk.File{{Name: "a.png", MediaType: "image/png", Data: png}}}
-	if _, err := s.Do(t.Context(), p); err != nil {
+	var dot bytes.Buffer
+	if err := png.Encode(&dot, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
 		t.Fatal(err)
 	}
-	found := false
-	for _, message := range model.Requests()[0].Messages {
+	file := sdk.File{Name: "a.png", MediaType: "image/png", Data: dot.Bytes()}
+	tool := embed.Tool{Name: "draw", Run: func(context.Context, embed.ToolCall) (embed.ToolResult, error) {
+		return embed.ToolResult{Text: "drawn", Files: []sdk.File{file}}, nil
+	}}
+	script := cairntest.NewModel(cairntest.Turn(cairntest.Call("draw", nil)), cairntest.Turn(cairntest.Text("Dots.")))
+	model := script.Model()
+	model.Images = true
+	o := &embed.Options{Models: []embed.Model{model}, Tools: []embed.Tool{tool}}
+	s := newSession(t, cairntest.Open(t, o).Client())
+	if _, err := s.Do(t.Context(), sdk.Prompt{Text: "what is it?", Files: []sdk.File{file}}); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, message := range script.Requests()[1].Messages {
 		for _, part := range message.Parts {
-			found = found || part.File != nil && part.File.MediaType == "image/png" && len(part.File.Data) > 0
+			if part.File != nil && part.File.MediaType == "image/png" && len(part.File.Data) > 0 {
+				found["message"]++
+			}
+			if part.Result != nil {
+				found["result"] += len(part.Result.Files)
+			}
 		}
 	}
-	if !found {
-		t.Errorf("the request has %+v", model.Requests()[0].Messages)
+	if diff := cmp.Diff(map[string]int{"message": 1, "result": 1}, found); diff != "" {
+		t.Errorf("%s\nthe request has %+v", diff, script.Requests()[1].Messages)
 	}
 }
 

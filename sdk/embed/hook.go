@@ -2,8 +2,8 @@ package embed
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,8 +14,8 @@ import (
 
 // Hooks are functions of the program that look at the work of all sessions, or change it. Nil functions are not called.
 // They are called concurrently, and return when their ctx ends; all hooks at one point have five seconds together, by
-// default (extensions.timeout of the configuration). What they change is recorded. An error fails what the hook looks at:
-// the prompt is refused, the call does not run, its result is a failure, the permission is denied.
+// default (extensions.timeout of the configuration). What they change is recorded. An error fails what the hook looks
+// at: the prompt is refused, the call does not run, its result is a failure, the permission is denied.
 type Hooks struct {
 	Prompt     func(ctx context.Context, h *PromptHook) error     // a prompt, before it is recorded
 	BeforeCall func(ctx context.Context, h *CallHook) error       // a call of a tool, before it runs
@@ -66,8 +66,15 @@ type PermissionHook struct {
 // extensionID names the hooks of the program in records.
 const extensionID = "program"
 
-func (h Hooks) extensions() []extension.Extension {
-	e := extension.Extension{ID: extensionID, MayAllow: true}
+// programHooks are Hooks as the engine uses them.
+type programHooks struct {
+	Hooks
+	logger *slog.Logger
+}
+
+// newExtensions returns the extension that calls the hooks; none without hooks.
+func newExtensions(hooks Hooks, logger *slog.Logger) []extension.Extension {
+	h, e := programHooks{hooks, logger}, extension.Extension{ID: extensionID, MayAllow: true}
 	if h.Prompt != nil {
 		e.Prompt = h.promptPoint
 	}
@@ -86,30 +93,30 @@ func (h Hooks) extensions() []extension.Extension {
 	return []extension.Extension{e}
 }
 
-func (h Hooks) promptPoint(ctx context.Context, p *extension.Prompt) error {
+func (h programHooks) promptPoint(ctx context.Context, p *extension.Prompt) error {
 	v := PromptHook{string(p.SessionID), string(p.MessageID), p.Prompt.Text}
-	if err := callHook(ctx, h.Prompt, &v); err != nil {
+	if err := callHook(ctx, h.logger, "Prompt", h.Prompt, &v); err != nil {
 		return err
 	}
 	p.Prompt.Text = v.Text
 	return nil
 }
 
-func (h Hooks) callPoint(ctx context.Context, c *extension.Call) error {
+func (h programHooks) callPoint(ctx context.Context, c *extension.Call) error {
 	v := CallHook{string(c.SessionID), c.CallID, c.Agent, c.Tool, json.RawMessage(c.Input)}
-	if err := callHook(ctx, h.BeforeCall, &v); err != nil {
+	if err := callHook(ctx, h.logger, "BeforeCall", h.BeforeCall, &v); err != nil {
 		return err
 	}
 	c.Input = jsontext.Value(v.Input)
 	return nil
 }
 
-func (h Hooks) resultPoint(ctx context.Context, r *extension.Result) error {
+func (h programHooks) resultPoint(ctx context.Context, r *extension.Result) error {
 	v := ResultHook{
-		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(r.Input), r.Title, textOf(r.Content),
+		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(r.Input), r.Title, joinTexts(r.Content),
 	}
 	before := v.Text
-	if err := callHook(ctx, h.AfterCall, &v); err != nil {
+	if err := callHook(ctx, h.logger, "AfterCall", h.AfterCall, &v); err != nil {
 		return err
 	}
 	r.Title = v.Title
@@ -119,25 +126,27 @@ func (h Hooks) resultPoint(ctx context.Context, r *extension.Result) error {
 	return nil
 }
 
-func (h Hooks) permissionPoint(ctx context.Context, p *extension.Permission) error {
+func (h programHooks) permissionPoint(ctx context.Context, p *extension.Permission) error {
 	v := PermissionHook{
 		string(p.SessionID), p.CallID, p.Agent, p.Tool, p.Action, p.Resources, sdk.Effect(p.Effect), p.Reason,
 	}
-	if err := callHook(ctx, h.Permission, &v); err != nil {
+	if err := callHook(ctx, h.logger, "Permission", h.Permission, &v); err != nil {
 		return err
 	}
 	p.Effect, p.Reason = session.Effect(v.Effect), v.Reason
 	return nil
 }
 
-// callHook calls a hook. A panic, and the end of its goroutine, are errors.
-func callHook[T any](ctx context.Context, hook func(context.Context, *T) error, v *T) error {
-	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, hook(ctx, v) })
+// callHook calls the hook of the name. A panic, and the end of its goroutine, are errors.
+func callHook[T any](
+	ctx context.Context, logger *slog.Logger, name string, hook func(context.Context, *T) error, v *T,
+) error {
+	_, err := call(ctx, logger, "hook "+name, func() (struct{}, error) { return struct{}{}, hook(ctx, v) })
 	return err
 }
 
-// textOf joins the texts of a result.
-func textOf(content []session.ToolContent) (text string) {
+// joinTexts joins the texts of a result.
+func joinTexts(content []session.ToolContent) (text string) {
 	for _, c := range content {
 		switch {
 		case c.Type != "text":
@@ -157,15 +166,6 @@ func replaceText(content []session.ToolContent, text string) []session.ToolConte
 		if c.Type != "text" {
 			out = append(out, c)
 		}
-	}
-	return out
-}
-
-// newAttachment returns a file of a result in the terms of the server.
-func newAttachment(f sdk.File) session.File {
-	out := session.File{URI: f.URI, Mime: f.MediaType, Name: f.Name}
-	if f.Data != nil {
-		out.URI = "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
 	}
 	return out
 }

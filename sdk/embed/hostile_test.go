@@ -1,11 +1,14 @@
 package embed_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/sdk/embed"
 )
 
-// yields makes a model of what its function does with each request.
-func yields(f func(ctx context.Context, yield func(embed.Chunk, error) bool)) embed.Model {
+// newFuncModel returns a model that does what its function does with each request.
+func newFuncModel(f func(ctx context.Context, yield func(embed.Chunk, error) bool)) embed.Model {
 	return embed.Model{ID: "m", Generate: func(ctx context.Context, _ *embed.Request) iter.Seq2[embed.Chunk, error] {
 		return func(yield func(embed.Chunk, error) bool) { f(ctx, yield) }
 	}}
@@ -31,7 +34,7 @@ func TestModelBreaks(t *testing.T) {
 		"exit":  {runtime.Goexit, "it ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := yields(func(context.Context, func(embed.Chunk, error) bool) { c.f() })
+			model := newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { c.f() })
 			s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model}}).Client())
 			_, err := s.Do(t.Context(), sdk.Prompt{Text: "go"})
 			if failed, ok := errors.AsType[*sdk.RunError](err); !ok || !strings.Contains(failed.Message, c.text) {
@@ -54,7 +57,7 @@ func TestInterruptLeavesFunctions(t *testing.T) {
 		return embed.ToolResult{}, nil
 	}}
 	for name, o := range map[string]*embed.Options{
-		"model": {Models: []embed.Model{yields(func(context.Context, func(embed.Chunk, error) bool) { wait() })}},
+		"model": {Models: []embed.Model{newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { wait() })}},
 		"tool": {
 			Models: []embed.Model{cairntest.NewModel(cairntest.Turn(cairntest.Call("wait", nil))).Model()},
 			Tools:  []embed.Tool{tool},
@@ -78,7 +81,7 @@ func TestInterruptLeavesFunctions(t *testing.T) {
 func TestOddChunks(t *testing.T) {
 	var ran atomic.Int32 // calls of one turn run at the same time
 	turn := 0
-	model := yields(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+	model := newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
 		if turn++; turn > 1 {
 			yield(embed.Chunk{Text: "\xc3"}, nil)
 			yield(embed.Chunk{Text: "\xa4rger k\xc3"}, nil)
@@ -116,7 +119,8 @@ func TestToolBreaks(t *testing.T) {
 				return embed.ToolResult{}, nil
 			}}
 			model := cairntest.NewModel(cairntest.Turn(cairntest.Call("broken", nil)), cairntest.Turn(cairntest.Text("Sorry.")))
-			s := newSession(t, cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{tool}}).Client())
+			o := &embed.Options{Models: []embed.Model{model.Model()}, Tools: []embed.Tool{tool}}
+			s := newSession(t, cairntest.Open(t, o).Client())
 			if r, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil || r.Text != "Sorry." {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -125,6 +129,58 @@ func TestToolBreaks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A panic of a function of the program is logged with its stack, for each kind of function.
+func TestPanicsAreLogged(t *testing.T) {
+	run := func(context.Context, embed.ToolCall) (embed.ToolResult, error) { panic("boom") }
+	tool := embed.Tool{Name: "broken", Run: run}
+	broken := newFuncModel(func(context.Context, func(embed.Chunk, error) bool) { panic("boom") })
+	source := embed.ContextSource{Key: "mine", Read: func(context.Context) (string, error) { panic("boom") }}
+	hook := func(context.Context, *embed.PromptHook) error { panic("boom") }
+	for name, o := range map[string]embed.Options{
+		"model m":     {Models: []embed.Model{broken}},
+		"tool broken": {Tools: []embed.Tool{tool}},
+		"source mine": {Context: []embed.ContextSource{source}},
+		"hook Prompt": {Hooks: embed.Hooks{Prompt: hook}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log lockedBuffer
+			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+			if o.Models == nil {
+				answers := []cairntest.Answer{
+					cairntest.Turn(cairntest.Call("broken", nil)), cairntest.Turn(cairntest.Text("Sorry.")),
+				}
+				o.Models = []embed.Model{cairntest.NewModel(answers...).Model()}
+			}
+			s := newSession(t, cairntest.Open(t, &o).Client())
+			_, _ = s.Do(t.Context(), sdk.Prompt{Text: "go"}) // other tests check what becomes of the work
+			for _, text := range []string{"panicked", name, "boom", "hostile_test.go"} {
+				if strings.Count(log.String(), "panicked") != 1 || !strings.Contains(log.String(), text) {
+					t.Errorf("the log lacks %q: %q", text, log.String())
+				}
+			}
+		})
+	}
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // A source that panics or is too large is named, and keeps a first turn from beginning.

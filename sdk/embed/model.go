@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/cutrune"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/sdk"
 )
@@ -103,32 +104,37 @@ type retryError struct {
 // Unwrap returns the cause.
 func (e *retryError) Unwrap() error { return e.error }
 
-func newModels(models []Model) (out []*llm.EmbeddedModel, err error) {
+func newModels(models []Model, logger *slog.Logger) (out []*llm.EmbeddedModel, err error) {
 	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	seen := map[string]bool{"guide": true} // cairn's own
 	for i, m := range models {
 		field := "Models[" + strconv.Itoa(i) + "]"
 		switch {
 		case !name.MatchString(m.ID):
-			return nil, invalid(field, "the id %q of a model is not made of letters, digits, '.', '_' and '-'", m.ID)
+			return nil, newInvalid(field, "the id %q of a model is not made of letters, digits, '.', '_' and '-'", m.ID)
 		case seen[m.ID]:
-			return nil, invalid(field, "there is another model with the id %q: two of the program, or cairn's own guide", m.ID)
+			return nil, newInvalid(
+				field, "there is another model with the id %q: two of the program, or cairn's own guide", m.ID,
+			)
 		case m.Generate == nil:
-			return nil, invalid(field, "the model %q has no function Generate", m.ID)
+			return nil, newInvalid(field, "the model %q has no function Generate", m.ID)
 		}
 		seen[m.ID] = true
 		one := &llm.EmbeddedModel{ID: m.ID, Name: m.Name, Images: m.Images, Documents: m.Documents}
 		if one.Name == "" {
 			one.Name = m.ID
 		}
-		one.Open = func() (llm.Model, int64, error) { return model{m}, m.ContextWindow, nil }
+		one.Open = func() (llm.Model, int64, error) { return model{m, logger}, m.ContextWindow, nil }
 		out = append(out, one)
 	}
 	return out, nil
 }
 
 // model is a Model as the engine uses one.
-type model struct{ Model }
+type model struct {
+	Model
+	logger *slog.Logger
+}
 
 // Stream implements llm.Model.
 func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
@@ -141,9 +147,10 @@ func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 		ended := make(chan error, 1)
 		generating, stop := context.WithCancel(ctx)
 		defer stop()
-		go func() { // ends with Generate
-			_, err := call(generating, func() (struct{}, error) {
-				return struct{}{}, m.generate(generating, newRequest(req), chunks)
+		request := newRequest(req)
+		go func() { // ends with Generate, or soon after its context
+			_, err := call(generating, m.logger, "model "+m.ID, func() (struct{}, error) {
+				return struct{}{}, m.generate(generating, request, chunks)
 			})
 			ended <- err
 		}()
@@ -152,6 +159,8 @@ func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event
 			case c := <-chunks:
 				dog.MarkByte()
 				if s.add(c); s.stopped {
+					stop()
+					<-ended
 					return
 				}
 			case err := <-ended:
@@ -271,7 +280,7 @@ func (s *stream) addText(kind, text string) {
 		}
 	}
 	text = s.rest + text
-	whole := len(text) - incompleteSuffix(text)
+	whole := len(text) - cutrune.SuffixLen(text)
 	text, s.rest = text[:whole], text[whole:]
 	switch {
 	case text == "":
@@ -280,19 +289,6 @@ func (s *stream) addText(kind, text string) {
 	default:
 		s.emit(llm.ReasoningDelta{ID: s.blockID(), Delta: text})
 	}
-}
-
-// incompleteSuffix returns how many bytes at the end of a text are the beginning of a character.
-func incompleteSuffix(text string) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if b := text[len(text)-n]; utf8.RuneStart(b) {
-			if b >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 func (s *stream) blockID() string { return s.open + "_" + strconv.Itoa(s.blocks) }

@@ -3,7 +3,6 @@ package embed
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -26,8 +25,8 @@ type Tool struct {
 	// Ask asks for a permission before each call, unless a rule or a saved approval allows it; the action is the name of
 	// the tool. Without it calls run as the model makes them, unless a rule denies the tool.
 	Ask bool
-	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error, a
-	// panic included, is for the model: it reads the text and goes on. Run is called concurrently, also for the calls of
+	// Run executes a call. When ctx ends it stops what it does and returns; two seconds later it is left alone. An error,
+	// a panic included, is for the model: it reads the text and goes on. Run is called concurrently, also for the calls of
 	// one turn. A call that was cut off by the end of the process is not run again.
 	Run func(ctx context.Context, c ToolCall) (ToolResult, error)
 }
@@ -43,8 +42,8 @@ type ToolCall struct {
 	Progress func(text string)
 }
 
-// ToolResult is the result of a call. A text of more than 50 KiB or 2,000 lines is shortened for the model, and stored as
-// a whole in a file that it can read.
+// ToolResult is the result of a call. A text of more than 50 KiB or 2,000 lines is shortened for the model, and stored
+// as a whole in a file that it can read.
 type ToolResult struct {
 	Text  string     // for the model
 	Title string     // for people, one line; may be ""
@@ -52,21 +51,24 @@ type ToolResult struct {
 }
 
 // NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
-// whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or omitzero
-// is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is no struct,
-// or a schema cannot describe it (functions, channels, types that contain themselves).
+// whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or
+// omitzero is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is
+// no struct, or a schema cannot describe it (functions, channels, types that contain themselves).
 func NewTool[In any](
 	name, description string, run func(ctx context.Context, in In) (string, error),
 ) (Tool, error) {
 	if t := reflect.TypeFor[In](); t.Kind() != reflect.Struct || run == nil {
-		return Tool{}, invalid("In", "the tool %s needs a function, and a struct for its arguments, not %s", name, t)
+		return Tool{}, newInvalid("In", "the tool %s needs a function, and a struct for its arguments, not %s", name, t)
 	}
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 	}})
 	if err != nil {
-		return Tool{}, fmt.Errorf("describe the arguments of the tool %s: %w", name, err)
+		return Tool{}, &sdk.Error{
+			Code: sdk.CodeInvalid, Field: "In", Err: err,
+			Message: fmt.Sprintf("describe the arguments of the tool %s: %v", name, err),
+		}
 	}
 	raw, err := json.Marshal(schema)
 	if err != nil {
@@ -96,13 +98,15 @@ func newTools(tools []Tool, logger *slog.Logger) (out []tool.Tool, asking []stri
 		var object map[string]any
 		switch {
 		case !tool.IsName(t.Name):
-			return nil, nil, invalid(field, "the name %q of a tool is not a letter with at most 63 letters, digits, '_' and '-'", t.Name)
+			return nil, nil, newInvalid(
+				field, "the name %q of a tool is not a letter with at most 63 letters, digits, '_' and '-'", t.Name,
+			)
 		case seen[t.Name]:
-			return nil, nil, invalid(field, "there are two tools with the name %q", t.Name)
+			return nil, nil, newInvalid(field, "there are two tools with the name %q", t.Name)
 		case t.Run == nil:
-			return nil, nil, invalid(field, "the tool %q has no function Run", t.Name)
+			return nil, nil, newInvalid(field, "the tool %q has no function Run", t.Name)
 		case json.Unmarshal(t.Schema, &object) != nil || object["type"] != "object":
-			return nil, nil, invalid(field, "the schema of the tool %q is not one of an object", t.Name)
+			return nil, nil, newInvalid(field, "the schema of the tool %q is not one of an object", t.Name)
 		}
 		seen[t.Name] = true
 		if t.Ask {
@@ -135,7 +139,7 @@ func (p programTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) 
 			return tool.Output{}, err
 		}
 	}
-	result, err := call(ctx, func() (ToolResult, error) {
+	result, err := call(ctx, p.logger, "tool "+p.tool.Name, func() (ToolResult, error) {
 		return p.tool.Run(ctx, ToolCall{
 			SessionID: string(c.SessionID), MessageID: string(c.MessageID), CallID: c.CallID, Agent: c.Agent,
 			Input:    json.RawMessage(c.Input),
@@ -144,15 +148,21 @@ func (p programTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) 
 	})
 	out := tool.Output{Title: session.ClipText(result.Title, maxTitle), Content: session.TextContent(result.Text)}
 	for _, f := range result.Files {
-		out.Attachments = append(out.Attachments, newAttachment(f))
-	}
-	if panicked, ok := errors.AsType[*panicError](err); ok {
-		p.logger.Error("a tool of the program panicked", "tool", p.tool.Name, "panic", panicked.value, "stack", string(panicked.stack))
+		out.Content = append(out.Content, newContent(f))
 	}
 	if err != nil && ctx.Err() == nil {
 		err = tool.Failf("%s", err.Error())
 	}
 	return out, err
+}
+
+// newContent returns a file of a result as the model gets it.
+func newContent(f sdk.File) session.ToolContent {
+	out := session.ToolContent{Type: "file", URI: f.URI, Mime: f.MediaType, Name: f.Name}
+	if f.Data != nil {
+		out.URI = session.EncodeDataURI(f.MediaType, f.Data)
+	}
+	return out
 }
 
 // maxTitle bounds the title of a call, in bytes.

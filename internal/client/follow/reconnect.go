@@ -67,7 +67,7 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			if req.Method == http.MethodPost {
 				return nil, fmt.Errorf(
 					"the cairn process that owns the store ended before it responded; "+
-						"check whether the change was made, and repeat the command if not: %w",
+						"check whether the change was made, and repeat it if not: %w",
 					err,
 				)
 			}
@@ -118,8 +118,8 @@ func sendOnce(conn *client.Connection, req *http.Request) (*http.Response, error
 	return resp, nil
 }
 
-// streams are the media types of answers that have no end, or may be larger than memory: events, exported logs and pages
-// of shared sessions, whose readers notice a cut.
+// streams are the media types of answers that have no end, or may be larger than memory: events, exported logs and
+// pages of shared sessions, whose readers notice a cut.
 var streams = []string{"text/event-stream", "application/x-ndjson", "text/html"}
 
 func isStream(resp *http.Response) bool {

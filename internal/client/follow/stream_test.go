@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// An exported log, and the page of a shared session, are read while the server writes them: they may be larger than memory,
-// or have no end.
+// An exported log, and the page of a shared session, are read while the server writes them: they may be larger than
+// memory, or have no end.
 func TestLogIsStreamed(t *testing.T) {
 	for _, media := range []string{"application/x-ndjson", "text/html; charset=utf-8"} {
 		t.Run(media, func(t *testing.T) { readWhileWritten(t, media) })

@@ -177,6 +177,16 @@ func (w *taskWatch) update(ctx context.Context, c *api.Client) (rest []TaskEvent
 	return rest
 }
 
+// follows reports whether the session is that of a task that runs.
+func (w *taskWatch) follows(id session.ID) bool {
+	for _, task := range w.tasks {
+		if task == id {
+			return true
+		}
+	}
+	return false
+}
+
 // wait returns when nothing is followed any more, as the context of update has ended.
 func (w *taskWatch) wait() { w.wg.Wait() }
 

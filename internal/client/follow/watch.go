@@ -15,8 +15,8 @@ import (
 type Update struct {
 	Event    *session.Event        // of the session: each once, in order
 	Fragment *session.Fragment     // live text of the session, between its events
-	Output   *session.ToolProgress // the output so far of a running call of any session
-	Note     *session.Note         // a text for people, of any session
+	Output   *session.ToolProgress // the output so far of a running call of the session, or of that of a task
+	Note     *session.Note         // a text for people, likewise
 	Task     *TaskEvent            // an event of the session of a task
 	Idle     bool                  // the session is idle, and what happened before that was reported
 	Lost     error                 // the connection broke and is being restored
@@ -52,7 +52,9 @@ func Start(ctx context.Context, c *api.Client, id session.ID, o Options) *Watch 
 	w := &Watch{
 		C: make(chan Update), client: c, id: id, expect: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
 	}
-	l := &watchLoop{watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult)}
+	l := &watchLoop{
+		watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult), live: make(chan Update),
+	}
 	if o.Tasks {
 		l.tasks = newTaskWatch()
 		l.tasks.noteRunning(o.Newest)
@@ -88,7 +90,8 @@ type watchLoop struct {
 	background sync.WaitGroup
 	items      chan streamItem
 	idle       chan idleResult
-	tasks      *taskWatch // nil unless tasks are followed
+	live       chan Update // output and notes of all sessions
+	tasks      *taskWatch  // nil unless tasks are followed
 
 	cursor  int64 // of the newest event that was reported
 	lost    bool  // the connection is lost
@@ -143,6 +146,10 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 			}
 		case e := <-taskEvents:
 			l.reportTasks(ctx, e)
+		case u := <-l.live:
+			if l.isFollowed(u) {
+				send(ctx, l.watch.C, u)
+			}
 		case i := <-l.idle:
 			if l.waiting = false; i.err != nil {
 				send(ctx, l.watch.C, Update{End: i.err})
@@ -207,6 +214,19 @@ func (l *watchLoop) reportTasks(ctx context.Context, events ...TaskEvent) {
 	}
 }
 
+// isFollowed reports whether output or a note is of the session, or of that of a task that is followed. What the feed
+// has of other sessions is not for the reader of this one.
+func (l *watchLoop) isFollowed(u Update) bool {
+	id := session.ID("")
+	switch {
+	case u.Output != nil:
+		id = u.Output.SessionID
+	case u.Note != nil:
+		id = u.Note.SessionID
+	}
+	return id == l.watch.id || l.tasks != nil && l.tasks.follows(id)
+}
+
 // idlePause is the interval at which a server that is gone is asked again whether the session is idle.
 const idlePause = 200 * time.Millisecond
 
@@ -231,18 +251,18 @@ func (l *watchLoop) awaitIdle(ctx context.Context) {
 	})
 }
 
-// readOutput reports the output so far of running calls, and texts for people, until ctx ends. It is only for display: what
-// is lost with a connection is in the next output.
+// readOutput sends the output so far of running calls, and texts for people, of all sessions to the loop, until ctx
+// ends. It is only for display: what is lost with a connection is in the next output.
 func (l *watchLoop) readOutput(ctx context.Context, o Options) {
 	for ctx.Err() == nil {
 		for u, err := range l.watch.client.Feed(ctx, -1) {
 			if err != nil {
 				break
 			}
-			if p := ParseOutput(u); o.Output && p != nil && !send(ctx, l.watch.C, Update{Output: p}) {
+			if p := ParseOutput(u); o.Output && p != nil && !send(ctx, l.live, Update{Output: p}) {
 				return
 			}
-			if n := ParseNote(u); o.Notes && n != nil && !send(ctx, l.watch.C, Update{Note: n}) {
+			if n := ParseNote(u); o.Notes && n != nil && !send(ctx, l.live, Update{Note: n}) {
 				return
 			}
 		}

@@ -26,6 +26,7 @@ type server struct {
 	gone    int                 // so many requests fail once the first stream broke
 	idle    chan struct{}       // closed when the session is idle
 	missing bool                // the session was deleted
+	feed    func(w io.Writer)   // what the stream of all sessions has
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,6 +60,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if isLast {
 			<-r.Context().Done()
 		}
+	case path == "/api/event":
+		w.Header().Set("Content-Type", "text/event-stream")
+		s.feed(w)
+		flush(w)
+		<-r.Context().Done()
 	case path == "/wait":
 		<-s.idle
 		w.WriteHeader(http.StatusNoContent)
@@ -98,6 +104,10 @@ func watch(t *testing.T, s *server, o follow.Options, expectIdle bool, last stri
 			seen = append(seen, strconv.FormatInt(u.Event.Seq, 10))
 		case u.Idle:
 			seen = append(seen, "idle")
+		case u.Output != nil:
+			seen = append(seen, "output of "+string(u.Output.SessionID))
+		case u.Note != nil:
+			seen = append(seen, "note of "+string(u.Note.SessionID))
 		case u.Lost != nil:
 			seen = append(seen, "lost")
 		case u.Found:
@@ -107,7 +117,7 @@ func watch(t *testing.T, s *server, o follow.Options, expectIdle bool, last stri
 		case u.End != nil:
 			seen = append(seen, "end: "+u.End.Error())
 		}
-		if seen[len(seen)-1] == last {
+		if len(seen) > 0 && seen[len(seen)-1] == last {
 			break
 		}
 	}
@@ -151,6 +161,40 @@ func TestWatch(t *testing.T) {
 				if got := watch(t, tt.server, follow.Options{After: 0}, true, tt.last); got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
+			})
+		})
+	}
+}
+
+// TestWatchOutput: the feed has the output and the notes of all sessions; a watch reports those of its session and of
+// the session of a task that runs.
+func TestWatchOutput(t *testing.T) {
+	for name, tt := range map[string]struct {
+		jobs []session.Job
+		want string
+	}{
+		"a session": {nil, "output of ses_1 note of ses_1"},
+		"a task": {
+			[]session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}},
+			"output of ses_task note of ses_task output of ses_1 note of ses_1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{newest: 0, streams: []func(io.Writer){func(io.Writer) {}}, idle: make(chan struct{})}
+				s.feed = func(w io.Writer) {
+					for _, id := range []string{"ses_other", "ses_task", "", "ses_1"} {
+						fmt.Fprintf(w, "data: {\"id\":\"evt_1\",\"type\":\"session.next.tool.progress\",\"data\":{\"timestamp\":1,"+
+							"\"sessionID\":%q,\"assistantMessageID\":\"msg_1\",\"callID\":\"c\",\"structured\":{},\"content\":[]}}\n\n", id)
+						fmt.Fprintf(w, "data: {\"id\":\"evt_2\",\"type\":\"session.note\",\"data\":{\"sessionID\":%q,"+
+							"\"source\":\"hook\",\"text\":\"t\"}}\n\n", id)
+					}
+				}
+				o := follow.Options{Tasks: true, Jobs: tt.jobs, Notes: true, Output: true}
+				if got := watch(t, s, o, false, "note of ses_1"); got != tt.want {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+				close(s.idle)
 			})
 		})
 	}

@@ -2,6 +2,8 @@ package pty
 
 import (
 	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/cutrune"
 )
 
 // minKept is the bytes of output that a terminal keeps at least.
@@ -37,7 +39,7 @@ type ring struct {
 // add appends output. Invalid bytes become U+FFFD; a character that arrives in pieces stays whole.
 func (r *ring) add(p []byte) {
 	p = append(r.rest, p...)
-	whole := len(p) - incompleteSuffix(p)
+	whole := len(p) - cutrune.SuffixLen(p)
 	r.rest = append([]byte(nil), p[whole:]...)
 	before := len(r.text)
 	if p = p[:whole]; utf8.Valid(p) {
@@ -52,19 +54,6 @@ func (r *ring) add(p []byte) {
 	if len(r.text) > minKept+minKept/4 { // dropping in larger steps, because it moves the rest
 		r.dropFront(len(r.text) - minKept)
 	}
-}
-
-// incompleteSuffix returns the length of the incomplete character at the end of p.
-func incompleteSuffix(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {
-			if utf8.FullRune(tail) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // dropFront drops at least n bytes from the front.

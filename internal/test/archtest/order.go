@@ -15,7 +15,7 @@ const testLayer = "test"
 // layers lists the folders below internal/, and those of the public library, from bottom to top. A package imports packages of its own layer and of
 // layers below it. The longest matching folder decides.
 var layers = []layer{
-	{"leaves", "checkout connlimit fault fileattr fileuri finding frontmatter linediff netaddr proctable spelling statefile telemetry terminal"},
+	{"leaves", "checkout connlimit cutrune fault fileattr fileuri finding frontmatter linediff netaddr proctable spelling statefile telemetry terminal"},
 	{"session", "session"},
 	{"llm", "llm"},
 	{"systemcontext", "systemcontext"},
