@@ -37,7 +37,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
 		life: ctx,
 	}
-	err := a.conn.serve(ctx, in, a.handle)
+	err := a.conn.serve(ctx, in, handler{begin: a.begin, notify: a.notify})
 	cancel()
 	a.following.Wait()
 	return err

@@ -80,19 +80,19 @@ func convertFile(b v2.ContentBlock) (session.File, error) {
 			return session.File{}, rpcErrorf(codeInvalidParams, "content of the type %q needs data and mimeType", b.Type)
 		}
 		return session.File{
-			URI: "data:" + b.MimeType + ";base64," + b.Data, Mime: b.MimeType, Name: nameOf(b.URI, b.Name),
+			URI: "data:" + b.MimeType + ";base64," + b.Data, Mime: b.MimeType, Name: deriveName(b.URI, b.Name),
 		}, nil
 	case "resource_link":
 		if b.URI == "" {
 			return session.File{}, rpcErrorf(codeInvalidParams, "a resource_link needs a uri")
 		}
-		return session.File{URI: b.URI, Mime: b.MimeType, Name: nameOf(b.URI, b.Name)}, nil
+		return session.File{URI: b.URI, Mime: b.MimeType, Name: deriveName(b.URI, b.Name)}, nil
 	case "resource":
 		r := b.Resource
 		if r.URI == "" {
 			return session.File{}, rpcErrorf(codeInvalidParams, "a resource needs a uri")
 		}
-		file := session.File{Mime: r.MimeType, Name: nameOf(r.URI, "")}
+		file := session.File{Mime: r.MimeType, Name: deriveName(r.URI, "")}
 		if r.Blob != "" {
 			file.URI = "data:" + r.MimeType + ";base64," + r.Blob
 			return file, nil
@@ -137,8 +137,8 @@ func (t *promptText) separate(next string) {
 	}
 }
 
-// nameOf returns the name of a file, the last element of its URI without one.
-func nameOf(uri, name string) string {
+// deriveName returns the name of a file, the last element of its URI without one.
+func deriveName(uri, name string) string {
 	if name != "" {
 		return name
 	}
