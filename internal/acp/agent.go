@@ -89,8 +89,8 @@ func answerBeside(call func(context.Context, jsontext.Value) (any, error)) metho
 	}}
 }
 
-// answerInOrder returns a method that changes an open session: it takes effect behind the requests before it that change
-// the session, and before those that the client sends behind it.
+// answerInOrder returns a method that changes an open session: it takes effect behind the requests before it that
+// change the session, and before those that the client sends behind it.
 func (a *agent) answerInOrder(call func(*liveSession, context.Context, jsontext.Value) (any, error)) method {
 	return method{begin: func(params jsontext.Value) answerer {
 		s, err := a.find(params)

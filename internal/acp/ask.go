@@ -41,8 +41,8 @@ func (s *liveSession) handleAsk(ctx context.Context, data session.EventData) {
 	}
 }
 
-// forwardAsk puts an ask to the client in the background. Of a call that the client does not see, it sends what the ask is
-// for.
+// forwardAsk puts an ask to the client in the background. Of a call that the client does not see, it sends what the ask
+// is for.
 func (s *liveSession) forwardAsk(ctx context.Context, a session.PendingAsk) {
 	if _, ok := s.pending[a.ID]; ok {
 		return
@@ -237,7 +237,8 @@ func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow
 	return answer, nil
 }
 
-// newFormFields returns the fields of the form for questions: one for each, and one for an own answer where it is allowed.
+// newFormFields returns the fields of the form for questions: one for each, and one for an own answer where it is
+// allowed.
 func newFormFields(questions []session.Question) map[string]formField {
 	fields := map[string]formField{}
 	for i, q := range questions {
@@ -264,8 +265,8 @@ func newFormFields(questions []session.Question) map[string]formField {
 	return fields
 }
 
-// readAnswer returns the answers to a question in a form, each once: of its options, and an own one if that is allowed. An
-// own answer takes the place of the option if there can be only one answer.
+// readAnswer returns the answers to a question in a form, each once: of its options, and an own one if that is allowed.
+// An own answer takes the place of the option if there can be only one answer.
 func readAnswer(q session.Question, chosen, other any) []string {
 	// Take what the client has chosen, in either form.
 	texts, _ := chosen.([]any)

@@ -2,13 +2,11 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	v1 "github.com/cairn-dev/cairn/internal/acp/v1"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // editorTimeout bounds the editor's answer to a read; the tool waits no longer.
@@ -19,9 +17,8 @@ const editorTimeout = 2 * time.Second
 func (s *liveSession) serveBuffers(ctx context.Context) {
 	for pause := time.Second; ctx.Err() == nil; {
 		read, err := s.client.NextEditorRead(ctx, s.id)
-		if err != nil {
-			isMissing := errors.Is(err, &session.Error{Code: session.CodeNotFound}) // the session, or an older server's operation
-			if isMissing || follow.Sleep(ctx, pause) != nil {
+		if err != nil { // the server ends, or is an older one
+			if !follow.IsConnectionLost(err) || follow.Sleep(ctx, pause) != nil {
 				return
 			}
 			pause = min(2*pause, time.Minute)

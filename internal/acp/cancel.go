@@ -49,7 +49,8 @@ func (a *agent) cancel(params jsontext.Value) answerer {
 	return returnResult(nil, nil)
 }
 
-// markCancelled marks the prompts of this client as cancelled: those that are not admitted yet will not be, or are stopped.
+// markCancelled marks the prompts of this client as cancelled: those that are not admitted yet will not be, or are
+// stopped.
 func (s *liveSession) markCancelled() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

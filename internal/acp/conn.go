@@ -87,8 +87,8 @@ func newConn(out io.Writer) *conn {
 	}
 }
 
-// serve takes messages until they end, ctx does, or the client does not read. Then it ends the requests that run and waits
-// for them.
+// serve takes messages until they end, ctx does, or the client does not read. Then it ends the requests that run and
+// waits for them.
 func (c *conn) serve(ctx context.Context, in io.Reader, handle handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &server{conn: c, handle: handle, slots: make(chan struct{}, maxRequests)}

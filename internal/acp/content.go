@@ -47,8 +47,8 @@ func splitCommand(text string) (name, arguments string, isCommand bool) {
 	return name, arguments, isCommand && name != ""
 }
 
-// convertContent makes a prompt of content. A file takes its place in the text by its name, if there is a text: "compare",
-// a file, "with", a file.
+// convertContent makes a prompt of content. A file takes its place in the text by its name, if there is a text:
+// "compare", a file, "with", a file.
 func convertContent(content []v2.ContentBlock) (*session.Prompt, error) {
 	prompt := &session.Prompt{}
 	var text promptText
@@ -132,7 +132,8 @@ func (t *promptText) addName(name string) {
 func (t *promptText) separate(next string) {
 	last, _ := utf8.DecodeLastRuneInString(t.String())
 	first, _ := utf8.DecodeRuneInString(next)
-	if t.Len() > 0 && !unicode.IsSpace(last) && (unicode.IsLetter(first) || unicode.IsDigit(first)) && !unicode.Is(unicode.Ps, last) {
+	isWord := unicode.IsLetter(first) || unicode.IsDigit(first)
+	if t.Len() > 0 && isWord && !unicode.IsSpace(last) && !unicode.Is(unicode.Ps, last) {
 		t.WriteByte(' ')
 	}
 }

@@ -75,10 +75,12 @@ func (dialect1) modes(s sessionChoices) *v1.SessionModeState {
 func (dialect1) configOptions(s sessionChoices) (out []v1.SessionConfigOption) {
 	for _, o := range s.list() {
 		one := v1.SessionConfigOption{
-			ID: o.id, Name: o.name, Category: v1.SessionConfigOptionCategory(o.category), Type: "select", CurrentValue: quote(o.current),
+			ID: o.id, Name: o.name, Category: v1.SessionConfigOptionCategory(o.category), Type: "select",
+			CurrentValue: quote(o.current),
 		}
 		for _, c := range o.values {
-			one.Options = append(one.Options, v1.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description})
+			value := v1.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description}
+			one.Options = append(one.Options, value)
 		}
 		out = append(out, one)
 	}
@@ -116,7 +118,8 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 	case callUpdate:
 		return []v1.SessionUpdate{d.call(u)}
 	case plan:
-		p := v1.SessionUpdatePlan{SessionUpdate: "plan", Entries: []v1.PlanEntry{}} // an empty plan takes the earlier one away
+		// An empty plan takes the earlier one away.
+		p := v1.SessionUpdatePlan{SessionUpdate: "plan", Entries: []v1.PlanEntry{}}
 		for _, t := range u.todos {
 			p.Entries = append(p.Entries, v1.PlanEntry{
 				Content: t.Content, Priority: v1.PlanEntryPriority(t.Priority), Status: v1.PlanEntryStatus(planStatus(t.Status)),
@@ -139,7 +142,8 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 			return nil
 		}
 		return []v1.SessionUpdate{v1.SessionUpdateUsageUpdate{
-			SessionUpdate: "usage_update", Used: u.used, Size: u.size, Cost: &v1.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
+			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
+			Cost: &v1.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
 		}}
 	case stateChanged: // that of own work is in the answer to its prompt
 		if u.why == nil || u.isOwn {

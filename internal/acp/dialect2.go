@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// dialect2 is version 2 of the protocol: session/prompt is answered when the prompt is recorded, and updates of the state
-// say when its work is over.
+// dialect2 is version 2 of the protocol: session/prompt is answered when the prompt is recorded, and updates of the
+// state say when its work is over.
 type dialect2 struct{ features clientFeatures }
 
 func (dialect2) answersAtOnce() bool { return true }
@@ -64,7 +64,8 @@ func (dialect2) configOptions(s sessionChoices) (out []v2.SessionConfigOption) {
 			CurrentValue: quote(o.current),
 		}
 		for _, c := range o.values {
-			one.Options = append(one.Options, v2.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description})
+			value := v2.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description}
+			one.Options = append(one.Options, value)
 		}
 		out = append(out, one)
 	}
@@ -125,7 +126,8 @@ func (d dialect2) encodeUpdate(u update, s sessionChoices) v2.SessionUpdate {
 			return nil
 		}
 		return v2.SessionUpdateUsageUpdate{
-			SessionUpdate: "usage_update", Used: u.used, Size: u.size, Cost: &v2.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
+			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
+			Cost: &v2.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
 		}
 	case notice:
 		return v2.SessionUpdateNotice{

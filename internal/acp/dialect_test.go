@@ -76,11 +76,14 @@ func TestForms(t *testing.T) {
 		{"the end", stateChanged{state: stateIdle, stop: stopEnd}, "", `{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}`},
 		{"a failure", stateChanged{state: stateIdle, why: rpcErrorf(codeInternal, "x"), isOwn: true}, "", `{"sessionUpdate":"state_update","error":{"code":-32603,"message":"x"},"state":"idle","stopReason":"error"}`},
 		{
-			"a model without a key", stateChanged{state: stateIdle, why: rpcErrorf(codeAuthRequired, "x"), isOwn: true}, "",
+			"a model without a key",
+			stateChanged{state: stateIdle, why: rpcErrorf(codeAuthRequired, "x"), isOwn: true},
+			"",
 			`{"sessionUpdate":"state_update","error":{"code":-32000,"message":"x"},"state":"idle","stopReason":"error"}`,
 		},
 		{
-			"an empty plan", plan{},
+			"an empty plan",
+			plan{},
 			`{"sessionUpdate":"plan","entries":[]}`, `{"sessionUpdate":"plan_update","plan":{"type":"items","entries":[],"planId":"todos"}}`,
 		},
 		{"a failure of another client's work", stateChanged{state: stateIdle, why: rpcErrorf(codeInternal, "x")}, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[the work failed] x\n"}}`, "*"},

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// itemTracker turns what happens in a session into updates. A text arrives in pieces while the model writes it, and as a
-// whole when it is complete: of that only the rest is sent. Only the loop of the session uses it.
+// itemTracker turns what happens in a session into updates. A text arrives in pieces while the model writes it, and as
+// a whole when it is complete: of that only the rest is sent. Only the loop of the session uses it.
 type itemTracker struct {
 	directory string
 	model     session.ModelRef          // of the newest turn

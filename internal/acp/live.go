@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// liveSession is a session that a client has opened: what happens in it is sent to the client, and what it asks is put to
-// the client, until it is closed. One goroutine, the loop (run), follows it.
+// liveSession is a session that a client has opened: what happens in it is sent to the client, and what it asks is put
+// to the client, until it is closed. One goroutine, the loop (run), follows it.
 type liveSession struct {
 	agent     *agent
 	client    *api.Client // its location is the session's directory
@@ -137,8 +137,8 @@ func (s *liveSession) runInLoop(ctx context.Context, action func(*follow.Watch))
 	}
 }
 
-// pause returns when the loop sends nothing more, until resume is called or the session is closed. What happens meanwhile
-// is sent later.
+// pause returns when the loop sends nothing more, until resume is called or the session is closed. What happens
+// meanwhile is sent later.
 func (s *liveSession) pause(ctx context.Context) (resume func(), err error) {
 	paused, resumed := make(chan struct{}), make(chan struct{})
 	select {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// promptWork is a prompt of this client until the work on it is over. It is registered in the order of the messages, then
-// admitted by the server, and then begun: in the conversation. A cancel finds it in each of these states.
+// promptWork is a prompt of this client until the work on it is over. It is registered in the order of the messages,
+// then admitted by the server, and then begun: in the conversation. A cancel finds it in each of these states.
 //
 // Only the goroutine that follows the session uses the embedded Work, isExpected and continues, with one exception: the
 // Request is set before, and does not change.
@@ -87,8 +87,8 @@ func (a *agent) prompt(params jsontext.Value) answerer {
 	}
 }
 
-// begin has the prompt admitted, and its work followed. It is followed first, because it may be in the conversation before
-// the server has answered.
+// begin has the prompt admitted, and its work followed. It is followed first, because it may be in the conversation
+// before the server has answered.
 func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.ContentBlock, slot orderSlot) error {
 	// What comes before the prompt is sent ends with a cancel.
 	preparing, stop := withCancel(ctx, p.cancelled, errNotBegun)
@@ -117,7 +117,8 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 	})
 	if err != nil {
 		// The client that is still there must not get an error for a prompt that is worked on.
-		if isUnknown := sending.Err() != nil || follow.IsConnectionLost(err); isUnknown && !errors.Is(context.Cause(ctx), errClosed) {
+		isUnknown := sending.Err() != nil || follow.IsConnectionLost(err)
+		if isUnknown && !errors.Is(context.Cause(ctx), errClosed) {
 			s.stopUnknown(ctx, p)
 		}
 		// An error says that nothing follows the session any more.
@@ -255,8 +256,8 @@ func (s *liveSession) isOwn(id session.MessageID) bool {
 	return slices.ContainsFunc(s.prompts, func(p *promptWork) bool { return p.Request.ID == id })
 }
 
-// settlePrompts applies an update to the prompts of this client, and answers those whose work is over. It returns how that
-// came out. Only the goroutine that follows the session calls it, as endPrompts.
+// settlePrompts applies an update to the prompts of this client, and answers those whose work is over. It returns how
+// that came out. Only the goroutine that follows the session calls it, as endPrompts.
 func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) (over []promptResult) {
 	left := s.working[:0:0]
 	for _, p := range s.working {

@@ -9,9 +9,9 @@ import (
 
 // replay sends the transcript of the session, oldest first, without what an undo hides, then its plan and its title.
 //
-// The session is followed from the head that was read before. What happened since then may be in the transcript already:
-// the tracker notes what was sent, and leaves it out when the events come, up to the one that is the newest after the
-// transcript was read.
+// The session is followed from the head that was read before. What happened since then may be in the transcript
+// already: the tracker notes what was sent, and leaves it out when the events come, up to the one that is the newest
+// after the transcript was read.
 func (s *liveSession) replay(ctx context.Context) error {
 	found, err := s.client.Session(ctx, s.id)
 	if err != nil {
@@ -115,7 +115,8 @@ func (t *itemTracker) applyMessage(m session.Message) (out []update) {
 	return out
 }
 
-// applyItem returns an item of a turn of the transcript, with the outcome of a call. It notes what was sent of the item.
+// applyItem returns an item of a turn of the transcript, with the outcome of a call. It notes what was sent of the
+// item.
 func (t *itemTracker) applyItem(m *session.Assistant, c session.Content) []update {
 	switch c := c.(type) {
 	case *session.Text:

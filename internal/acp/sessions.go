@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxSessions bounds the sessions that a client has open at once. Each takes one of the 64 event streams that the server
-// gives a process by default, and one stream has the output of all; the others are for subagents.
+// maxSessions bounds the sessions that a client has open at once. Each takes one of the 64 event streams that the
+// server gives a process by default, and one stream has the output of all; the others are for subagents.
 const maxSessions = 32
 
 // errNoRoom is the error of a request that would open another session.
@@ -91,8 +91,8 @@ func (a *agent) resumeSession(ctx context.Context, params jsontext.Value) (any, 
 	return a.reopen(ctx, params, false)
 }
 
-// reopen opens a session that exists. One that the client has open already sends nothing meanwhile; it ends when the new
-// opening has succeeded, and goes on if it fails.
+// reopen opens a session that exists. One that the client has open already sends nothing meanwhile; it ends when the
+// new opening has succeeded, and goes on if it fails.
 func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool) (any, error) {
 	// Check what the client wants.
 	var r v2.ResumeSessionRequest

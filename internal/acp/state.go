@@ -80,8 +80,8 @@ func (w *workState) noteAsk(a session.PendingAsk) {
 	}
 }
 
-// reportState sends the client the state of the work, if it is another than the reported one. results say how the prompts
-// of this client came out whose work is over.
+// reportState sends the client the state of the work, if it is another than the reported one. results say how the
+// prompts of this client came out whose work is over.
 func (s *liveSession) reportState(results []promptResult) {
 	now := s.state.name()
 	if now == s.state.reported {

@@ -48,7 +48,7 @@ func newCall(directory, id, tool string, input jsontext.Value) callUpdate {
 	_ = json.Unmarshal(input, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // of another type
 	u := callUpdate{
 		id: id, tool: tool, title: describe.DescribeCall(tool, input), kind: findKind(tool), status: statusRunning,
-		rawInput: input, paths: resolvePaths(directory, in.FilePath, in.Path),
+		rawInput: input, paths: makeAbsolute(directory, in.FilePath, in.Path),
 	}
 	if u.kind == "edit" && in.FilePath != "" {
 		d := fileDiff{path: u.paths[0], old: in.Old, new: in.New}
@@ -60,8 +60,8 @@ func newCall(directory, id, tool string, input jsontext.Value) callUpdate {
 	return u
 }
 
-// resolvePaths returns the paths that are not empty, resolved in the directory.
-func resolvePaths(directory string, paths ...string) (out []string) {
+// makeAbsolute returns the paths that are not empty, resolved in the directory.
+func makeAbsolute(directory string, paths ...string) (out []string) {
 	for _, p := range paths {
 		switch {
 		case p == "":
@@ -93,7 +93,11 @@ type patchedFile struct {
 func (r fileResult) listDiffs() (out []callContent) {
 	files := r.Files
 	if r.FilePath != "" {
-		files = []patchedFile{{FilePath: r.FilePath, Patch: r.Diff, Type: map[bool]string{false: "add", true: "update"}[r.Exists]}}
+		one := patchedFile{FilePath: r.FilePath, Patch: r.Diff, Type: "add"}
+		if r.Exists {
+			one.Type = "update"
+		}
+		files = []patchedFile{one}
 	}
 	for _, f := range files {
 		d := fileDiff{path: f.FilePath, kind: f.Type, patch: f.Patch}

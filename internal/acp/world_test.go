@@ -58,7 +58,7 @@ func newWorld(t *testing.T, turns ...script.Turn) *world {
 	if err := os.MkdirAll(filepath.Join(home, "config"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	config := []byte(`{"model": "cairn/script"}`)
+	config := []byte(`{"model": "cairn/script", "permission": {"edit": "ask"}}`)
 	if err := os.WriteFile(filepath.Join(home, "config", "cairn.json"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (e *editor) await(what string, fits func(message) bool) message {
 }
 
 // awaitTimeout is when a test that waits for the agent gives up.
-const awaitTimeout = 3 * time.Second
+const awaitTimeout = 20 * time.Second
 
 // answer returns the answer to a request.
 func (e *editor) answer(id int) message {
