@@ -167,6 +167,9 @@ func (s *server) take(ctx context.Context, l line) {
 		s.conn.refuse(m.ID, rpcErrorf(codeInvalidRequest, "a message has neither a method nor a result"))
 	case m.Method == "$/cancel_request":
 		s.conn.cancelRequest(m.Params)
+		if m.ID != nil { // it needs none, and each request has an answer
+			s.conn.send(message{ID: m.ID, Result: jsontext.Value("null")}, true)
+		}
 	case m.ID == nil:
 		s.handle.notify(m.Method, m.Params)
 	default:

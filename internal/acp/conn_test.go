@@ -142,6 +142,7 @@ func TestConnAnswers(t *testing.T) {
 			{`{}`, `"id":null,"error":{"code":-32600`},
 			{strings.Repeat(" ", maxMessage+1), `"id":null,"error":{"code":-32600`},
 			{`{"id":6,"method":"wait"}` + "\n" + `{"id":6,"method":"wait"}`, `"id":6,"error":{"code":-32600`},
+			{`{"id":8,"method":"$/cancel_request","params":{}}`, `"id":8,"result":null`},
 			{`{"method":"$/cancel_request","params":{"requestId":6}}`, `"id":6,"error":{"code":-32800`},
 		} {
 			p.write(tt.write)

@@ -222,7 +222,7 @@ func (s *liveSession) run(ctx context.Context) {
 func (s *liveSession) giveUp(why error) {
 	s.agent.drop(s)
 	s.endPrompts(why)
-	s.send(notice{"the session cannot be followed any more, load it again", why.Error()})
+	s.send(notice{"the session cannot be followed any more", why.Error() + "; if it still exists, load it again"})
 }
 
 // handle sends an update, settles the prompts whose work is over, and reports the state of the work.

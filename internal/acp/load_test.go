@@ -147,7 +147,11 @@ func TestCommandsAfterAReconnect(t *testing.T) {
 	e := w.open(1)
 	id := e.session()
 	e.awaitUpdate(id, "available_commands_update")
-	w.loseAnswer("GET /api/session/" + id + "/event")
+	stream := "GET /api/session/" + id + "/event"
+	for w.count(stream) == 0 { // the stream of the first opening
+		e.ask("session/list", `{}`)
+	}
+	w.loseAnswer(stream)
 	e.ask("session/load", w.params(id))
 	isCommands := func(m message) bool {
 		return isUpdateOf(m, id) && strings.Contains(string(m.Params), "available_commands_update")
