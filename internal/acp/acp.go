@@ -1,6 +1,6 @@
 // Package acp serves the Agent Client Protocol (https://agentclientprotocol.com): an editor starts cairn and speaks
-// JSON-RPC with it over its standard input and output. It is a client of the API: the sessions are cairn's own, with their
-// ids, and other clients see them.
+// JSON-RPC with it over its standard input and output. It is a client of the API: the sessions are cairn's own, with
+// their ids, and other clients see them.
 //
 // Both versions of the protocol have the same content in different forms. What happens in a session becomes updates
 // (update.go), which a dialect (dialect1.go, dialect2.go) writes in the form of the version that the client negotiated.
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
 		life: ctx,
 	}
-	err := a.conn.serve(ctx, in, a.handle)
+	err := a.conn.serve(ctx, in, handler{begin: a.begin, notify: a.notify})
 	cancel()
 	a.following.Wait()
 	return err

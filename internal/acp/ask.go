@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// putAsk is an ask that was put to the client.
-type putAsk struct {
+// openAsk is an ask that was put to the client.
+type openAsk struct {
 	cancel context.CancelFunc // takes it back
 	call   string             // the id of a call that only shows the ask, "" if a call of a tool has made it
 }
@@ -22,17 +22,17 @@ type putAsk struct {
 func (s *liveSession) handleAsk(ctx context.Context, data session.EventData) {
 	switch d := data.(type) {
 	case *session.PermissionAsked:
-		s.putAsk(ctx, d.Ask)
+		s.forwardAsk(ctx, d.Ask)
 	case *session.PermissionReplied:
 		delete(s.state.asks, d.AskID)
-		put, ok := s.pending[d.AskID]
+		open, ok := s.pending[d.AskID]
 		if !ok {
 			return
 		}
-		put.cancel()
+		open.cancel()
 		delete(s.pending, d.AskID)
-		if put.call != "" {
-			end := callUpdate{id: put.call, status: statusCompleted}
+		if open.call != "" {
+			end := callUpdate{id: open.call, status: statusCompleted}
 			if d.Reply == session.ReplyReject {
 				end.status = statusFailed
 			}
@@ -41,16 +41,18 @@ func (s *liveSession) handleAsk(ctx context.Context, data session.EventData) {
 	}
 }
 
-// putAsk puts an ask to the client in the background. Of a call that the client does not see, it sends what the ask is for.
-func (s *liveSession) putAsk(ctx context.Context, a session.PendingAsk) {
+// forwardAsk puts an ask to the client in the background. Of a call that the client does not see, it sends what the ask
+// is for.
+func (s *liveSession) forwardAsk(ctx context.Context, a session.PendingAsk) {
 	if _, ok := s.pending[a.ID]; ok {
 		return
 	}
+	// Show what it is for.
 	call := newAskCall(a)
-	put := putAsk{}
+	open := openAsk{}
 	switch {
 	case a.Source == nil:
-		put.call = call.id
+		open.call = call.id
 	case a.SessionID != s.id:
 		s.shown[a.Source.PartID] = a.Action
 	}
@@ -59,11 +61,12 @@ func (s *liveSession) putAsk(ctx context.Context, a session.PendingAsk) {
 		shown.isNew = true
 		s.send(shown)
 	}
-	ctx, put.cancel = context.WithCancel(ctx)
-	s.pending[a.ID] = put
+	// Note it, so that another client's answer takes it back, and ask.
+	ctx, open.cancel = context.WithCancel(ctx)
+	s.pending[a.ID] = open
 	s.state.noteAsk(a)
 	s.asks.Go(func() {
-		defer put.cancel()
+		defer open.cancel()
 		answer, err := s.question(ctx, a, call)
 		switch {
 		case ctx.Err() != nil: // answered by another client, or the session is closed
@@ -71,7 +74,9 @@ func (s *liveSession) putAsk(ctx context.Context, a session.PendingAsk) {
 		case errors.Is(err, errDismissed):
 			answer.Reply = session.ReplyReject
 		case err != nil:
-			s.send(notice{"a question waits for an answer", "this client cannot ask it, another one can (cairn attach): " + err.Error()})
+			s.send(notice{
+				"a question waits for an answer", "this client cannot ask it, another one can (cairn attach): " + err.Error(),
+			})
 			return
 		}
 		// If it cannot be sent, the ask still waits for another client, or was answered by one.
@@ -98,7 +103,7 @@ func (s *liveSession) handleTaskCall(data session.EventData) {
 // newAskCall returns the call that an ask is for, or that shows an ask without one.
 func newAskCall(a session.PendingAsk) callUpdate {
 	call := callUpdate{
-		id: string(a.ID), title: describe.AskTitle(a), kind: kindOf(a.Action), status: statusPending, rawInput: a.Metadata,
+		id: string(a.ID), title: describe.AskTitle(a), kind: findKind(a.Action), status: statusPending, rawInput: a.Metadata,
 	}
 	if a.Source != nil {
 		call.id = string(a.Source.PartID)
@@ -125,7 +130,8 @@ func (s *liveSession) question(ctx context.Context, a session.PendingAsk, call c
 	}
 	options := []permissionOption{{"once", "Allow once", "allow_once"}}
 	if len(a.Save) > 0 {
-		options = append(options, permissionOption{"always", "Always allow " + describe.DescribeSaved(a, a.Save), "allow_always"})
+		name := "Always allow " + describe.DescribeSaved(a, a.Save)
+		options = append(options, permissionOption{"always", name, "allow_always"})
 	}
 	options = append(options, permissionOption{"reject", "Reject", "reject_once"})
 	chosen, err := s.requestPermission(ctx, call.title, call, options)
@@ -208,8 +214,34 @@ const otherField = "_other"
 // askForm asks all questions with one form. A client that declines leaves them unanswered, and one that cancels rejects
 // them.
 func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow.Answer, error) {
-	fields := map[string]formField{}
+	// Ask.
+	var response struct {
+		Action  string         `json:"action"`
+		Content map[string]any `json:"content"`
+	}
+	err := s.agent.conn.call(ctx, "elicitation/create", map[string]any{
+		"sessionId": s.id, "mode": "form", "message": describe.AskSummary(answer.Ask),
+		"requestedSchema": map[string]any{"type": "object", "properties": newFormFields(answer.Ask.Questions)},
+	}, &response)
+	if err != nil {
+		return answer, err
+	}
+	if response.Action == "cancel" {
+		return answer, errDismissed
+	}
+	// Read the answers; a client that declines sends none.
 	for i, q := range answer.Ask.Questions {
+		name := "q" + strconv.Itoa(i+1)
+		answer.Answers = append(answer.Answers, readAnswer(q, response.Content[name], response.Content[name+otherField]))
+	}
+	return answer, nil
+}
+
+// newFormFields returns the fields of the form for questions: one for each, and one for an own answer where it is
+// allowed.
+func newFormFields(questions []session.Question) map[string]formField {
+	fields := map[string]formField{}
+	for i, q := range questions {
 		name, values := "q"+strconv.Itoa(i+1), []formValue{}
 		for _, o := range q.Options {
 			title := o.Label
@@ -230,47 +262,35 @@ func (s *liveSession) askForm(ctx context.Context, answer follow.Answer) (follow
 			fields[name+otherField] = formField{Type: "string", Title: "Another answer"}
 		}
 	}
-	var response struct {
-		Action  string         `json:"action"`
-		Content map[string]any `json:"content"`
-	}
-	err := s.agent.conn.call(ctx, "elicitation/create", map[string]any{
-		"sessionId": s.id, "mode": "form", "message": describe.AskSummary(answer.Ask),
-		"requestedSchema": map[string]any{"type": "object", "properties": fields},
-	}, &response)
-	if err != nil {
-		return answer, err
-	}
-	if response.Action == "cancel" {
-		return answer, errDismissed
-	}
-	for i, q := range answer.Ask.Questions {
-		name := "q" + strconv.Itoa(i+1)
-		answer.Answers = append(answer.Answers, readAnswer(q, response.Content[name], response.Content[name+otherField]))
-	}
-	return answer, nil
+	return fields
 }
 
-// readAnswer returns the answers to a question in a form: an own one instead of the options if there can be only one.
+// readAnswer returns the answers to a question in a form, each once: of its options, and an own one if that is allowed.
+// An own answer takes the place of the option if there can be only one answer.
 func readAnswer(q session.Question, chosen, other any) []string {
-	given := []string{}
-	switch v := chosen.(type) {
-	case string:
-		if v != "" {
-			given = append(given, v)
-		}
-	case []any:
-		for _, one := range v {
-			if text, ok := one.(string); ok {
-				given = append(given, text)
-			}
-		}
+	// Take what the client has chosen, in either form.
+	texts, _ := chosen.([]any)
+	if text, ok := chosen.(string); ok {
+		texts = []any{text}
 	}
 	if text, ok := other.(string); ok && text != "" && q.AllowsCustom() {
 		if !q.Multiple {
 			return []string{text}
 		}
-		given = append(given, text)
+		texts = append(texts, text)
 	}
-	return slices.Compact(given)
+	// Keep what can be an answer.
+	given := []string{}
+	for _, one := range texts {
+		text, _ := one.(string)
+		isOption := slices.ContainsFunc(q.Options, func(o session.Option) bool { return o.Label == text })
+		isAllowed := isOption || q.AllowsCustom() || len(q.Options) == 0
+		if text != "" && isAllowed && !slices.Contains(given, text) {
+			given = append(given, text)
+		}
+		if len(given) == 1 && !q.Multiple {
+			break
+		}
+	}
+	return given
 }

@@ -3,22 +3,25 @@ package acp
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/follow"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // cancelTimeout bounds how long an interrupt may take to be recorded.
 const cancelTimeout = 20 * time.Second
 
 // cancel stops the work of a session. It returns before a later message of the client is read: prompts that were sent
-// before are marked as cancelled then, and prompts that are sent later wait until the work was stopped.
-func (a *agent) cancel(params jsontext.Value) {
+// before are marked as cancelled then, and prompts that are sent later wait until the work was stopped. A client that
+// gives the notification an id gets an empty result.
+func (a *agent) cancel(params jsontext.Value) answerer {
 	s, err := a.find(params)
-	if err != nil { // a notification has no answer
-		return
+	if err != nil {
+		return returnResult(nil, err)
 	}
 	s.markCancelled()
 	// One cancel that has not begun does the work of all that come behind it.
@@ -27,31 +30,39 @@ func (a *agent) cancel(params jsontext.Value) {
 	s.cancelQueued = true
 	s.mu.Unlock()
 	if isQueued {
-		return
+		return returnResult(nil, nil)
 	}
-	place := s.takePlace()
+	slot := s.acquireSlot()
 	a.following.Go(func() {
-		defer place.pass()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), cancelTimeout)
-		defer cancel()
+		defer slot.release()
+		// Its time begins when the cancel before it, which has a time of its own, has ended.
 		s.cancelling.Lock()
 		defer s.cancelling.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), cancelTimeout)
+		defer cancel()
 		s.mu.Lock()
 		s.cancelQueued = false
 		s.mu.Unlock()
 		s.stopWork(ctx)
-		_ = place.wait(ctx) // then the order does not matter any more
+		_ = slot.wait(ctx) // an error ends the wait: the requests behind it have waited long enough
 	})
+	return returnResult(nil, nil)
 }
 
-// markCancelled marks the prompts of this client as cancelled: those that are not admitted yet will not be, or are stopped.
+// markCancelled marks the prompts of this client as cancelled: those that are not admitted yet will not be, or are
+// stopped.
 func (s *liveSession) markCancelled() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.prompts {
-		if !isClosed(p.cancelled) {
-			close(p.cancelled)
-		}
+		p.markCancelled()
+	}
+}
+
+// markCancelled marks one prompt. The caller holds the session's mu.
+func (p *promptWork) markCancelled() {
+	if !isClosed(p.cancelled) {
+		close(p.cancelled)
 	}
 }
 
@@ -67,41 +78,54 @@ func (s *liveSession) stopWork(ctx context.Context) {
 	s.mu.Unlock()
 	// An error says that the prompt was promoted meanwhile, or that there is no server: then the work goes on.
 	for _, p := range waiting {
-		_ = follow.RepeatUntilAnswered(ctx, func() error { return s.client.Inbox().Withdraw(ctx, s.id, p.Request.ID) })
+		_ = s.withdraw(ctx, p)
 	}
-	_ = follow.RepeatUntilAnswered(ctx, func() error { return s.client.Interrupt(ctx, s.id) })
+	s.interrupt(ctx)
 }
 
-// closeSession stops the work of a session and ends to follow it. The client has the end of the work before the answer.
-func (a *agent) closeSession(ctx context.Context, params jsontext.Value) (any, error) {
-	s, err := a.find(params)
-	if e, ok := errors.AsType[*rpcError](err); ok && e.Code == codeNotFound {
-		return struct{}{}, nil
+// stopPrompt stops one prompt of this client: it is withdrawn, or, if it is in the conversation already, the work is
+// interrupted. Prompts of this client that wait behind that work go on.
+func (s *liveSession) stopPrompt(ctx context.Context, p *promptWork) {
+	s.mu.Lock()
+	p.markCancelled()
+	s.mu.Unlock()
+	err := s.withdraw(ctx, p)
+	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		return // withdrawn, never admitted, or there is no server
 	}
-	if err != nil {
-		return nil, err
+	// It was promoted. What was done before this client cancelled it is left alone.
+	isOver := true
+	_ = s.runInLoop(ctx, func(*follow.Watch) {
+		isOver = !slices.ContainsFunc(s.working, p.is)
+		for _, other := range s.working {
+			other.continues = !isOver && !other.Progress.Begun && !isClosed(other.cancelled)
+		}
+	})
+	if !isOver {
+		s.interrupt(ctx)
 	}
-	stopping, cancel := context.WithTimeout(ctx, cancelTimeout)
-	defer cancel()
-	s.markCancelled()
-	if s.isAtWork(stopping) {
-		s.stopWork(stopping)
-		s.awaitIdle(stopping)
-	}
-	a.close(s.id)
-	return struct{}{}, nil
+}
+
+func (s *liveSession) withdraw(ctx context.Context, p *promptWork) error {
+	return follow.RepeatUntilAnswered(ctx, func() error { return s.client.Inbox().Withdraw(ctx, s.id, p.Request.ID) })
+}
+
+// interrupt stops what the session does. Without a server there is nothing to stop.
+func (s *liveSession) interrupt(ctx context.Context) {
+	_ = follow.RepeatUntilAnswered(ctx, func() error { return s.client.Interrupt(ctx, s.id) })
 }
 
 // isAtWork reports whether the session works, or a prompt of this client waits.
 func (s *liveSession) isAtWork(ctx context.Context) (isAtWork bool) {
-	_ = s.do(ctx, func(*follow.Watch) { isAtWork = s.state.working || len(s.working) > 0 }) // closed: nothing to stop
+	// An error says that the session is not followed any more: then there is nothing to stop.
+	_ = s.runInLoop(ctx, func(*follow.Watch) { isAtWork = s.state.working || len(s.working) > 0 })
 	return isAtWork
 }
 
 // awaitIdle returns when the client was told that the session is idle, or ctx ends.
 func (s *liveSession) awaitIdle(ctx context.Context) {
 	idle := make(chan struct{})
-	err := s.do(ctx, func(*follow.Watch) {
+	err := s.runInLoop(ctx, func(*follow.Watch) {
 		s.idleWaiters = append(s.idleWaiters, idle)
 		s.releaseWaiters()
 	})
@@ -125,34 +149,3 @@ func (s *liveSession) releaseWaiters() {
 	}
 	s.idleWaiters = nil
 }
-
-// place is the place of a request among those of a session that change it: they take effect in the order of the messages,
-// although each is answered in a goroutine of its own.
-type place struct {
-	before, mine chan struct{} // before is nil for the first
-}
-
-// takePlace takes the next place.
-func (s *liveSession) takePlace() place {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := place{s.lastPlace, make(chan struct{})}
-	s.lastPlace = p.mine
-	return p
-}
-
-// wait returns when the requests before have taken effect, or ctx ends.
-func (p place) wait(ctx context.Context) error {
-	if p.before == nil {
-		return nil
-	}
-	select {
-	case <-p.before:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// pass lets the next request begin.
-func (p place) pass() { close(p.mine) }

@@ -52,9 +52,17 @@ func rpcErrorf(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// handler begins to answer a request, or takes a notification, in the order of the messages; it does not wait. What it
-// returns is called in a goroutine of its own and gives the result; nil is none.
-type handler func(method string, params jsontext.Value) func(ctx context.Context) (any, error)
+// handler takes the messages of the client, in their order. Neither of its functions waits.
+type handler struct {
+	// begin begins to answer a request. What it returns is called in a goroutine of its own and gives the result; nil is a
+	// method that does not exist.
+	begin func(method string, params jsontext.Value) answerer
+	// notify takes a notification: a message without an id.
+	notify func(method string, params jsontext.Value)
+}
+
+// answerer gives the result of a request.
+type answerer func(ctx context.Context) (any, error)
 
 // errClosed is the error of calls when the client has closed the connection.
 var errClosed = errors.New("the client has closed the connection")
@@ -79,8 +87,8 @@ func newConn(out io.Writer) *conn {
 	}
 }
 
-// serve takes messages until they end, ctx does, or the client does not read. Then it ends the requests that run and waits
-// for them.
+// serve takes messages until they end, ctx does, or the client does not read. Then it ends the requests that run and
+// waits for them.
 func (c *conn) serve(ctx context.Context, in io.Reader, handle handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &server{conn: c, handle: handle, slots: make(chan struct{}, maxRequests)}
@@ -159,8 +167,11 @@ func (s *server) take(ctx context.Context, l line) {
 		s.conn.refuse(m.ID, rpcErrorf(codeInvalidRequest, "a message has neither a method nor a result"))
 	case m.Method == "$/cancel_request":
 		s.conn.cancelRequest(m.Params)
+		if m.ID != nil { // it needs none, and each request has an answer
+			s.conn.send(message{ID: m.ID, Result: jsontext.Value("null")}, true)
+		}
 	case m.ID == nil:
-		_ = s.handle(m.Method, m.Params)
+		s.handle.notify(m.Method, m.Params)
 	default:
 		s.begin(ctx, m)
 	}
@@ -214,7 +225,7 @@ func (s *server) begin(ctx context.Context, m message) {
 		s.conn.refuse(m.ID, rpcErrorf(codeInvalidRequest, "the id %s is that of a request that still runs", m.ID))
 		return
 	}
-	run := s.handle(m.Method, m.Params)
+	run := s.handle.begin(m.Method, m.Params)
 	s.requests.Go(func() {
 		defer func() { <-s.slots }()
 		defer cancel(nil)
@@ -234,7 +245,7 @@ func (c *conn) noteRunning(id jsontext.Value, cancel context.CancelCauseFunc) bo
 }
 
 // run answers a request with what run returns; nil is a method that does not exist.
-func (c *conn) run(ctx context.Context, m message, run func(context.Context) (any, error)) {
+func (c *conn) run(ctx context.Context, m message, run answerer) {
 	var result any
 	var err error = rpcErrorf(codeNoMethod, "there is no method %q", m.Method)
 	if run != nil {
@@ -250,20 +261,21 @@ func (c *conn) run(ctx context.Context, m message, run func(context.Context) (an
 	case err != nil:
 		c.answer(m.ID, nil, describeError(err))
 	default:
-		then, ok := result.(later)
+		opened, ok := result.(openResult)
 		if !ok {
 			c.answer(m.ID, result, nil)
 			return
 		}
-		c.answer(m.ID, then.result, nil)
-		then.run()
+		c.answer(m.ID, opened.result, nil)
+		opened.start()
 	}
 }
 
-// later is a result with what is to be done once it was sent.
-type later struct {
+// openResult is the result of a request that opens a session. Updates of the session follow behind it, so that start is
+// called once it was sent.
+type openResult struct {
 	result any
-	run    func()
+	start  func()
 }
 
 func (c *conn) cancelRequest(params jsontext.Value) {

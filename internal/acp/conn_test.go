@@ -98,13 +98,14 @@ func TestConnTakesMessagesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var taken []string
 		release := make(chan struct{})
-		p := newPeer(t, func(method string, _ jsontext.Value) func(context.Context) (any, error) {
-			taken = append(taken, method) // of one goroutine, which -race checks
+		take := func(method string, _ jsontext.Value) { taken = append(taken, method) } // of one goroutine, which -race checks
+		p := newPeer(t, handler{notify: take, begin: func(method string, params jsontext.Value) answerer {
+			take(method, params)
 			if method == "slow" {
 				return func(context.Context) (any, error) { <-release; return "slow", nil }
 			}
-			return result(method, nil)
-		})
+			return returnResult(method, nil)
+		}})
 		p.write(`{"id":1,"method":"slow"}`, `{"method":"note"}`, `{"id":2,"method":"quick"}`)
 		if got := <-p.lines; got != `{"jsonrpc":"2.0","id":2,"result":"quick"}` {
 			t.Error(got)
@@ -119,19 +120,19 @@ func TestConnTakesMessagesInOrder(t *testing.T) {
 
 func TestConnAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer(t, func(method string, _ jsontext.Value) func(context.Context) (any, error) {
+		p := newPeer(t, handler{begin: func(method string, _ jsontext.Value) answerer {
 			switch method {
 			case "wait":
 				return func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, context.Cause(ctx) }
 			case "refuse":
-				return result(nil, rpcErrorf(codeInvalidParams, "no"))
+				return returnResult(nil, rpcErrorf(codeInvalidParams, "no"))
 			case "fail":
-				return result(nil, errors.New("broken"))
+				return returnResult(nil, errors.New("broken"))
 			case "wrong":
-				return result(make(chan int), nil)
+				return returnResult(make(chan int), nil)
 			}
 			return nil
-		})
+		}})
 		for _, tt := range []struct{ write, want string }{
 			{`{"id":1,"method":"nope"}`, `"code":-32601`},
 			{`{"id":2,"method":"refuse"}`, `"code":-32602,"message":"no"`},
@@ -141,6 +142,7 @@ func TestConnAnswers(t *testing.T) {
 			{`{}`, `"id":null,"error":{"code":-32600`},
 			{strings.Repeat(" ", maxMessage+1), `"id":null,"error":{"code":-32600`},
 			{`{"id":6,"method":"wait"}` + "\n" + `{"id":6,"method":"wait"}`, `"id":6,"error":{"code":-32600`},
+			{`{"id":8,"method":"$/cancel_request","params":{}}`, `"id":8,"result":null`},
 			{`{"method":"$/cancel_request","params":{"requestId":6}}`, `"id":6,"error":{"code":-32800`},
 		} {
 			p.write(tt.write)
@@ -158,9 +160,9 @@ func TestConnAnswers(t *testing.T) {
 
 func TestConnBoundsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer(t, func(string, jsontext.Value) func(context.Context) (any, error) {
+		p := newPeer(t, handler{begin: func(string, jsontext.Value) answerer {
 			return func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, context.Cause(ctx) }
-		})
+		}})
 		for i := range maxRequests + 1 {
 			p.write(fmt.Sprintf(`{"id":%d,"method":"x"}`, i))
 		}
@@ -176,7 +178,7 @@ func TestConnBoundsRequests(t *testing.T) {
 // Calls of the client are answered in any order, and one that is not needed any more is taken back.
 func TestConnCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer(t, func(string, jsontext.Value) func(context.Context) (any, error) { return nil })
+		p := newPeer(t, handler{})
 		var calls sync.WaitGroup
 		results := make([]int, 20)
 		for i := range results {
@@ -242,7 +244,7 @@ func TestConnOfAClientThatDoesNotRead(t *testing.T) {
 		c := newConn(out)
 		ended := make(chan error, 1)
 		go func() {
-			ended <- c.serve(t.Context(), in, func(string, jsontext.Value) func(context.Context) (any, error) { taken++; return nil })
+			ended <- c.serve(t.Context(), in, handler{notify: func(string, jsontext.Value) { taken++ }})
 			_ = in.Close()
 			_ = out.Close()
 		}()

@@ -47,8 +47,8 @@ func splitCommand(text string) (name, arguments string, isCommand bool) {
 	return name, arguments, isCommand && name != ""
 }
 
-// convertContent makes a prompt of content. A file takes its place in the text by its name, if there is a text: "compare",
-// a file, "with", a file.
+// convertContent makes a prompt of content. A file takes its place in the text by its name, if there is a text:
+// "compare", a file, "with", a file.
 func convertContent(content []v2.ContentBlock) (*session.Prompt, error) {
 	prompt := &session.Prompt{}
 	var text promptText
@@ -80,19 +80,19 @@ func convertFile(b v2.ContentBlock) (session.File, error) {
 			return session.File{}, rpcErrorf(codeInvalidParams, "content of the type %q needs data and mimeType", b.Type)
 		}
 		return session.File{
-			URI: "data:" + b.MimeType + ";base64," + b.Data, Mime: b.MimeType, Name: nameOf(b.URI, b.Name),
+			URI: "data:" + b.MimeType + ";base64," + b.Data, Mime: b.MimeType, Name: deriveName(b.URI, b.Name),
 		}, nil
 	case "resource_link":
 		if b.URI == "" {
 			return session.File{}, rpcErrorf(codeInvalidParams, "a resource_link needs a uri")
 		}
-		return session.File{URI: b.URI, Mime: b.MimeType, Name: nameOf(b.URI, b.Name)}, nil
+		return session.File{URI: b.URI, Mime: b.MimeType, Name: deriveName(b.URI, b.Name)}, nil
 	case "resource":
 		r := b.Resource
 		if r.URI == "" {
 			return session.File{}, rpcErrorf(codeInvalidParams, "a resource needs a uri")
 		}
-		file := session.File{Mime: r.MimeType, Name: nameOf(r.URI, "")}
+		file := session.File{Mime: r.MimeType, Name: deriveName(r.URI, "")}
 		if r.Blob != "" {
 			file.URI = "data:" + r.MimeType + ";base64," + r.Blob
 			return file, nil
@@ -132,13 +132,14 @@ func (t *promptText) addName(name string) {
 func (t *promptText) separate(next string) {
 	last, _ := utf8.DecodeLastRuneInString(t.String())
 	first, _ := utf8.DecodeRuneInString(next)
-	if t.Len() > 0 && !unicode.IsSpace(last) && (unicode.IsLetter(first) || unicode.IsDigit(first)) && !unicode.Is(unicode.Ps, last) {
+	isWord := unicode.IsLetter(first) || unicode.IsDigit(first)
+	if t.Len() > 0 && isWord && !unicode.IsSpace(last) && !unicode.Is(unicode.Ps, last) {
 		t.WriteByte(' ')
 	}
 }
 
-// nameOf returns the name of a file, the last element of its URI without one.
-func nameOf(uri, name string) string {
+// deriveName returns the name of a file, the last element of its URI without one.
+func deriveName(uri, name string) string {
 	if name != "" {
 		return name
 	}

@@ -3,12 +3,12 @@ package acp
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // dialect writes results and updates in the form of one version of the protocol.
 type dialect interface {
+	methods(a *agent) map[string]method
 	initialize(o Options) any
 	session(id session.ID, s sessionChoices) any            // result of session/new and session/fork
 	choices(s sessionChoices) any                           // result of session/load and session/resume
@@ -30,42 +30,6 @@ type clientFeatures struct {
 // permissionOption is an answer to a request for a permission.
 type permissionOption struct {
 	id, name, kind string
-}
-
-// sessionChoices are the agents, models and efforts that a session can have, and those that it has.
-type sessionChoices struct {
-	agents, models, efforts []choice
-	agent, model, effort    string
-}
-
-// choice is a value of an option.
-type choice struct{ id, name, description string }
-
-// The ids of the options.
-const (
-	optionAgent  = "mode"
-	optionModel  = "model"
-	optionEffort = "thought_level"
-)
-
-// configOption is one option with its values.
-type configOption struct {
-	id, name, category, current string
-	values                      []choice
-}
-
-// list returns the options that have a choice.
-func (s sessionChoices) list() (out []configOption) {
-	for _, o := range []configOption{
-		{optionAgent, "Agent", string(v2.SessionConfigOptionCategoryMode), s.agent, s.agents},
-		{optionModel, "Model", string(v2.SessionConfigOptionCategoryModel), s.model, s.models},
-		{optionEffort, "Reasoning effort", string(v2.SessionConfigOptionCategoryThoughtLevel), s.effort, s.efforts},
-	} {
-		if len(o.values) > 0 && o.current != "" {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // quote returns a text as a JSON string.

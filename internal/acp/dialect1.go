@@ -10,10 +10,18 @@ type dialect1 struct{ features clientFeatures }
 
 func (dialect1) answersAtOnce() bool { return false }
 
+func (dialect1) methods(a *agent) map[string]method {
+	m := a.listSharedMethods()
+	m["authenticate"] = answerBeside(a.authenticate)
+	m["session/load"] = answerBeside(a.loadSession)
+	m["session/set_mode"] = a.answerInOrder((*liveSession).setMode)
+	return m
+}
+
 func (d dialect1) initialize(o Options) any {
 	r := v1.InitializeResponse{
 		ProtocolVersion: 1,
-		AgentInfo:       &v1.Implementation{Name: "cairn", Title: "cairn", Version: versionOf(o)},
+		AgentInfo:       &v1.Implementation{Name: "cairn", Title: "cairn", Version: nameVersion(o)},
 		AgentCapabilities: v1.AgentCapabilities{
 			LoadSession:        true,
 			MCPCapabilities:    v1.MCPCapabilities{Http: true, Sse: true},
@@ -33,15 +41,8 @@ func (d dialect1) initialize(o Options) any {
 	return r
 }
 
-// The way to log in at a provider.
-const (
-	loginID       = "cairn-login"
-	loginTerminal = "-terminal" // behind it: in a terminal that the client opens
-	loginName     = "Log in at a provider"
-	loginText     = "Run cairn auth login in a terminal, or set the variable of a provider's API key."
-)
-
-func versionOf(o Options) string {
+// nameVersion returns the version of cairn.
+func nameVersion(o Options) string {
 	if o.Version == "" {
 		return "devel"
 	}
@@ -74,10 +75,12 @@ func (dialect1) modes(s sessionChoices) *v1.SessionModeState {
 func (dialect1) configOptions(s sessionChoices) (out []v1.SessionConfigOption) {
 	for _, o := range s.list() {
 		one := v1.SessionConfigOption{
-			ID: o.id, Name: o.name, Category: v1.SessionConfigOptionCategory(o.category), Type: "select", CurrentValue: quote(o.current),
+			ID: o.id, Name: o.name, Category: v1.SessionConfigOptionCategory(o.category), Type: "select",
+			CurrentValue: quote(o.current),
 		}
 		for _, c := range o.values {
-			one.Options = append(one.Options, v1.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description})
+			value := v1.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description}
+			one.Options = append(one.Options, value)
 		}
 		out = append(out, one)
 	}
@@ -94,6 +97,7 @@ func (d dialect1) update(id session.ID, u update, s sessionChoices) []any {
 
 // updates returns the forms of an update, none for one that this version does not have.
 func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
+	// The conversation first, then the plan and settings, then texts for people.
 	switch u := u.(type) {
 	case userText:
 		if u.isOwn { // the client shows it already
@@ -114,7 +118,8 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 	case callUpdate:
 		return []v1.SessionUpdate{d.call(u)}
 	case plan:
-		p := v1.SessionUpdatePlan{SessionUpdate: "plan"}
+		// An empty plan takes the earlier one away.
+		p := v1.SessionUpdatePlan{SessionUpdate: "plan", Entries: []v1.PlanEntry{}}
 		for _, t := range u.todos {
 			p.Entries = append(p.Entries, v1.PlanEntry{
 				Content: t.Content, Priority: v1.PlanEntryPriority(t.Priority), Status: v1.PlanEntryStatus(planStatus(t.Status)),
@@ -137,13 +142,14 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 			return nil
 		}
 		return []v1.SessionUpdate{v1.SessionUpdateUsageUpdate{
-			SessionUpdate: "usage_update", Used: u.used, Size: u.size, Cost: &v1.Cost{Amount: dollars(u.cost), Currency: "USD"},
+			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
+			Cost: &v1.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
 		}}
 	case stateChanged: // that of own work is in the answer to its prompt
-		if u.why == "" || u.isOwn {
+		if u.why == nil || u.isOwn {
 			return nil
 		}
-		return d.updates(notice{"the work failed", u.why}, s)
+		return d.updates(notice{"the work failed", u.why.Message}, s)
 	case notice:
 		if d.features.notices {
 			return []v1.SessionUpdate{v1.SessionUpdateNotice{
@@ -199,7 +205,7 @@ func (dialect1) block(b block) v1.ContentBlock {
 	case b.data != "":
 		return v1.ContentBlock{Type: "image", Data: b.data, MimeType: b.mediaType}
 	case b.uri != "":
-		return v1.ContentBlock{Type: "resource_link", URI: b.uri, Name: nameOf(b.uri, b.name), MimeType: b.mediaType}
+		return v1.ContentBlock{Type: "resource_link", URI: b.uri, Name: deriveName(b.uri, b.name), MimeType: b.mediaType}
 	default:
 		return v1.ContentBlock{Type: "text", Text: b.text}
 	}
@@ -245,4 +251,5 @@ func planStatus(s session.TodoStatus) session.TodoStatus {
 	return s
 }
 
-func dollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }
+// convertDollars returns an amount in dollars.
+func convertDollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }

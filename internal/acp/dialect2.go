@@ -2,22 +2,32 @@ package acp
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// dialect2 is version 2 of the protocol: session/prompt is answered when the prompt is recorded, and updates of the state
-// say when its work is over.
+// dialect2 is version 2 of the protocol: session/prompt is answered when the prompt is recorded, and updates of the
+// state say when its work is over.
 type dialect2 struct{ features clientFeatures }
 
 func (dialect2) answersAtOnce() bool { return true }
 
+func (dialect2) methods(a *agent) map[string]method {
+	m := a.listSharedMethods()
+	m["auth/login"] = answerBeside(a.authenticate)
+	m["auth/logout"] = answerBeside(a.logOut)
+	return m
+}
+
 func (d dialect2) initialize(o Options) any {
 	r := v2.InitializeResponse{
 		ProtocolVersion: 2,
-		Info:            v2.Implementation{Name: "cairn", Title: "cairn", Version: versionOf(o)},
+		Info:            v2.Implementation{Name: "cairn", Title: "cairn", Version: nameVersion(o)},
 		Capabilities: v2.AgentCapabilities{Session: &v2.SessionCapabilities{
 			Delete: &v2.SessionDeleteCapabilities{}, Fork: &v2.SessionForkCapabilities{},
 			MCP: &v2.MCPCapabilities{Stdio: &v2.MCPStdioCapabilities{}, Http: &v2.MCPHttpCapabilities{}},
@@ -54,7 +64,8 @@ func (dialect2) configOptions(s sessionChoices) (out []v2.SessionConfigOption) {
 			CurrentValue: quote(o.current),
 		}
 		for _, c := range o.values {
-			one.Options = append(one.Options, v2.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description})
+			value := v2.SessionConfigSelectOption{Value: c.id, Name: c.name, Description: c.description}
+			one.Options = append(one.Options, value)
 		}
 		out = append(out, one)
 	}
@@ -62,7 +73,7 @@ func (dialect2) configOptions(s sessionChoices) (out []v2.SessionConfigOption) {
 }
 
 func (d dialect2) update(id session.ID, u update, s sessionChoices) []any {
-	one := d.form(u, s)
+	one := d.encodeUpdate(u, s)
 	if one == nil {
 		return nil
 	}
@@ -72,8 +83,9 @@ func (d dialect2) update(id session.ID, u update, s sessionChoices) []any {
 // planID names the model's list of things to do, of which a session has one.
 const planID = "todos"
 
-// form returns the form of an update, nil for one that this version does not have.
-func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
+// encodeUpdate returns the form of an update, nil for one that this version does not have.
+func (d dialect2) encodeUpdate(u update, s sessionChoices) v2.SessionUpdate {
+	// The conversation first, then the plan and settings, then texts for people and the state.
 	switch u := u.(type) {
 	case userText:
 		m := v2.SessionUpdateUserMessage{SessionUpdate: "user_message", MessageID: u.messageID}
@@ -96,7 +108,9 @@ func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
 			RawInput: u.rawInput, RawOutput: u.rawOutput,
 		}
 	case plan:
-		p := v2.SessionUpdatePlanUpdate{SessionUpdate: "plan_update", Plan: v2.PlanUpdateContent{Type: "items", PlanID: planID}}
+		p := v2.SessionUpdatePlanUpdate{SessionUpdate: "plan_update", Plan: v2.PlanUpdateContent{
+			Type: "items", PlanID: planID, Entries: []v2.PlanEntry{}, // an empty plan takes the earlier one away
+		}}
 		for _, t := range u.todos {
 			p.Plan.Entries = append(p.Plan.Entries, v2.PlanEntry{
 				Content: t.Content, Priority: v2.PlanEntryPriority(t.Priority), Status: v2.PlanEntryStatus(t.Status),
@@ -112,7 +126,8 @@ func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
 			return nil
 		}
 		return v2.SessionUpdateUsageUpdate{
-			SessionUpdate: "usage_update", Used: u.used, Size: u.size, Cost: &v2.Cost{Amount: dollars(u.cost), Currency: "USD"},
+			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
+			Cost: &v2.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
 		}
 	case notice:
 		return v2.SessionUpdateNotice{
@@ -130,11 +145,13 @@ func (d dialect2) form(u update, s sessionChoices) v2.SessionUpdate {
 		return list
 	case stateChanged:
 		out := v2.SessionUpdateStateUpdate{SessionUpdate: "state_update", State: string(u.state)}
-		if u.state == stateIdle && u.stop+stopReason(u.why) != "" {
+		switch {
+		case u.state != stateIdle:
+		case u.why != nil:
+			out.StopReason = quote("error")
+			out.Error = &v2.Error{Code: jsontext.Value(strconv.Itoa(u.why.Code)), Message: u.why.Message}
+		case u.stop != "":
 			out.StopReason = quote(string(u.stop))
-			if u.why != "" {
-				out.StopReason, out.Error = quote("error"), &v2.Error{Code: []byte("-32603"), Message: u.why}
-			}
 		}
 		return out
 	}
@@ -146,7 +163,7 @@ func (dialect2) block(b block) v2.ContentBlock {
 	case b.data != "":
 		return v2.ContentBlock{Type: "image", Data: b.data, MimeType: b.mediaType}
 	case b.uri != "":
-		return v2.ContentBlock{Type: "resource_link", URI: b.uri, Name: nameOf(b.uri, b.name), MimeType: b.mediaType}
+		return v2.ContentBlock{Type: "resource_link", URI: b.uri, Name: deriveName(b.uri, b.name), MimeType: b.mediaType}
 	default:
 		return v2.ContentBlock{Type: "text", Text: b.text}
 	}

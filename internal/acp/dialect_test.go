@@ -74,8 +74,19 @@ func TestForms(t *testing.T) {
 		{"work", stateChanged{state: stateRunning}, "", `{"sessionUpdate":"state_update","state":"running"}`},
 		{"a snapshot of idle", stateChanged{state: stateIdle}, "", `{"sessionUpdate":"state_update","state":"idle"}`},
 		{"the end", stateChanged{state: stateIdle, stop: stopEnd}, "", `{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}`},
-		{"a failure", stateChanged{state: stateIdle, why: "x", isOwn: true}, "", `{"sessionUpdate":"state_update","error":{"code":-32603,"message":"x"},"state":"idle","stopReason":"error"}`},
-		{"a failure of another client's work", stateChanged{state: stateIdle, why: "x"}, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[the work failed] x\n"}}`, "*"},
+		{"a failure", stateChanged{state: stateIdle, why: rpcErrorf(codeInternal, "x"), isOwn: true}, "", `{"sessionUpdate":"state_update","error":{"code":-32603,"message":"x"},"state":"idle","stopReason":"error"}`},
+		{
+			"a model without a key",
+			stateChanged{state: stateIdle, why: rpcErrorf(codeAuthRequired, "x"), isOwn: true},
+			"",
+			`{"sessionUpdate":"state_update","error":{"code":-32000,"message":"x"},"state":"idle","stopReason":"error"}`,
+		},
+		{
+			"an empty plan",
+			plan{},
+			`{"sessionUpdate":"plan","entries":[]}`, `{"sessionUpdate":"plan_update","plan":{"type":"items","entries":[],"planId":"todos"}}`,
+		},
+		{"a failure of another client's work", stateChanged{state: stateIdle, why: rpcErrorf(codeInternal, "x")}, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\n[the work failed] x\n"}}`, "*"},
 		{
 			"commands",
 			commandList{[]command{{"init", "x", "y"}, {"z", "w", ""}}},

@@ -1,31 +1,32 @@
 package acp
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// itemTracker turns what happens in a session into updates. A text arrives in pieces while the model writes it, and as a
-// whole when it is complete: of that only the rest is sent. It is of one goroutine.
+// itemTracker turns what happens in a session into updates. A text arrives in pieces while the model writes it, and as
+// a whole when it is complete: of that only the rest is sent. Only the loop of the session uses it.
 type itemTracker struct {
 	directory string
 	model     session.ModelRef          // of the newest turn
 	sent      map[session.PartID]int    // bytes of open texts that were sent
 	calls     map[session.PartID]string // the tools of open calls
+	replayed  map[string]bool           // see replayedItems
 }
 
 func newItemTracker(directory string) *itemTracker {
-	return &itemTracker{directory: directory, sent: map[session.PartID]int{}, calls: map[session.PartID]string{}}
+	return &itemTracker{
+		directory: directory, sent: map[session.PartID]int{}, calls: map[session.PartID]string{}, replayed: map[string]bool{},
+	}
 }
 
 // applyFragment returns what a piece of a text adds. A gap is left for the whole text.
 func (t *itemTracker) applyFragment(f session.Fragment) []update {
 	from := t.sent[f.PartID] - f.Offset
-	if from < 0 || from >= len(f.Delta) {
+	if t.replayed[string(f.PartID)] || from < 0 || from >= len(f.Delta) {
 		return nil
 	}
 	text := f.Delta[from:]
@@ -52,7 +53,7 @@ func (t *itemTracker) rest(id session.PartID, text string) string {
 
 // applyOutput returns the output so far of a call of this session.
 func (t *itemTracker) applyOutput(p session.ToolProgress) []update {
-	if t.calls[p.PartID] == "" { // of a subagent
+	if t.calls[p.PartID] == "" { // it has ended
 		return nil
 	}
 	var result struct {
@@ -71,6 +72,10 @@ func (t *itemTracker) applyOutput(p session.ToolProgress) []update {
 
 // applyEvent returns what an event changes of what a client shows.
 func (t *itemTracker) applyEvent(data session.EventData) []update {
+	if t.isReplayed(data) {
+		return nil
+	}
+	// Prompts and texts first, then calls, then settings, then notices.
 	switch d := data.(type) {
 	case *session.Prompted:
 		return []update{newUserText(string(d.MessageID), d.Prompt.Text, d.Prompt.Files)}
@@ -88,7 +93,9 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 		}
 	case *session.ToolInputStarted:
 		t.calls[d.PartID] = d.Name
-		return []update{callUpdate{isNew: true, id: string(d.PartID), tool: d.Name, title: d.Name, kind: kindOf(d.Name), status: statusPending}}
+		return []update{callUpdate{
+			isNew: true, id: string(d.PartID), tool: d.Name, title: d.Name, kind: findKind(d.Name), status: statusPending,
+		}}
 	case *session.ToolCalled:
 		u := newCall(t.directory, string(d.PartID), d.Tool, d.Input)
 		u.isNew = t.calls[d.PartID] == ""
@@ -108,7 +115,7 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 		u.isNew = true
 		return []update{u}
 	case *session.ShellEnded:
-		return []update{callUpdate{id: d.CallID, status: statusCompleted, content: newContent(session.TextContent(d.Output))}}
+		return []update{endShell(d.CallID, d.Output)}
 	case *session.TodosSet:
 		return []update{plan{d.Todos}}
 	case *session.AgentSwitched:
@@ -125,62 +132,25 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 		return []update{notice{title: summaryTitle}}
 	case *session.CompactionFailed:
 		return []update{notice{"the conversation could not be summarised", d.Error.Message}}
+	case *session.RevertStaged:
+		if !d.Revert.FilesOnly {
+			return []update{notice{"messages were undone by another client", changedText}}
+		}
+	case *session.RevertCleared:
+		if !d.Replaced { // else another undo follows at once
+			return []update{notice{"an undo was taken back by another client", changedText}}
+		}
+	case *session.MessageRemoved, *session.MessageEdited, *session.PartRemoved, *session.PartEdited:
+		return []update{notice{"the conversation was changed by another client", changedText}}
 	}
 	return nil
 }
+
+// changedText is what a person can do about messages that the protocol cannot take back.
+const changedText = "The model sees the conversation as it is now. Load the session again to see it, too."
 
 // summaryTitle is what a client shows of a compaction. The summary is for the model: a person has the conversation.
 const summaryTitle = "the model sees a summary of the conversation from here on"
-
-// applyMessage returns a message of the transcript.
-func (t *itemTracker) applyMessage(m session.Message) (out []update) {
-	switch m := m.(type) {
-	case *session.User:
-		return []update{newUserText(string(m.ID), m.Text, m.Files)}
-	case *session.Shell:
-		u := newCall(t.directory, m.CallID, "bash", quoteCommand(m.Command))
-		u.isNew, u.status, u.content = true, statusCompleted, newContent(session.TextContent(m.Output))
-		return []update{u}
-	case *session.Compaction:
-		return []update{notice{title: summaryTitle}}
-	case *session.Assistant:
-		for _, c := range m.Content {
-			out = append(out, t.applyItem(string(m.ID), c)...)
-		}
-		if m.Error != nil && m.Error.Reason != session.ReasonAborted {
-			out = append(out, agentText{string(m.ID), "\n" + m.Error.Message})
-		}
-	}
-	return out
-}
-
-// applyItem returns an item of a turn of the transcript, with the outcome of a call.
-func (t *itemTracker) applyItem(message string, c session.Content) []update {
-	switch c := c.(type) {
-	case *session.Text:
-		if c.Text != "" {
-			return []update{agentText{message, c.Text}}
-		}
-	case *session.Reasoning:
-		if c.Text != "" {
-			return []update{thought{message, c.Text}}
-		}
-	case *session.Tool:
-		id := string(c.PartID)
-		u := newCall(t.directory, id, c.Name, c.State.Input)
-		u.isNew = true
-		if !c.State.Status.IsSettled() {
-			t.calls[c.PartID] = c.Name
-			return []update{u}
-		}
-		end := settledCall(id, c.Name, settlement{c.State.Title, c.State.Content, c.State.Structured})
-		if c.State.Error != nil {
-			end = failedCall(id, *c.State.Error)
-		}
-		return []update{u, end}
-	}
-	return nil
-}
 
 func quoteCommand(line string) []byte {
 	raw, err := encode(map[string]string{"command": line})
@@ -197,15 +167,7 @@ func newUserText(id, text string, files []session.File) userText {
 		u.content = append(u.content, block{text: text})
 	}
 	for _, f := range files {
-		data, ok := parseData(f.URI)
-		switch {
-		case ok && strings.HasPrefix(f.Mime, "image/"):
-			u.content = append(u.content, block{mediaType: f.Mime, data: data, name: f.Name})
-		case ok || strings.HasPrefix(f.URI, "data:"):
-			u.content = append(u.content, block{uri: "attachment:" + f.Name, name: f.Name, mediaType: f.Mime})
-		default:
-			u.content = append(u.content, block{uri: f.URI, name: f.Name, mediaType: f.Mime})
-		}
+		u.content = append(u.content, newFileBlock(f.URI, f.Mime, f.Name))
 	}
 	return u
 }

@@ -90,6 +90,11 @@ func TestEventsBecomeUpdates(t *testing.T) {
 		{&session.Renamed{Title: "x"}, "titleChanged"},
 		{&session.Renamed{}, ""},
 		{&session.CompactionEnded{Text: "SUMMARY"}, "notice " + summaryTitle},
+		{&session.RevertStaged{}, "notice messages were undone by another client" + changedText},
+		{&session.RevertStaged{Revert: session.Revert{FilesOnly: true}}, ""},
+		{&session.RevertCleared{Replaced: true}, ""},
+		{&session.RevertCleared{}, "notice an undo was taken back by another client" + changedText},
+		{&session.MessageRemoved{}, "notice the conversation was changed by another client" + changedText},
 		{&session.SyntheticAdded{}, ""},
 		{&session.PromptAdmitted{}, ""},
 	} {
@@ -121,7 +126,7 @@ func TestMessagesBecomeUpdates(t *testing.T) {
 	}{
 		{&session.User{Text: "hi", Files: []session.File{{URI: "file:///a", Name: "a"}, {URI: "data:text/plain,x", Name: "n"}}}, "user hi+file:///a+attachment:n"},
 		{&session.User{}, "user "},
-		{&session.Shell{CallID: "s", Command: "ls", Output: "out"}, "new call s completed out"},
+		{&session.Shell{CallID: "s", Command: "ls", Output: "out"}, "new call s in_progress; call s completed out"},
 		{&session.Compaction{Summary: "SUMMARY"}, "notice " + summaryTitle},
 		{&session.Assistant{Content: []session.Content{
 			&session.Reasoning{Text: "Hm"}, &session.Text{Text: "Hello"}, &session.Text{}, call("c", session.ToolCompleted, nil),

@@ -20,8 +20,8 @@ func newLineReader(in io.Reader, limit int) *lineReader {
 	return &lineReader{in: bufio.NewReader(in), max: limit}
 }
 
-// next returns a copy of the next line without its end. A last line needs no end. After errLongLine the next call returns
-// the line behind; other errors are those of the input.
+// next returns a copy of the next line without its end. A last line needs no end. After errLongLine the next call
+// returns the line behind; other errors are those of the input.
 func (r *lineReader) next() ([]byte, error) {
 	var line []byte
 	isLong := false

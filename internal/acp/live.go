@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// liveSession is a session that a client has opened: what happens in it is sent to the client, and what it asks is put to
-// the client, until it is closed. One goroutine follows it, and owns what is marked so; others have it act with do.
+// liveSession is a session that a client has opened: what happens in it is sent to the client, and what it asks is put
+// to the client, until it is closed. One goroutine, the loop (run), follows it.
 type liveSession struct {
 	agent     *agent
 	client    *api.Client // its location is the session's directory
@@ -21,41 +21,48 @@ type liveSession struct {
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
 	offers    []api.Model
-	acts      chan func(*follow.Watch) // for the goroutine that follows
-	done      chan struct{}            // closed when the session is not followed any more
-	asks      sync.WaitGroup           // asks, reads of buffers, and commands
+	actions   chan func(context.Context, *follow.Watch) // to be called by the loop; see runInLoop
+	live      chan follow.Update                        // output and notes for the loop; what does not fit is dropped
+	done      chan struct{}                             // closed when the session is not followed any more
+	asks      sync.WaitGroup                            // asks, reads of buffers, and commands
 
 	cancelling sync.Mutex // held while the work is being stopped
 
-	mu           sync.Mutex // guards the rest, but for what is of the goroutine that follows
+	mu           sync.Mutex // guards the fields up to the next comment
 	choices      sessionChoices
 	prompts      []*promptWork      // of this client, until their work is over
 	cancel       context.CancelFunc // stops following; nil before start
 	isClosed     bool
-	lastPlace    chan struct{} // of the newest request that changes the session
+	lastSlot     chan struct{} // of the newest request that changes the session
 	cancelQueued bool          // a cancel has not begun yet
 
-	// Of the goroutine that follows, and of the request that opens the session before it.
-	head        follow.State // what the client has of the session
+	// The rest is used by the loop, and before start by the request that opens the session.
+	head        follow.State    // what the client has of the session
+	info        session.Session // as of the newest event
 	jobs        []session.Job
 	seq         int64 // of the newest event
 	working     []*promptWork
 	state       workState
 	idleWaiters []chan struct{}
-	pending     map[session.AskID]putAsk  // asks that were put to the client
+	pending     map[session.AskID]openAsk // asks that were put to the client
 	shown       map[session.PartID]string // tools of calls of subagents that were shown because of an ask
 	items       *itemTracker
-	spent       session.USD
+	replayEnd   int64 // the transcript that was sent includes no event behind it
+	used        int64 // tokens of the model's window that the newest request took
 }
+
+// liveBuffer is how many updates of output and notes wait for a session that is busy.
+const liveBuffer = 16
 
 // openSession reads what a client shows of a session beside its messages.
 func openSession(ctx context.Context, a *agent, found *session.Session) (*liveSession, error) {
 	c := at(a.options.Client, found.Location.Directory)
 	s := &liveSession{
 		agent: a, client: c, id: found.ID, directory: found.Location.Directory, windows: map[session.ModelRef]int64{},
-		acts: make(chan func(*follow.Watch)), done: make(chan struct{}), state: newWorkState(),
-		pending: map[session.AskID]putAsk{}, shown: map[session.PartID]string{},
-		items: newItemTracker(found.Location.Directory), spent: found.Cost,
+		actions: make(chan func(context.Context, *follow.Watch)), live: make(chan follow.Update, liveBuffer),
+		done: make(chan struct{}), state: newWorkState(), info: *found,
+		pending: map[session.AskID]openAsk{}, shown: map[session.PartID]string{},
+		items: newItemTracker(found.Location.Directory),
 	}
 	// Where the session is: what happens from here on is followed.
 	var err error
@@ -66,109 +73,16 @@ func openSession(ctx context.Context, a *agent, found *session.Session) (*liveSe
 	if s.jobs, err = c.Jobs().List(ctx, found.ID); err != nil {
 		return nil, err
 	}
+	if newest, ok := s.head.Newest.(*session.Assistant); ok {
+		s.items.model = newest.Model
+		s.noteUsage(newest.Tokens)
+	}
 	for _, j := range s.jobs {
 		if j.Status == session.JobRunning {
 			s.state.noteTask(s.id, &session.JobStarted{Job: j})
 		}
 	}
 	return s, s.readChoices(ctx, found)
-}
-
-// readChoices reads the agents and models of the session's directory.
-func (s *liveSession) readChoices(ctx context.Context, found *session.Session) error {
-	location, err := s.client.Location(ctx)
-	if err != nil {
-		return err
-	}
-	agents, err := s.client.Agents(ctx)
-	if err != nil {
-		return err
-	}
-	models, err := s.client.Models(ctx)
-	if err != nil {
-		return err
-	}
-	// Agents, those that a person can choose.
-	for _, one := range agents.Data {
-		if one.IsSelectable() {
-			s.choices.agents = append(s.choices.agents, choice{one.ID, one.ID, one.Description})
-		}
-	}
-	if s.choices.agent = found.Agent; s.choices.agent == "" && len(s.choices.agents) > 0 {
-		s.choices.agent = s.choices.agents[0].id
-	}
-	// Models, with the efforts of the one that is selected.
-	s.offers = models.Data
-	for _, m := range models.Data {
-		s.windows[m.Ref()] = m.Limit.Context
-		s.choices.models = append(s.choices.models, choice{m.Ref().String(), m.Name, ""})
-	}
-	if selected := cmp.Or(found.Model, location.Model); selected != nil {
-		s.setModel(*selected)
-	}
-	return nil
-}
-
-// setModel notes the selected model, and the efforts that it has. The caller holds mu, or is the only one.
-func (s *liveSession) setModel(ref session.ModelRef) {
-	s.choices.model, s.choices.efforts = ref.String(), nil
-	s.choices.effort = cmp.Or(ref.Variant, defaultEffort)
-	if !slices.ContainsFunc(s.choices.models, func(c choice) bool { return c.id == s.choices.model }) {
-		s.choices.models = append(s.choices.models, choice{id: s.choices.model, name: s.choices.model})
-	}
-	for _, m := range s.offers {
-		if m.Ref().String() == s.choices.model && len(m.Variants) > 0 {
-			s.choices.efforts = []choice{{id: defaultEffort, name: "Default"}}
-			for _, v := range m.Variants {
-				s.choices.efforts = append(s.choices.efforts, choice{id: v.ID, name: v.ID})
-			}
-		}
-	}
-}
-
-// defaultEffort is the variant of a model without one.
-const defaultEffort = "default"
-
-func (s *liveSession) currentChoices() sessionChoices {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.choices
-}
-
-// choose selects the value of an option, for the next turn.
-func (s *liveSession) choose(ctx context.Context, option, value string) error {
-	now := s.currentChoices()
-	for _, o := range now.list() {
-		if o.id != option {
-			continue
-		}
-		if !slices.ContainsFunc(o.values, func(c choice) bool { return c.id == value }) {
-			return rpcErrorf(codeInvalidParams, "the option %s has no value %q", option, value)
-		}
-		if option == optionAgent {
-			if err := s.client.SwitchAgent(ctx, s.id, value); err != nil {
-				return err
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.choices.agent = value
-			return nil
-		}
-		name, effort := now.model, value
-		if option == optionModel {
-			name, effort = value, ""
-		}
-		provider, model, _ := strings.Cut(name, "/")
-		ref := session.ModelRef{ProviderID: provider, ID: model, Variant: strings.TrimPrefix(effort, defaultEffort)}
-		if err := s.client.SwitchModel(ctx, s.id, ref); err != nil {
-			return err
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.setModel(ref)
-		return nil
-	}
-	return rpcErrorf(codeInvalidParams, "there is no option %q with a choice", option)
 }
 
 // start begins to follow the session, behind what the client has of it, unless it was closed meanwhile.
@@ -181,6 +95,7 @@ func (s *liveSession) start() {
 		return
 	}
 	s.cancel = cancel
+	s.agent.startFeed()
 	s.agent.following.Go(func() {
 		defer close(s.done)
 		defer s.asks.Wait()
@@ -208,11 +123,11 @@ func (s *liveSession) stop() {
 	}
 }
 
-// do has the goroutine that follows the session act, and waits until it has begun to.
-func (s *liveSession) do(ctx context.Context, act func(*follow.Watch)) error {
+// runInLoop has the loop call a function, and returns when that is done. Without an error it was called.
+func (s *liveSession) runInLoop(ctx context.Context, action func(*follow.Watch)) error {
 	acted := make(chan struct{})
 	select {
-	case s.acts <- func(w *follow.Watch) { defer close(acted); act(w) }:
+	case s.actions <- func(_ context.Context, w *follow.Watch) { defer close(acted); action(w) }:
 		<-acted
 		return nil
 	case <-s.done:
@@ -222,6 +137,26 @@ func (s *liveSession) do(ctx context.Context, act func(*follow.Watch)) error {
 	}
 }
 
+// pause returns when the loop sends nothing more, until resume is called or the session is closed. What happens
+// meanwhile is sent later.
+func (s *liveSession) pause(ctx context.Context) (resume func(), err error) {
+	paused, resumed := make(chan struct{}), make(chan struct{})
+	select {
+	case s.actions <- func(living context.Context, _ *follow.Watch) {
+		close(paused)
+		select {
+		case <-resumed:
+		case <-living.Done():
+		}
+	}:
+		<-paused
+	case <-s.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return func() { close(resumed) }, nil
+}
+
 // send sends an update to the client.
 func (s *liveSession) send(u update) {
 	for _, params := range s.agent.currentDialect().update(s.id, u, s.currentChoices()) {
@@ -229,9 +164,13 @@ func (s *liveSession) send(u update) {
 	}
 }
 
-// sendCommands sends the commands of the directory. Without them the client offers none.
+// sendCommands sends the commands of the directory. Without them the client offers those that it has.
 func (s *liveSession) sendCommands(ctx context.Context) {
-	list, err := s.client.Commands(ctx)
+	var list api.AtLocation[[]api.Command]
+	err := follow.RepeatUntilAnswered(ctx, func() (err error) {
+		list, err = s.client.Commands(ctx)
+		return err
+	})
 	if err != nil {
 		return
 	}
@@ -244,41 +183,51 @@ func (s *liveSession) sendCommands(ctx context.Context) {
 	}
 }
 
-// run sends what happens until ctx ends or the session cannot be followed.
+// run is the loop: it sends what happens until ctx ends or the session cannot be followed.
 func (s *liveSession) run(ctx context.Context) {
 	w := follow.Start(ctx, s.client, s.id, follow.Options{
-		After: s.head.Head, Tasks: true, Newest: s.head.Newest, Jobs: s.jobs, Notes: true, Output: true,
+		After: s.head.Head, Tasks: true, Newest: s.head.Newest, Jobs: s.jobs,
 	})
 	defer w.Stop()
 	// Put the asks that wait already, and expect the end of work that goes on already.
 	for _, a := range s.head.Asks {
-		s.putAsk(ctx, a)
+		s.forwardAsk(ctx, a)
 	}
 	if s.state.working {
 		w.ExpectIdle()
 	}
-	for {
+	for ctx.Err() == nil { // first: a session that is closed sends nothing more
 		select {
 		case <-ctx.Done():
-			s.endPrompts(errNotOpen)
-			return
-		case act := <-s.acts:
-			act(w)
+		case action := <-s.actions:
+			action(ctx, w)
+		case u := <-s.live:
+			s.handle(ctx, w, u)
 		case u, ok := <-w.C:
-			if !ok || u.End != nil {
-				s.endPrompts(cmp.Or(u.End, error(errNotOpen)))
-				if ok {
-					s.send(notice{"the session cannot be followed any more", u.End.Error()})
-				}
+			if !ok { // ctx has ended
+				s.endPrompts(errNotOpen)
+				return
+			}
+			if u.End != nil {
+				s.giveUp(u.End)
 				return
 			}
 			s.handle(ctx, w, u)
 		}
 	}
+	s.endPrompts(errNotOpen)
 }
 
-// handle sends an update, settles the prompts whose work is over, and tells the state of the work.
+// giveUp ends a session that cannot be followed any more, such as one that was deleted elsewhere: it is not open then.
+func (s *liveSession) giveUp(why error) {
+	s.agent.drop(s)
+	s.endPrompts(why)
+	s.send(notice{"the session cannot be followed any more", why.Error() + "; if it still exists, load it again"})
+}
+
+// handle sends an update, settles the prompts whose work is over, and reports the state of the work.
 func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Update) {
+	// Send what has happened.
 	switch {
 	case u.Event != nil:
 		s.seq = u.Event.Seq
@@ -290,24 +239,27 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 		s.sendAll(s.items.applyFragment(*u.Fragment))
 	case u.Output != nil:
 		s.sendAll(s.items.applyOutput(*u.Output))
-	case u.Note != nil && u.Note.SessionID == s.id:
+	case u.Note != nil:
 		s.send(notice{u.Note.Source, u.Note.Text})
 	case u.Task != nil:
 		s.state.noteTask(u.Task.SessionID, u.Task.Data)
 		s.handleAsk(ctx, u.Task.Data)
 		s.handleTaskCall(u.Task.Data)
+	case u.Found: // another server may have read other files
+		s.asks.Go(func() { s.sendCommands(ctx) })
 	}
+	// Answer the prompts whose work is over; then the client is told that the session is idle.
 	results := s.settlePrompts(ctx, w, u)
 	isExpected := slices.ContainsFunc(s.working, func(p *promptWork) bool { return p.isExpected })
 	if u.Idle && !isExpected {
 		s.state.working = false
 	}
-	s.tellState(results)
+	s.reportState(results)
 	s.releaseWaiters()
 }
 
-// tellFirstState tells the client the state of a session that it opens again.
-func (s *liveSession) tellFirstState(ctx context.Context) error {
+// reportFirstState sends the state of a session that the client opens again, and what it has cost.
+func (s *liveSession) reportFirstState(ctx context.Context) error {
 	active, err := s.client.Active(ctx)
 	if err != nil {
 		return err
@@ -316,8 +268,11 @@ func (s *liveSession) tellFirstState(ctx context.Context) error {
 	for _, a := range s.head.Asks {
 		s.state.noteAsk(a)
 	}
-	s.state.told = s.state.name()
-	s.send(stateChanged{state: s.state.told})
+	s.state.reported = s.state.name()
+	s.send(stateChanged{state: s.state.reported})
+	if s.used > 0 {
+		s.sendUsage()
+	}
 	return nil
 }
 
@@ -329,6 +284,12 @@ func (s *liveSession) sendAll(updates []update) {
 
 // sendEvent sends what an event changes, and notes choices and costs.
 func (s *liveSession) sendEvent(e session.Event) {
+	if e.Seq > s.replayEnd { // the transcript cannot include it
+		clear(s.items.replayed)
+	}
+	// Note what the session costs; a request that is no turn has a cost, too.
+	cost := s.info.Cost
+	s.info.Apply(e.Data)
 	switch d := e.Data.(type) {
 	case *session.AgentSwitched:
 		s.mu.Lock()
@@ -342,9 +303,15 @@ func (s *liveSession) sendEvent(e session.Event) {
 		s.sendAll(s.noteTurn(d))
 		s.items.model = d.Model
 	case *session.StepEnded:
-		s.spent += d.Cost
-		s.send(usage{d.Tokens.Sum(), s.windows[session.ModelRef{ID: s.items.model.ID, ProviderID: s.items.model.ProviderID}], s.spent})
+		s.noteUsage(&d.Tokens)
+		s.sendUsage()
+	case *session.StepFailed:
+		s.noteUsage(d.Tokens)
 	}
+	if _, hasEnded := e.Data.(*session.StepEnded); !hasEnded && s.info.Cost != cost {
+		s.sendUsage()
+	}
+	// Send what a client shows of the event.
 	for _, u := range s.items.applyEvent(e.Data) {
 		if text, ok := u.(userText); ok {
 			text.isOwn = s.isOwn(session.MessageID(text.messageID))
@@ -352,6 +319,18 @@ func (s *liveSession) sendEvent(e session.Event) {
 		}
 		s.send(u)
 	}
+}
+
+// noteUsage notes how much a request took of the model's window; nil is unknown.
+func (s *liveSession) noteUsage(t *session.Tokens) {
+	if t != nil {
+		s.used = t.Sum()
+	}
+}
+
+func (s *liveSession) sendUsage() {
+	model := session.ModelRef{ID: s.items.model.ID, ProviderID: s.items.model.ProviderID}
+	s.send(usage{s.used, s.windows[model], s.info.Cost})
 }
 
 // noteTurn notes the agent and the model of a turn and returns what is other than the client knows.

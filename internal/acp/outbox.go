@@ -16,12 +16,12 @@ const (
 )
 
 // errStalled is the error of a connection whose client does not read.
-var errStalled = fmt.Errorf("the client has read nothing for %v, with %d MiB to read; what it began goes on at the server",
-	stallTimeout, maxUnread>>20)
+var errStalled = fmt.Errorf("the client has read nothing for %v, with %d MiB to read; "+
+	"what it began goes on at the server", stallTimeout, maxUnread>>20)
 
-// outbox writes messages to a client in a goroutine of its own, so that a client that does not read holds up neither the
-// messages that it sends nor the sessions. Senders wait when maxUnread bytes are not written yet. A client that reads
-// nothing for stallTimeout then ends the outbox.
+// outbox writes messages to a client in a goroutine of its own, so that a client that does not read holds up neither
+// the messages that it sends nor the sessions. Senders wait when maxUnread bytes are not written yet. A client that
+// reads nothing for stallTimeout then ends the outbox.
 type outbox struct {
 	out    io.Writer
 	wake   chan struct{} // capacity 1: there is a message to write, or none will come
@@ -45,8 +45,8 @@ func newOutbox(out io.Writer) *outbox {
 	return o
 }
 
-// put queues a message behind those that were put before. It waits for room, unless the message is urgent: such messages
-// are small, and few wait.
+// put queues a message behind those that were put before. It waits for room, unless the message is urgent: such
+// messages are small, and few wait.
 func (o *outbox) put(raw []byte, urgent bool) {
 	for {
 		o.mu.Lock()

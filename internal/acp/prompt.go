@@ -14,16 +14,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// promptWork is a prompt of this client until the work on it is over. It is registered in the order of the messages, then
-// admitted by the server, and then begun: in the conversation. A cancel finds it in each of these states.
+// promptWork is a prompt of this client until the work on it is over. It is registered in the order of the messages,
+// then admitted by the server, and then begun: in the conversation. A cancel finds it in each of these states.
+//
+// Only the goroutine that follows the session uses the embedded Work, isExpected and continues, with one exception: the
+// Request is set before, and does not change.
 type promptWork struct {
-	follow.Work                   // of the goroutine that follows the session, but for Request
-	cancelled   chan struct{}     // closed when the client cancels it; closed under the session's mu
-	isAdmitted  bool              // guarded by the session's mu
-	isExpected  bool              // it was admitted: an idle session has done its work; of the goroutine that follows
-	begun       chan struct{}     // closed when it is in the conversation, or its work is over
-	isBegun     bool              // it is in the conversation; to be read when begun is closed
-	done        chan promptResult // capacity 1
+	follow.Work
+	cancelled  chan struct{}     // closed when the client cancels it; closed under the session's mu
+	isAdmitted bool              // guarded by the session's mu
+	isExpected bool              // it was admitted: an idle session has done its work
+	continues  bool              // it goes on when the work before it, which is being interrupted, has ended
+	begun      chan struct{}     // closed when it is in the conversation, or its work is over
+	isBegun    bool              // it is in the conversation; to be read when begun is closed
+	done       chan promptResult // capacity 1
 }
 
 // promptResult is how the work came out.
@@ -43,7 +47,8 @@ var (
 const admitGrace = 5 * time.Second
 
 // prompt begins a prompt. It returns before a later message of the client is read, so that a cancel finds the prompt.
-func (a *agent) prompt(params jsontext.Value) func(context.Context) (any, error) {
+func (a *agent) prompt(params jsontext.Value) answerer {
+	// Check the request.
 	var r v2.PromptRequest
 	err := decodeParams(params, &r)
 	var s *liveSession
@@ -54,16 +59,18 @@ func (a *agent) prompt(params jsontext.Value) func(context.Context) (any, error)
 		err = rpcErrorf(codeInvalidParams, "the prompt is empty")
 	}
 	if err != nil {
-		return result(nil, err)
+		return returnResult(nil, err)
 	}
+	// Register the prompt, and take its slot in the order.
 	p := &promptWork{cancelled: make(chan struct{}), begun: make(chan struct{}), done: make(chan promptResult, 1)}
 	p.Client, p.ID = s.client, s.id
 	p.Request = api.PromptRequest{ID: session.MessageID(a.ids.New(session.PrefixMessage)), Delivery: session.Steer}
 	s.register(p)
-	place := s.takePlace()
+	slot := s.acquireSlot()
+	// The rest is done beside other requests: have it admitted, and wait as long as the version of the protocol says.
 	return func(ctx context.Context) (any, error) {
-		err := s.begin(ctx, p, r.Prompt, place)
-		place.pass()
+		err := s.begin(ctx, p, r.Prompt, slot)
+		slot.release()
 		answersAtOnce := a.currentDialect().answersAtOnce()
 		switch {
 		case err != nil:
@@ -80,12 +87,12 @@ func (a *agent) prompt(params jsontext.Value) func(context.Context) (any, error)
 	}
 }
 
-// begin has the prompt admitted, and its work followed. It is followed first, because it may be in the conversation before
-// the server has answered.
-func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.ContentBlock, place place) error {
+// begin has the prompt admitted, and its work followed. It is followed first, because it may be in the conversation
+// before the server has answered.
+func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.ContentBlock, slot orderSlot) error {
 	// What comes before the prompt is sent ends with a cancel.
 	preparing, stop := withCancel(ctx, p.cancelled, errNotBegun)
-	err := place.wait(preparing)
+	err := slot.wait(preparing)
 	if err == nil {
 		p.Request.Prompt, err = s.newPrompt(preparing, content)
 	}
@@ -95,7 +102,7 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 	}
 	stop()
 	// Follow it, and send it. The client may go meanwhile, but it is not to be unknown whether the prompt was taken.
-	err = s.do(ctx, func(*follow.Watch) {
+	err = s.runInLoop(ctx, func(*follow.Watch) {
 		p.Progress = follow.NewProgress(p.Request.ID, s.seq)
 		s.working = append(s.working, p)
 	})
@@ -109,7 +116,13 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 		return err
 	})
 	if err != nil {
-		_ = s.do(context.WithoutCancel(ctx), func(*follow.Watch) { s.working = slices.DeleteFunc(s.working, p.is) }) // else nothing follows it
+		// The client that is still there must not get an error for a prompt that is worked on.
+		isUnknown := sending.Err() != nil || follow.IsConnectionLost(err)
+		if isUnknown && !errors.Is(context.Cause(ctx), errClosed) {
+			s.stopUnknown(ctx, p)
+		}
+		// An error says that nothing follows the session any more.
+		_ = s.runInLoop(context.WithoutCancel(ctx), func(*follow.Watch) { s.working = slices.DeleteFunc(s.working, p.is) })
 		return err
 	}
 	// From now on a cancel stops it; one that came before did not.
@@ -121,7 +134,7 @@ func (s *liveSession) begin(ctx context.Context, p *promptWork, content []v2.Con
 		s.stopWork(sending)
 	}
 	// A request that was cancelled meanwhile finds it at work, and stops it (abandon).
-	return s.do(sending, func(w *follow.Watch) {
+	return s.runInLoop(sending, func(w *follow.Watch) {
 		p.isExpected = true
 		w.ExpectIdle()
 	})
@@ -189,7 +202,7 @@ func (s *liveSession) awaitBegin(ctx context.Context, p *promptWork) (any, error
 		}
 		return nil, errNotBegun
 	case <-ctx.Done():
-		return nil, s.abandon(ctx)
+		return nil, s.abandon(ctx, p)
 	}
 }
 
@@ -202,19 +215,24 @@ func (s *liveSession) awaitEnd(ctx context.Context, p *promptWork) (any, error) 
 		}
 		return map[string]stopReason{"stopReason": r.stop}, nil
 	case <-ctx.Done():
-		return nil, s.abandon(ctx)
+		return nil, s.abandon(ctx, p)
 	}
 }
 
-// abandon returns why a request has ended. The client that cancels it stops the work, and one that has gone does not.
-func (s *liveSession) abandon(ctx context.Context) error {
+// abandon returns why the request of a prompt has ended. The client that cancels it stops its work, and one that has
+// gone does not.
+func (s *liveSession) abandon(ctx context.Context, p *promptWork) error {
 	if errors.Is(context.Cause(ctx), errCancelled) {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
-		defer cancel()
-		s.markCancelled()
-		s.stopWork(stopping)
+		s.stopUnknown(ctx, p)
 	}
 	return context.Cause(ctx)
+}
+
+// stopUnknown stops a prompt whose request has ended, wherever it is by now: the context of the request may have ended.
+func (s *liveSession) stopUnknown(ctx context.Context, p *promptWork) {
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	s.stopPrompt(stopping, p)
 }
 
 // register notes a prompt of this client.
@@ -238,8 +256,8 @@ func (s *liveSession) isOwn(id session.MessageID) bool {
 	return slices.ContainsFunc(s.prompts, func(p *promptWork) bool { return p.Request.ID == id })
 }
 
-// settlePrompts applies an update to the prompts of this client, and answers those whose work is over. It returns how that
-// came out.
+// settlePrompts applies an update to the prompts of this client, and answers those whose work is over. It returns how
+// that came out. Only the goroutine that follows the session calls it, as endPrompts.
 func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) (over []promptResult) {
 	left := s.working[:0:0]
 	for _, p := range s.working {
@@ -269,6 +287,13 @@ func (p *promptWork) apply(ctx context.Context, w *follow.Watch, u follow.Update
 		p.Progress.ApplyAsk(u.Task.Data)
 	case !p.isExpected: // it is still being sent
 		return false, nil
+	case u.Idle && p.continues && !p.Progress.Begun:
+		p.continues = false
+		if err := p.Resume(ctx); err != nil {
+			return true, err
+		}
+		w.ExpectIdle()
+		return false, nil
 	case u.Idle && p.IsDone():
 		return true, nil
 	case u.Idle || u.Found: // the process that worked has ended
@@ -285,14 +310,14 @@ func (p *promptWork) result(err error) promptResult {
 	switch {
 	case err != nil:
 		return promptResult{err: err}
-	case p.Progress.Withdrawn, isClosed(p.cancelled):
+	case p.Progress.Withdrawn, isClosed(p.cancelled), !p.Progress.Begun && p.Progress.Failure == nil: // stopped elsewhere
 		return promptResult{stop: stopCancelled}
 	default:
 		return outcome{p.Progress.Failure, p.Progress.Finish}.result()
 	}
 }
 
-// end answers a prompt. It is of the goroutine that follows the session.
+// end answers a prompt. Only the goroutine that follows the session calls it.
 func (s *liveSession) end(p *promptWork, r promptResult) {
 	s.forget(p)
 	p.done <- r

@@ -1,14 +1,16 @@
 package acp
 
 import (
+	"strings"
+
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // workState is what the client knows of the session's work: it is at work, waits for a person, or is idle. Work in the
-// background does not count. It is of the goroutine that follows the session.
+// background does not count. Only the loop of the session uses it.
 type workState struct {
-	told       stateName
+	reported   stateName
 	working    bool
 	asks       map[session.AskID]bool // asks of the work that wait for a person
 	background map[session.ID]bool    // sessions of subagents in the background, and of theirs
@@ -22,7 +24,7 @@ type outcome struct {
 }
 
 func newWorkState() workState {
-	return workState{told: stateIdle, asks: map[session.AskID]bool{}, background: map[session.ID]bool{}}
+	return workState{reported: stateIdle, asks: map[session.AskID]bool{}, background: map[session.ID]bool{}}
 }
 
 // name returns the state by its parts.
@@ -71,21 +73,21 @@ func (w *workState) noteTask(parent session.ID, data session.EventData) {
 	}
 }
 
-// noteAsk notes an ask that waits; of background work it is none.
+// noteAsk notes an ask that waits. An ask of work in the background is not noted: the session does not wait for it.
 func (w *workState) noteAsk(a session.PendingAsk) {
 	if !w.background[a.SessionID] {
 		w.asks[a.ID] = true
 	}
 }
 
-// tellState tells the client the state of the work, if it is another than it was told. results say how the prompts of
-// this client came out whose work is over.
-func (s *liveSession) tellState(results []promptResult) {
+// reportState sends the client the state of the work, if it is another than the reported one. results say how the
+// prompts of this client came out whose work is over.
+func (s *liveSession) reportState(results []promptResult) {
 	now := s.state.name()
-	if now == s.state.told {
+	if now == s.state.reported {
 		return
 	}
-	s.state.told = now
+	s.state.reported = now
 	if now != stateIdle {
 		s.send(stateChanged{state: now})
 		return
@@ -97,10 +99,13 @@ func (s *liveSession) tellState(results []promptResult) {
 	}
 	idle := stateChanged{state: stateIdle, stop: r.stop, isOwn: isOwn}
 	if r.err != nil {
-		idle.why = describeError(r.err).Message
+		idle.why = describeError(r.err)
 	}
 	s.send(idle)
 }
+
+// loginCommand is what the failure of a model without a key names, and that of a model that is unknown does not.
+const loginCommand = "cairn auth login"
 
 // result returns how the work came out. What a person ended is not an error.
 func (o outcome) result() promptResult {
@@ -117,7 +122,7 @@ func (o outcome) result() promptResult {
 		return promptResult{stop: stopTurns}
 	case f.Reason == session.ReasonDenied: // a person has declined
 		return promptResult{stop: stopEnd}
-	case f.Reason == session.ReasonAuth, f.Reason == session.ReasonModel:
+	case f.Reason == session.ReasonAuth, f.Reason == session.ReasonModel && strings.Contains(f.Message, loginCommand):
 		return promptResult{err: rpcErrorf(codeAuthRequired, "%s", f.Message)}
 	default:
 		return promptResult{err: rpcErrorf(codeInternal, "%s", f.Message)}

@@ -67,6 +67,10 @@ func TestOutcome(t *testing.T) {
 		{"the budget", []session.EventData{failure(session.ReasonBudget)}, stopTurns, 0},
 		{"a permission", []session.EventData{failure(session.ReasonDenied)}, stopEnd, 0},
 		{"no credentials", []session.EventData{failure(session.ReasonAuth)}, "", codeAuthRequired},
+		{"a model without a key", []session.EventData{&session.StepFailed{Error: session.Failure{
+			Reason: session.ReasonModel, Message: `provider "x" needs a key: set X_KEY or log in (cairn auth login x)`,
+		}}}, "", codeAuthRequired},
+		{"an unknown model", []session.EventData{failure(session.ReasonModel)}, "", codeInternal},
 		{"another failure", []session.EventData{failure("provider")}, "", codeInternal},
 		{"a failure and another turn", []session.EventData{failure("provider"), &session.StepStarted{}, &session.StepEnded{Finish: "stop"}}, stopEnd, 0},
 	} {

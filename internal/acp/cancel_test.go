@@ -1,0 +1,127 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The cancellation of one request of two stops its prompt only.
+func TestCancelRequest(t *testing.T) {
+	w := newWorld(t, held("first"))
+	e := w.open(1)
+	id := e.session()
+	first := e.send("session/prompt", prompt(id, "first"))
+	e.awaitUpdate(id, "One")
+	second := e.send("session/prompt", prompt(id, "second"))
+	third := e.send("session/prompt", prompt(id, "third"))
+	awaitInbox(t, w, id, 2)
+	e.tell("$/cancel_request", fmt.Sprintf(`{"requestId":%d}`, second))
+	if m := e.answer(second); m.Error == nil || m.Error.Code != codeCancelled {
+		t.Errorf("%s %v", m.Result, m.Error)
+	}
+	close(w.gates["g1"])
+	for _, id := range []int{first, third} {
+		if m := e.answer(id); !strings.Contains(string(m.Result), "end_turn") {
+			t.Errorf("%s %v", m.Result, m.Error)
+		}
+	}
+	if got := w.prompts(id); !slices.Equal(got, []string{"first", "third"}) {
+		t.Errorf("prompts %q", got)
+	}
+}
+
+// awaitInbox waits until so many prompts wait in the session.
+func awaitInbox(t *testing.T, w *world, id string, n int) {
+	t.Helper()
+	for list := []*session.Input(nil); len(list) < n; {
+		var err error
+		if list, err = w.api.Inbox().List(t.Context(), session.ID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The cancellation of the request at work leaves the prompts that wait: they are worked on.
+func TestCancelRequestAtWork(t *testing.T) {
+	w := newWorld(t, held("first"))
+	e := w.open(1)
+	id := e.session()
+	first := e.send("session/prompt", prompt(id, "first"))
+	e.awaitUpdate(id, "One")
+	second := e.send("session/prompt", prompt(id, "second"))
+	awaitInbox(t, w, id, 1)
+	e.tell("$/cancel_request", fmt.Sprintf(`{"requestId":%d}`, first))
+	if m := e.answer(first); m.Error == nil || m.Error.Code != codeCancelled {
+		t.Errorf("%s %v", m.Result, m.Error)
+	}
+	if m := e.answer(second); !strings.Contains(string(m.Result), "end_turn") {
+		t.Errorf("%s %v", m.Result, m.Error)
+	}
+	if got := w.prompts(id); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("prompts %q", got)
+	}
+}
+
+// A cancel ends all prompts that were sent before it, and none that is sent later.
+func TestCancel(t *testing.T) {
+	w := newWorld(t, held("first"))
+	e := w.open(1)
+	id := e.session()
+	first := e.send("session/prompt", prompt(id, "first"))
+	e.awaitUpdate(id, "One")
+	second := e.send("session/prompt", prompt(id, "second"))
+	e.tell("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, id))
+	third := e.send("session/prompt", prompt(id, "third"))
+	for id, want := range map[int]string{first: "cancelled", second: "cancelled", third: "end_turn"} {
+		if m := e.answer(id); !strings.Contains(string(m.Result), want) {
+			t.Errorf("%d: %s %v, want %s", id, m.Result, m.Error, want)
+		}
+	}
+	if got := w.prompts(id); !slices.Equal(got, []string{"first", "third"}) {
+		t.Errorf("prompts %q", got)
+	}
+}
+
+// A close ends the work before its answer.
+func TestCloseAtWork(t *testing.T) {
+	w := newWorld(t, held("go"))
+	e := w.open(1)
+	id := e.session()
+	work := e.send("session/prompt", prompt(id, "go"))
+	e.awaitUpdate(id, "One")
+	closed := e.send("session/close", fmt.Sprintf(`{"sessionId":%q}`, id))
+	if m := e.answer(work); !strings.Contains(string(m.Result), "cancelled") {
+		t.Errorf("%s %v", m.Result, m.Error)
+	}
+	mark := len(e.said)
+	e.answer(closed)
+	e.ask("session/list", `{}`)
+	if got := e.updates(id, mark); len(got) > 0 {
+		t.Errorf("after the end of the work: %q", got)
+	}
+	active, err := w.api.Active(t.Context())
+	if _, isAtWork := active[session.ID(id)]; isAtWork || err != nil {
+		t.Error(active, err)
+	}
+	e.refuse(codeNotFound, "session/prompt", prompt(id, "x"))
+}
+
+// A prompt whose answer gets lost is stopped, because the client gets an error for it.
+func TestPromptWithoutAnAnswer(t *testing.T) {
+	w := newWorld(t, held("lost"))
+	e := w.open(1)
+	id := e.session()
+	w.loseAnswer("POST /api/session/" + id + "/prompt")
+	e.refuse(codeInternal, "session/prompt", prompt(id, "lost"))
+	ctx, cancel := context.WithTimeout(t.Context(), awaitTimeout)
+	defer cancel()
+	if err := w.api.Wait(ctx, session.ID(id)); err != nil {
+		t.Errorf("the prompt is still worked on: %v", err)
+	}
+	e.ask("session/prompt", prompt(id, "next"))
+}
