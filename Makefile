@@ -24,17 +24,18 @@ LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|
 LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable|ManyDirectories|IDsInPaths|NumbersInQueries
 LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOperations|MutatedFiles|LongAnswerCostsItsLength
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
-LONG := $(LONG)|ExportOfImportedLog|MutatedRules|RulesOfTrees|FollowedMirrorIsComplete|EveryVendorHasModels
+LONG := $(LONG)|ExportOfImportedLog|MutatedRules|RulesOfTrees|LargeMessages|ManyRows|FollowedMirrorIsComplete|EveryVendorHasModels
 LONG := $(LONG)|SentenceInDialogs|RandomKeys|Kill(Compaction|Prune|Share)|Export(OfLog)?IsBounded|(Export|Page)HidesSecrets|SharesHideSecrets
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
-LONG_PACKAGES := ./internal/tui ./internal/models ./internal/transfer ./internal/transfer/jsontree ./internal/transfer/mirror
+LONG_PACKAGES := ./internal/tui ./internal/models ./internal/engine/undo
+LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer ./internal/transfer/claude ./internal/transfer/jsontree ./internal/transfer/mirror
 LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer/share ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
-SINGLE := llm/anthropic llm/bedrock llm/gemini llm/openaichat llm/openairesponses transfer/claude
+SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
@@ -79,7 +80,7 @@ build: ## the static binary, ./cairn
 test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
 	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=$(TIMEOUT)m \
-		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/($(subst $(eval ) ,|,$(SINGLE)))$$')
+		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
 
 # What starts many processes or thousands of sessions is left out.
 QUICK_OUT := /archtest$$|/tool/(search|protected)$$|/server$$|/server/v1$$|/host$$|/crashtest$$|/walktest$$|/tool/exec$$|/engine$$|/engine/undo$$|/cli/root$$|/store/sqlite$$|/access/s(hell|andbox)$$
@@ -87,8 +88,8 @@ quick: format archtest ## the inner loop: format, rules, and the tests that take
 	go test -short -vet=off -timeout=$(TIMEOUT)m $$(go list $(PKG) | grep -vE '$(QUICK_OUT)')
 
 crash: ## the kill, power-cut, revert and command-line tests with CI's full figures: the race detector is too slow for them
-	go test -vet=off -shuffle=on $(SINGLE:%=./internal/%)
-	go test -count=1 -vet=off ./internal/engine/undo -args -interleavings=3000
+	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
+	go test -count=1 -vet=off -run='^TestInterleavings$$' ./internal/engine/undo -args -interleavings=3000
 	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=$$((2 * $(TIMEOUT)))m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
