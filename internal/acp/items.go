@@ -14,7 +14,9 @@ type itemTracker struct {
 	model     session.ModelRef          // of the newest turn
 	sent      map[session.PartID]int    // bytes of open texts that were sent
 	calls     map[session.PartID]string // the tools of open calls
-	replayed  map[string]bool           // see replayedItems
+	// items and messages of the transcript that was sent, by their ids, while events may come that it includes; false
+	// for a command that was not over
+	replayed map[string]bool
 }
 
 func newItemTracker(directory string) *itemTracker {
