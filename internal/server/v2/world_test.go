@@ -353,7 +353,7 @@ func (noShares) Find(_ context.Context, id string) (api.Share, error) {
 // noEditors has no reads for editors.
 type noEditors struct{}
 
-func (noEditors) Next(context.Context, session.ID) (api.EditorRead, error) {
+func (noEditors) Next(context.Context, session.ID, string) (api.EditorRead, error) {
 	return api.EditorRead{}, nil
 }
 
