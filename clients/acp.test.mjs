@@ -33,7 +33,7 @@ const turns = ["v1", "v2"].flatMap((v) => [
   ]),
   ...two(`${v} live`, "bash", { command: "echo first; sleep 0.6; echo second", description: "Run" }),
   ...["sleep", "close"].flatMap((w) => two(`${v} ${w} now`, "bash", { command: "sleep 60", description: "Run" })),
-  ...two(`${v} tool`, "notes_shout", { text: "hello" }),
+  ...["tool", "kept", "fresh"].flatMap((w) => two(`${v} ${w}`, "notes_shout", { text: "hello" })),
   ...two(`${v} web`, "web_shout", { text: "hello" }),
   { match: `${v} break`, times: 2, steps: [{ fault: { kind: "status", status: 400, message: "Bad thing" } }] },
   { match: `${v} length`, steps: [{ text: "A long" }], finish: "length" },
@@ -517,6 +517,26 @@ for (const version of [1, 2]) {
       } finally {
         web.stop()
       }
+    })
+
+    test("has its MCP servers also at the next server", async () => {
+      const one = await editor()
+      one.permit = select("allow_once")
+      const cwd = path.join(w.work, `mcp-${v}`)
+      fs.mkdirSync(cwd)
+      const notes = { name: "notes", command: process.execPath, args: [path.join(import.meta.dirname, "mcpserver.mjs")], env: [] }
+      const mcpServers = [version === 2 ? { type: "stdio", ...notes } : notes]
+      const id = await one.session({ cwd, mcpServers })
+      await w.again("SIGTERM")
+      const servers = () => w.get(`/mcp?directory=${encodeURIComponent(cwd)}`)
+      await until("the server of the open session", async () => (await servers()).notes?.status === "connected")
+      await one.prompt(id, `${v} kept`)
+      isIn(JSON.stringify(one.calls(id)[0].content), "hello!")
+      await one.ask("session/close", { sessionId: id })
+      await w.again("SIGTERM")
+      const next = await one.session({ cwd, mcpServers })
+      await one.prompt(next, `${v} fresh`)
+      isIn(JSON.stringify(one.calls(next)[0].content), "hello!")
     })
 
     test("keeps the ids of sessions over a restart of the server", async () => {

@@ -34,8 +34,7 @@ type Options struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &agent{
-		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
-		life: ctx,
+		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: addedServers{}, life: ctx,
 	}
 	err := a.conn.serve(ctx, in, a.handle)
 	cancel()

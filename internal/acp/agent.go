@@ -29,7 +29,7 @@ type agent struct {
 	dialect  dialect    // nil before initialize
 	features clientFeatures
 	sessions map[session.ID]*liveSession
-	servers  map[string]string // MCP servers of the client that were added, by directory and name
+	servers  addedServers
 }
 
 // handle begins to answer a request, or takes a notification.

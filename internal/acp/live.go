@@ -296,6 +296,8 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 		s.state.noteTask(u.Task.SessionID, u.Task.Data)
 		s.handleAsk(ctx, u.Task.Data)
 		s.handleTaskCall(u.Task.Data)
+	case u.Found:
+		s.asks.Go(func() { s.restoreServers(ctx) })
 	}
 	results := s.settlePrompts(ctx, w, u)
 	isExpected := slices.ContainsFunc(s.working, func(p *promptWork) bool { return p.isExpected })
