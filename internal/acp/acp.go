@@ -97,8 +97,4 @@ func describeError(err error) *rpcError {
 }
 
 // at returns a client whose location is the directory.
-func at(c *api.Client, directory string) *api.Client {
-	there := *c
-	there.Directory = directory
-	return &there
-}
+func at(c *api.Client, directory string) *api.Client { return c.In(directory) }
