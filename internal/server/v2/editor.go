@@ -40,7 +40,9 @@ func (h editorHandlers) next(ctx context.Context, in struct {
 	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return api.Data[api.EditorRead]{}, err
 	}
-	out, err := h.Editors.Next(ctx, in.SessionID, in.Editor)
+	long, end := h.long.Start(ctx, "")
+	defer end()
+	out, err := h.Editors.Next(long, in.SessionID, in.Editor)
 	return newData(out), err
 }
 
