@@ -26,6 +26,8 @@ import (
 type Options struct {
 	Client  *api.Client // its directory is that of requests which name none
 	Version string      // of cairn
+	// Reconnected has a value after Client got another connection, which may be to another process; nil if it never does.
+	Reconnected <-chan struct{}
 	// LoginCommand is the arguments of this program for logging in at a provider in a terminal.
 	LoginCommand []string
 }
@@ -36,6 +38,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	a := &agent{
 		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: addedServers{}, life: ctx,
 	}
+	a.following.Go(func() { a.followConnections(ctx) })
 	err := a.conn.serve(ctx, in, a.handle)
 	cancel()
 	a.following.Wait()

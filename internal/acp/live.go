@@ -297,7 +297,7 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 		s.handleAsk(ctx, u.Task.Data)
 		s.handleTaskCall(u.Task.Data)
 	case u.Found:
-		s.asks.Go(func() { s.restoreServers(ctx) })
+		s.asks.Go(func() { s.agent.restoreServers(ctx) })
 	}
 	results := s.settlePrompts(ctx, w, u)
 	isExpected := slices.ContainsFunc(s.working, func(p *promptWork) bool { return p.isExpected })

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 
 	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// addedServers are the MCP servers of a client that were added, by the resolved path of the directory, and by name.
+// addedServers are the MCP servers of a client that were added, by directory and name.
 type addedServers map[string]map[string]api.MCPConfig
 
 // addServers adds the client's MCP servers to a directory. One that is there goes on; one that cannot be reached is
@@ -30,42 +29,50 @@ func (a *agent) addServers(ctx context.Context, directory string, servers []v2.M
 		if err != nil {
 			return fmt.Errorf("add the MCP server %s: %w", server.Name, err)
 		}
-		a.noteServer(resolvePath(directory), server.Name, config)
+		a.noteServer(directory, server.Name, config)
 	}
 	return nil
 }
 
-// noteServer notes a server that was added to the directory of a resolved path.
-func (a *agent) noteServer(path, name string, config api.MCPConfig) {
+// noteServer notes a server that was added.
+func (a *agent) noteServer(directory, name string, config api.MCPConfig) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.servers[path] == nil {
-		a.servers[path] = map[string]api.MCPConfig{}
+	if a.servers[directory] == nil {
+		a.servers[directory] = map[string]api.MCPConfig{}
 	}
-	a.servers[path][name] = config
+	a.servers[directory][name] = config
 }
 
-// listServers returns the servers that were added to the directory of a resolved path.
-func (a *agent) listServers(path string) map[string]api.MCPConfig {
+// listServers returns a copy of the servers that were added.
+func (a *agent) listServers() addedServers {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.servers[path])
-}
-
-// resolvePath returns the path without links, or cleaned if it cannot be resolved.
-func resolvePath(path string) string {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
+	out := maps.Clone(a.servers)
+	for directory, servers := range out {
+		out[directory] = maps.Clone(servers)
 	}
-	return filepath.Clean(path)
+	return out
 }
 
-// restoreServers adds the client's MCP servers of the session's directory after the connection was lost: the process that
-// has them may have ended, and another one owns the store.
-func (s *liveSession) restoreServers(ctx context.Context) {
-	for name, config := range s.agent.listServers(resolvePath(s.directory)) {
-		if err := s.client.AddMCP(ctx, name, config); err != nil && ctx.Err() == nil {
-			s.send(notice{"the MCP server " + name + " is missing", err.Error()})
+// restoreServers adds the client's MCP servers again: the process that had them may have ended, and another one owns the
+// store. A stream that is restored, or a new connection, shows that; the one does not always come with the other.
+func (a *agent) restoreServers(ctx context.Context) {
+	for directory, servers := range a.listServers() {
+		for name, config := range servers {
+			_ = at(a.options.Client, directory).AddMCP(ctx, name, config) // a connection that is lost is followed by another
+		}
+	}
+}
+
+// followConnections restores the servers after each new connection until ctx ends.
+func (a *agent) followConnections(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.options.Reconnected:
+			a.restoreServers(ctx)
 		}
 	}
 }
