@@ -118,8 +118,9 @@ func (e *editors) Answer(id session.ID, read string, text api.EditorText) error 
 	}
 }
 
-// ReadUnsaved returns the text of a file as an editor of the session, or else of the root of its tree, has it: with several
-// editors the first text that is not the saved one. ok is false without an editor that has the file and answers in time.
+// ReadUnsaved returns the text of a file as an editor of the session, or else of the root of its tree, has it: with
+// several editors the first text that is not the saved one. ok is false without an editor that has the file and answers
+// in time.
 func (e *editors) ReadUnsaved(ctx context.Context, id session.ID, path string) (text string, ok bool) {
 	key, answers := e.ask(e.findFollowed(ctx, id), path)
 	defer func() {
@@ -155,9 +156,9 @@ func (e *editors) ReadUnsaved(ctx context.Context, id session.ID, path string) (
 // findFollowed returns the session that editors follow: the session itself, or else the root of its tree.
 func (e *editors) findFollowed(ctx context.Context, id session.ID) session.ID {
 	e.mu.Lock()
-	isFollowed := len(e.sessions) == 0 || len(e.sessions[id]) > 0
+	hasEditors, isFollowed := len(e.sessions) > 0, len(e.sessions[id]) > 0
 	e.mu.Unlock()
-	if isFollowed { // or nobody follows any session
+	if isFollowed || !hasEditors {
 		return id
 	}
 	return e.findRoot(ctx, id)
