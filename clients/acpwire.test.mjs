@@ -107,6 +107,7 @@ describe("an editor that writes what it likes", () => {
     assert.equal(large.error.code, -32602)
     assert.match(large.error.message, /limit/)
     const bytes = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "slow", method: "session/prompt", params: { sessionId: id, prompt: [{ type: "text", text: "hé €" }] } }) + "\n")
+    p.noteSent(bytes.toString())
     for (const b of bytes) p.child.stdin.write(Buffer.from([b]))
     assert.equal((await p.answer("slow")).result.stopReason, "end_turn")
   })
@@ -164,7 +165,7 @@ describe("an editor that writes what it likes", () => {
   test("changes a session in the order of its messages, without waiting for answers", async () => {
     const p = await ready()
     const id = await session(p)
-    const send = (n, method, params) => (p.sent.set(n, method), p.write({ jsonrpc: "2.0", id: n, method, params: { sessionId: id, ...params } }))
+    const send = (n, method, params) => p.write({ jsonrpc: "2.0", id: n, method, params: { sessionId: id, ...params } })
     for (let i = 0; i < 10; i++) {
       send(`mode${i}`, "session/set_mode", { modeId: i % 2 ? "build" : "plan" })
       send(`prompt${i}`, "session/prompt", { prompt: [{ type: "text", text: `number ${i}` }] })
@@ -194,15 +195,21 @@ describe("an editor that writes what it likes", () => {
 
   test("may not read: its messages are taken, and other clients have the session", async () => {
     const p = await ready()
-    const id = await session(p)
+    const ids = []
+    for (let i = 0; i < 8; i++) ids.push(await session(p)) // together they write more than 16 MiB, behind which senders wait
     p.child.stdout.pause()
-    p.write({ jsonrpc: "2.0", id: "flood", method: "session/prompt", params: { sessionId: id, prompt: [{ type: "text", text: "flood" }] } })
-    await until("rest", async () => !(await w.get("/session/status"))[id] && (await w.get(`/session/${id}/message`)).length === 2)
+    for (const id of ids) p.write({ jsonrpc: "2.0", id, method: "session/prompt", params: { sessionId: id, prompt: [{ type: "text", text: "flood" }] } })
+    for (const id of ids)
+      await until("rest", async () => !(await w.get("/session/status"))[id] && (await w.get(`/session/${id}/message`))[1]?.info.time.completed, 20)
     for (let i = 0; i < 1_000; i++) p.write("{".padEnd(1_000) + "\n") // more than a pipe holds
     await new Promise((resolve) => p.child.stdin.write("\n", resolve)) // everything was taken
     p.child.stdout.resume()
-    const flood = await p.answer("flood")
-    assert.equal(flood.result?.stopReason, "end_turn", JSON.stringify(flood))
+    for (const id of ids) {
+      await until("the end", () => p.said.some((m) => m.id === id && !m.method))
+      assert.equal((await p.answer(id)).result?.stopReason, "end_turn")
+      const pieces = p.said.filter((m) => m.params?.sessionId === id && m.params.update.sessionUpdate === "agent_message_chunk")
+      assert.equal(pieces.reduce((n, m) => n + m.params.update.content.text.length, 0), 40 * 60_000)
+    }
     await until("all answers", () => p.said.filter((m) => m.error?.code === -32700).length === 1_000)
   })
 
@@ -221,7 +228,6 @@ describe("an editor that writes what it likes", () => {
     p.write('{"jsonrpc":"2.0","id":1,"meth')
     assert.equal(await p.end(), 0)
     const q = await ready() // a last line without an end
-    q.sent.set("last", "session/list")
     q.write('{"jsonrpc":"2.0","id":"last","method":"session/list","params":{}}')
     assert.equal(await q.end(), 0)
     assert.ok(await q.answer("last"))
@@ -232,6 +238,9 @@ describe("an editor that writes what it likes", () => {
     fs.mkdirSync(below)
     const p = pipe({ args: ["acp", "--cwd", below, "--port", "0", "--hostname", "127.0.0.1", "--print-logs", "--log-level", "ERROR"] })
     assert.equal((await p.initialize()).result.protocolVersion, 1)
+    const nowhere = pipe({ args: ["acp", "--cwd", path.join(w.work, "nowhere")] })
+    assert.equal(await nowhere.ended, 1)
+    assert.match(nowhere.errors, /--cwd: directory .*nowhere not found/)
     const q = pipe({ name: "cairn", args: ["acp", "--port", "0"] })
     assert.equal(await q.ended, 2)
     assert.match(q.errors, /port/)

@@ -39,8 +39,20 @@ class Agent {
   hear(m) {
     this.said.push(m)
     const schema = m.method ? this.forms[`${m.method} params`] : m.result && this.forms[`${this.sent.get(m.id)} result`]
+    if (m.result && !this.sent.has(m.id)) this.wrongs.push(`a result for ${m.id}, which was not asked for`)
     if (m.method && !m.method.startsWith("$/") && !schema) this.wrongs.push(`${m.method} is not a method of version ${this.version}`)
     if (schema) this.wrongs.push(...schemas[this.version - 1].wrongs(schema, m.method ? m.params : m.result).map((w) => `${m.method ?? this.sent.get(m.id)}: ${w}`))
+  }
+
+  // noteSent notes the requests of a text, so that their results can be held against a schema.
+  noteSent(text) {
+    for (const line of text.split("\n")) {
+      if (!line.includes('"method"')) continue
+      try {
+        const m = JSON.parse(line)
+        if (m.method && m.id !== undefined) this.sent.set(m.id, m.method)
+      } catch {} // not a message
+    }
   }
 
   // end closes the pipe of the agent and returns how it ended. One that stays is killed.
@@ -66,12 +78,13 @@ export class Pipe extends Agent {
   }
 
   write(line) {
-    this.child.stdin.write(typeof line === "string" ? line : JSON.stringify(line) + "\n")
+    const text = typeof line === "string" ? line : JSON.stringify(line) + "\n"
+    this.noteSent(text)
+    this.child.stdin.write(text)
   }
 
   // ask sends a request and returns the whole answer.
   ask(id, method, params) {
-    this.sent.set(id, method)
     this.write({ jsonrpc: "2.0", id, method, params })
     return this.answer(id)
   }
@@ -95,14 +108,16 @@ export class Editor extends Agent {
 
   async connect(capabilities = {}) {
     const acp = this.version === 1 ? v1 : v2
-    Object.assign(this, { updates: [], asks: [], elicitations: [], permit: () => undefined, fill: () => undefined })
+    // buffers are the texts of files that are not saved, and reads what the agent has asked for.
+    Object.assign(this, { updates: [], asks: [], elicitations: [], buffers: new Map(), reads: [], permit: () => undefined, fill: () => undefined })
     const out = Readable.toWeb(this.child.stdout).pipeThrough(this.tap())
-    const both = new TransformStream({ transform: (chunk, c) => (this.noteSent(chunk), c.enqueue(chunk)) })
+    const both = new TransformStream({ transform: (chunk, c) => (this.noteSent(new TextDecoder().decode(chunk)), c.enqueue(chunk)) })
     both.readable.pipeTo(Writable.toWeb(this.child.stdin)).catch(() => {}) // the process is gone
     const app = acp.client({ name: "test" })
       .onNotification(acp.methods.client.session.update, (c) => void this.updates.push(c.params))
       .onRequest(acp.methods.client.session.requestPermission, (c) => this.wait(this.asks, c, this.permit))
       .onRequest(acp.methods.client.elicitation.create, (c) => this.wait(this.elicitations, c, this.fill))
+    if (capabilities.fs) app.onRequest(acp.methods.client.fs.readTextFile, (c) => (this.reads.push(c.params), { content: this.buffers.get(c.params.path) ?? fs.readFileSync(c.params.path, "utf8") }))
     this.connection = app.connect(acp.ndJsonStream(both.writable, out))
     const info = { name: "test", version: "1" }
     this.initialized = await this.ask("initialize", this.version === 1
@@ -122,13 +137,6 @@ export class Editor extends Agent {
         c.enqueue(chunk)
       },
     })
-  }
-
-  noteSent(chunk) {
-    for (const line of new TextDecoder().decode(chunk).split("\n").filter(Boolean)) {
-      const m = JSON.parse(line)
-      if (m.method && m.id !== undefined) this.sent.set(m.id, m.method)
-    }
   }
 
   // wait keeps a request of the agent until it is answered: by answer at once, by a later call of its done, or by the agent

@@ -26,6 +26,8 @@ import (
 type Options struct {
 	Client  *api.Client // its directory is that of requests which name none
 	Version string      // of cairn
+	// Reconnected has a value after Client got another connection, which may be to another process; nil if it never does.
+	Reconnected <-chan struct{}
 	// LoginCommand is the arguments of this program for logging in at a provider in a terminal.
 	LoginCommand []string
 }
@@ -34,9 +36,9 @@ type Options struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &agent{
-		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: map[string]string{},
-		life: ctx,
+		options: o, conn: newConn(out), sessions: map[session.ID]*liveSession{}, servers: addedServers{}, life: ctx,
 	}
+	a.following.Go(func() { a.followConnections(ctx) })
 	err := a.conn.serve(ctx, in, handler{begin: a.begin, notify: a.notify})
 	cancel()
 	a.following.Wait()
@@ -98,8 +100,4 @@ func describeError(err error) *rpcError {
 }
 
 // at returns a client whose location is the directory.
-func at(c *api.Client, directory string) *api.Client {
-	there := *c
-	there.Directory = directory
-	return &there
-}
+func at(c *api.Client, directory string) *api.Client { return c.In(directory) }

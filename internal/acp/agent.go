@@ -25,7 +25,7 @@ type agent struct {
 	methods  map[string]method
 	features clientFeatures
 	sessions map[session.ID]*liveSession
-	servers  map[string]string // MCP servers of the client that were added, by directory and name
+	servers  addedServers
 }
 
 // method is an entry of the table of methods that a dialect has.

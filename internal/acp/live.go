@@ -246,7 +246,10 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 		s.handleAsk(ctx, u.Task.Data)
 		s.handleTaskCall(u.Task.Data)
 	case u.Found: // another server may have read other files
-		s.asks.Go(func() { s.sendCommands(ctx) })
+		s.asks.Go(func() {
+			s.agent.restoreServers(ctx)
+			s.sendCommands(ctx)
+		})
 	}
 	// Answer the prompts whose work is over; then the client is told that the session is idle.
 	results := s.settlePrompts(ctx, w, u)

@@ -83,6 +83,8 @@ func (a *Invocation) WithHostClient(
 type HostClient struct {
 	API   *api.Client
 	Owner string // describes the other process that does the work; "" if this one does
+	// Reconnected has a value after the client got another connection than the first.
+	Reconnected <-chan struct{}
 
 	inv       *Invocation
 	transport *follow.ReconnectTransport
@@ -90,14 +92,25 @@ type HostClient struct {
 
 // OpenHostClient connects to the owner of the store. The caller closes the client.
 func (a *Invocation) OpenHostClient(ctx context.Context, o client.Options) (*HostClient, error) {
-	t := follow.NewReconnectTransport(func(ctx context.Context) (*client.Connection, error) { return a.Host.Open(ctx, o) })
+	connected := make(chan struct{}, 1)
+	t := follow.NewReconnectTransport(func(ctx context.Context) (*client.Connection, error) {
+		conn, err := a.Host.Open(ctx, o)
+		if err == nil {
+			select {
+			case connected <- struct{}{}:
+			default: // it has a value
+			}
+		}
+		return conn, err
+	})
 	conn, err := t.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	<-connected // the first one
 	c := *conn.API
 	c.HTTP = &http.Client{Transport: t}
-	return &HostClient{API: &c, Owner: conn.Owner, inv: a, transport: t}, nil
+	return &HostClient{API: &c, Owner: conn.Owner, Reconnected: connected, inv: a, transport: t}, nil
 }
 
 // Close closes the connection, if there is one. note is called with what the process waits for.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 )
 
 // startBackgroundServer starts `cairn serve --until-idle` without this process's terminal, so that it survives
-// both, and returns where it listens.
+// both, and returns where it listens. That may take long, as a migration of the store does: the end of ctx ends the
+// wait, and the server goes on.
 func startBackgroundServer(
 	ctx context.Context, dirs config.Directories, o client.Options, arguments []string,
 ) (l client.Listening, err error) {
@@ -57,17 +59,32 @@ func startBackgroundServer(
 	if err := cmd.Start(); err != nil {
 		return l, err
 	}
+	err = readListening(ctx, out, &l)
+	switch {
+	case err == nil:
+		return l, cmd.Process.Release()
+	case ctx.Err() != nil:
+		return l, errors.Join(context.Cause(ctx), cmd.Process.Release())
+	case !errors.Is(err, io.EOF): // it is no server, and may stay
+		_ = cmd.Process.Kill()
+	}
+	_ = cmd.Wait() // its log says more than its exit code
+	text, _ := io.ReadAll(io.NewSectionReader(log, begin, 4<<10))
+	return l, fmt.Errorf("the background server did not start: %s", cmp.Or(string(text), err.Error()))
+}
+
+// readListening reads the line in which a server says where it listens, until ctx ends, and closes the pipe: the server
+// prints no more.
+func readListening(ctx context.Context, out io.ReadCloser, l *client.Listening) error {
+	stop := context.AfterFunc(ctx, func() { _ = out.Close() }) // ends the read
 	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &l)
+	if stop() {
+		_ = out.Close()
 	}
-	_ = out.Close() // the server prints no more
 	if err != nil {
-		_ = cmd.Wait() // its log says more than its exit code
-		text, _ := io.ReadAll(io.NewSectionReader(log, begin, 4<<10))
-		return l, fmt.Errorf("the background server did not start: %s", text)
+		return err
 	}
-	return l, cmd.Process.Release()
+	return json.Unmarshal(line, l)
 }
 
 // maxBackgroundLog is the size at which the log begins anew.

@@ -27,7 +27,15 @@ func TestFindOwner(t *testing.T) {
 	if _, err := os.Stat(home); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the home was created: %v", err)
 	}
-	lease, err := sqlite.AcquireLease(filepath.Join(home, "data"), sqlite.Owner{Version: "1.0.0"})
+	data := filepath.Join(home, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	find(client.StoreOwner{})
+	if list, err := os.ReadDir(data); err != nil || len(list) > 0 {
+		t.Errorf("in the data directory there are %v, %v", list, err)
+	}
+	lease, err := sqlite.AcquireLease(data, sqlite.Owner{Version: "1.0.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +43,20 @@ func TestFindOwner(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
+	// What a process that was killed left in the lease is left there, and says nothing.
+	file := filepath.Join(data, "lease")
+	if err := os.WriteFile(file, []byte(`{"pid":7}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	find(client.StoreOwner{})
 	find(client.StoreOwner{})
+	if text, err := os.ReadFile(file); err != nil || string(text) != `{"pid":7}` {
+		t.Errorf("the lease has %q, %v", text, err)
+	}
+	if lease, err = sqlite.AcquireLease(data, sqlite.Owner{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Error(err)
+	}
 }

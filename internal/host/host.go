@@ -17,6 +17,16 @@
 //	    |                                     |                 |
 //	drainClients, then stop                   +---- lease ------+---- another owner: switchOwner
 //
+// With client.Options.Detach, Host.Open gives the lease up to a background server (startDetached):
+//
+//	lease -> Release -> startBackgroundServer -> acquireLeaseOrConnect
+//	                                                /             \
+//	                                              held           lease: there is no such server
+//	                                                |               |
+//	                                              client        startOwner
+//
+// Host.FindOwner reads the lease and takes nothing.
+//
 // A command that owns the data waits when its own work is done: drainClients lets the work of its clients end, within
 // 30 seconds. Then it stops: it cuts what still runs so that the next owner resumes it, closes the store and releases
 // the lease. Clients that were refused or cut off open again, and one of them becomes the owner. A relay that gets the
@@ -104,8 +114,14 @@ func startDetached(
 		return nil, nil, err
 	}
 	_, failure := startBackgroundServer(ctx, dirs, o, []string{"--socket-only"})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
 	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
-	if lease != nil && failure != nil { // without a lease another command has started one meanwhile
+	if lease != nil { // without a lease this server answers, or one that another command has started meanwhile
+		if failure == nil {
+			failure = fmt.Errorf("it has ended; its log is %s", dirs.BackgroundLog())
+		}
 		notifyUser(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", failure))
 	}
 	return lease, c, err

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,7 +240,7 @@ func (w *owner) newLocations(
 			},
 			Supervisor: process.SupervisorCommand(), Transport: provider.NewLazyTransport(), Logger: w.logger,
 		}),
-		editors: &editors{}, program: o.Program, plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
+		editors: newEditors(w.findRoot), program: o.Program, plugins: w.newPlugins(ids), limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	l.life, l.end = context.WithCancelCause(context.Background())
 	if o.Replay == "" {
@@ -361,6 +362,15 @@ func notifyUser(o client.Options, text string) {
 	if o.Note != nil {
 		o.Note(text)
 	}
+}
+
+// findRoot returns the root of the tree of a session, the session itself if it cannot be read.
+func (w *owner) findRoot(ctx context.Context, id session.ID) session.ID {
+	root, err := store.Query(ctx, w.store, func(r store.Reader) (session.ID, error) { return store.FindRoot(r, id) })
+	if err != nil {
+		return id
+	}
+	return cmp.Or(root, id)
 }
 
 // listAtWork returns the sessions at work in a directory. One that cannot be read is left out.

@@ -149,9 +149,7 @@ func (m *model) workIn(dir string) (changed bool) {
 	if m.api.Directory == "" || m.api.Directory == dir { // a server in its own directory
 		return false
 	}
-	there := *m.api
-	there.Directory = dir
-	m.api = &there
+	m.api = m.api.In(dir)
 	m.localFiles.forgetRelative()
 	return true
 }

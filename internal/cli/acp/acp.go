@@ -33,7 +33,7 @@ func NewCommand(inv *cli.Invocation) *cobra.Command {
 				return err
 			}
 			err = acp.Serve(ctx, inv.Stdin, inv.Stdout, acp.Options{
-				Client: h.API, Version: inv.ServerVersion(), LoginCommand: []string{"auth", "login"},
+				Client: h.API, Version: inv.ServerVersion(), Reconnected: h.Reconnected, LoginCommand: []string{"auth", "login"},
 			})
 			if closeErr := h.Close(context.WithoutCancel(ctx), inv.Note); err == nil {
 				err = closeErr

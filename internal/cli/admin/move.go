@@ -107,9 +107,7 @@ func findTurnAsk(ctx context.Context, c *api.Client, s *session.Session) (ask se
 		return own[0], true
 	}
 	// Those of the directory, which subagents share.
-	there := *c
-	there.Directory = s.Location.Directory
-	asks, err := there.Asks(ctx, "")
+	asks, err := c.In(s.Location.Directory).Asks(ctx, "")
 	if err != nil {
 		return ask, false
 	}

@@ -85,9 +85,7 @@ func (g permissionCommands) noteOtherAsks(ctx context.Context, c *api.Client) er
 	}
 	// Name those with requests.
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		there := *c
-		there.Directory = dir
-		if asks, err := there.Asks(ctx, ""); err == nil && len(asks) > 0 {
+		if asks, err := c.In(dir).Asks(ctx, ""); err == nil && len(asks) > 0 {
 			g.inv.Note(terminal.FormatPlural(len(asks), "request") + " of another directory: cd " +
 				terminal.FirstLine(dir, 200) + " && cairn permission list")
 		}

@@ -224,8 +224,7 @@ func readDefaultModels(ctx context.Context, c *api.Client, list []*session.Sessi
 			if len(places) == maxDefaultPlaces {
 				continue
 			}
-			there := *c
-			there.Directory = dir
+			there := c.In(dir)
 			places[dir] = &offers.PromptOffers{}
 			if at, err := there.Location(ctx); err == nil {
 				places[dir].Default = at.Model

@@ -166,9 +166,8 @@ func (s *setup) prepareSession(ctx context.Context) error {
 	if err := cli.CheckDirectory(ctx, c, found, s.desk.note); err != nil {
 		return err
 	}
-	here := *c
-	here.Directory = found.Location.Directory
-	if err := s.chooseEffort(ctx, &here, found.Model, cmp.Or(p.agent, found.Agent)); err != nil {
+	here := c.In(found.Location.Directory)
+	if err := s.chooseEffort(ctx, here, found.Model, cmp.Or(p.agent, found.Agent)); err != nil {
 		return err
 	}
 	if err := s.notePendingPrompts(ctx); err != nil {

@@ -33,6 +33,13 @@ type Client struct {
 	IsLocal bool
 }
 
+// In returns a client of the same server whose requests name another directory.
+func (c *Client) In(directory string) *Client {
+	there := *c
+	there.Directory = directory
+	return &there
+}
+
 // Auth identifies the caller: by a Secret, else by a Password, else not at all.
 type Auth struct {
 	Secret   string

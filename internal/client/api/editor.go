@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -19,11 +20,14 @@ type EditorText struct {
 	Found bool   `json:"found"`
 }
 
-// NextEditorRead waits for a tool of the session to read a file, up to half a minute. While a client of the session calls
-// it again and again, reads ask that client.
-func (c *Client) NextEditorRead(ctx context.Context, id session.ID) (EditorRead, error) {
+// NextEditorRead waits for a tool of the session, or of its subagents, to read a file, up to half a minute. While a client
+// calls it again and again, with a name that no other client has, all reads ask that client.
+func (c *Client) NextEditorRead(ctx context.Context, id session.ID, name string) (EditorRead, error) {
 	var out Data[EditorRead]
-	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "editor", "read"), out: &out})
+	err := c.sendCall(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "editor", "read"),
+		query: url.Values{"editor": {name}}, out: &out,
+	})
 	return out.Data, err
 }
 

@@ -161,18 +161,14 @@ func (c *Client) IsDirectoryMissing(ctx context.Context, dir string) bool {
 		info, err := os.Stat(dir)
 		return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 	}
-	there := *c
-	there.Directory = dir
-	_, err := there.Location(ctx)
+	_, err := c.In(dir).Location(ctx)
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Field == "directory"
 }
 
 // IsOfOtherProject reports whether the directory of the session belongs to another project than the session.
 func (c *Client) IsOfOtherProject(ctx context.Context, s *session.Session) bool {
-	there := *c
-	there.Directory = s.Location.Directory
-	at, err := there.Location(ctx)
+	at, err := c.In(s.Location.Directory).Location(ctx)
 	return err == nil && s.RecordID != "" && at.RecordID != "" && at.RecordID != s.RecordID
 }
 

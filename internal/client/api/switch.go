@@ -17,8 +17,8 @@ func (c *Client) SwitchModel(ctx context.Context, id session.ID, ref session.Mod
 	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "model"), ModelRequest{&ref})
 }
 
-// AddMCP adds an MCP server to the client's location, until the location is configured anew. One of the name is
-// replaced.
+// AddMCP adds an MCP server to the client's location, until the process that owns the store ends. One of the name is
+// replaced; the same one goes on.
 func (c *Client) AddMCP(ctx context.Context, name string, config MCPConfig) error {
 	return c.change(ctx, http.MethodPut, apiPath("experimental", "mcp", name), map[string]MCPConfig{"config": config})
 }

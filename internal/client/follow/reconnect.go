@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client"
@@ -22,13 +21,13 @@ import (
 type ReconnectTransport struct {
 	open func(context.Context) (*client.Connection, error)
 
-	mu   sync.Mutex // guards conn
+	lock chan struct{} // holds one value while it is locked, also during open; guards conn
 	conn *client.Connection
 }
 
 // NewReconnectTransport returns a transport over the connections that open opens.
 func NewReconnectTransport(open func(context.Context) (*client.Connection, error)) *ReconnectTransport {
-	return &ReconnectTransport{open: open}
+	return &ReconnectTransport{open: open, lock: make(chan struct{}, 1)}
 }
 
 // refusalTimeout is how long an ending owner may refuse requests. The delays are the first and the longest between two
@@ -133,10 +132,13 @@ func isUnsent(err error) bool {
 	return ok && e.Op == "dial"
 }
 
-// Connect returns the connection, and opens one if needed.
+// Connect returns the connection, and opens one if needed. The end of ctx ends the wait also while another request opens
+// one.
 func (t *ReconnectTransport) Connect(ctx context.Context) (*client.Connection, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if !send(ctx, t.lock, struct{}{}) {
+		return nil, context.Cause(ctx)
+	}
+	defer t.unlock()
 	if t.conn != nil {
 		return t.conn, nil
 	}
@@ -148,10 +150,14 @@ func (t *ReconnectTransport) Connect(ctx context.Context) (*client.Connection, e
 	return conn, nil
 }
 
+func (t *ReconnectTransport) unlock() { <-t.lock }
+
 // drop closes a connection that failed, unless another request did.
 func (t *ReconnectTransport) drop(ctx context.Context, conn *client.Connection) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if !send(ctx, t.lock, struct{}{}) {
+		return // the next request drops it
+	}
+	defer t.unlock()
 	if conn == nil || t.conn != conn {
 		return
 	}
@@ -163,8 +169,8 @@ func (t *ReconnectTransport) drop(ctx context.Context, conn *client.Connection) 
 
 // Release returns the connection to be closed by the caller, nil if there is no connection.
 func (t *ReconnectTransport) Release() *client.Connection {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock <- struct{}{}
+	defer t.unlock()
 	conn := t.conn
 	t.conn = nil
 	return conn

@@ -2,9 +2,11 @@ package follow_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -35,4 +37,35 @@ func TestRefusedCalls(t *testing.T) {
 			t.Errorf("%q: sent %d times, want %d: %v", service, sent, want, err)
 		}
 	}
+}
+
+// A request that waits while another one opens a connection, which may take long, ends with its context.
+func TestConnectEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := make(chan struct{})
+		transport := follow.NewReconnectTransport(func(context.Context) (*client.Connection, error) {
+			<-opened
+			return &client.Connection{}, nil
+		})
+		first := make(chan error)
+		go func() {
+			_, err := transport.Connect(t.Context())
+			first <- err
+		}()
+		synctest.Wait()
+		ended := errors.New("the editor has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			synctest.Wait()
+			cancel(ended)
+			synctest.Wait()
+			close(opened)
+		}()
+		if _, err := transport.Connect(ctx); !errors.Is(err, ended) {
+			t.Errorf("the second: %v", err)
+		}
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+	})
 }

@@ -183,9 +183,14 @@ func TestUntrustedAndRequiredServers(t *testing.T) {
 func TestAddedServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcp.Options{}, map[string]config.MCP{})
-	if err := w.set.Add("late", serveHTTP(t, newGoodServer())); err != nil {
-		t.Fatal(err)
+	late := serveHTTP(t, newGoodServer())
+	add := func(c config.MCP, wantChange bool) {
+		t.Helper()
+		if isChanged, err := w.set.Add("late", c); err != nil || isChanged != wantChange {
+			t.Fatalf("it is changed: %v, %v", isChanged, err)
+		}
 	}
+	add(late, true)
 	if got := w.state("late"); got.Name != "" {
 		t.Errorf("before the location is opened again it is %+v", got)
 	}
@@ -194,6 +199,11 @@ func TestAddedServer(t *testing.T) {
 	if got := w.state("late").Status; got != mcp.Connected {
 		t.Fatalf("after Add it is %s", got)
 	}
+	add(late, false)
+	other := late
+	other.Timeout++
+	add(other, true)
+	add(late, false)
 	if w.tools.Sync(); len(w.names("late_")) != 0 {
 		t.Errorf("the old registry has the tools %v", w.names("late_"))
 	}
@@ -222,7 +232,7 @@ func TestAddRefusesWhatCannotWork(t *testing.T) {
 	for field, c := range map[string]config.MCP{
 		"config.type": {}, "config.command": {Type: "local"}, "config.url": {Type: "remote"},
 	} {
-		err := w.set.Add("one", c)
+		_, err := w.set.Add("one", c)
 		if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

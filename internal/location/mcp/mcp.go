@@ -261,28 +261,30 @@ func (s *Set) Config(name string) (config.MCP, error) {
 const maxAdded = 100
 
 // Add makes a server, in place of one of that name, part of the location until the process ends. It takes effect when
-// the location is opened again, whose permission rules then know the server.
-func (s *Set) Add(name string, c config.MCP) error {
+// the location is opened again, whose permission rules then know the server. isChanged is false if the location has
+// this server already: it need not be opened again.
+func (s *Set) Add(name string, c config.MCP) (isChanged bool, err error) {
 	switch {
 	case c.Type != "local" && c.Type != "remote":
-		return session.Errorf(session.CodeInvalid, "the type must be local or remote").At("config.type")
+		return false, session.Errorf(session.CodeInvalid, "the type must be local or remote").At("config.type")
 	case c.Type == "local" && len(c.Command) == 0:
-		return session.Errorf(session.CodeInvalid, "a local server needs a command").At("config.command")
+		return false, session.Errorf(session.CodeInvalid, "a local server needs a command").At("config.command")
 	case c.Type == "remote" && c.URL == "":
-		return session.Errorf(session.CodeInvalid, "a remote server needs an address").At("config.url")
+		return false, session.Errorf(session.CodeInvalid, "a remote server needs an address").At("config.url")
 	}
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	added := s.pool.added[s.directory]
 	if _, ok := added[name]; !ok && len(added) >= maxAdded {
-		return session.Errorf(session.CodeInvalid, "%d MCP servers were added here; remove one first", maxAdded)
+		return false, session.Errorf(session.CodeInvalid, "%d MCP servers were added here; remove one first", maxAdded)
 	}
 	if added == nil {
 		added = map[string]config.MCP{}
 		s.pool.added[s.directory] = added
 	}
 	added[name] = c
-	return nil
+	one := s.find(name)
+	return one == nil || !reflect.DeepEqual(one.config, c), nil
 }
 
 // Remove undoes Add when the location is opened again. It reports whether the server was added.

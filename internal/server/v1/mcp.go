@@ -133,12 +133,13 @@ func (h mcpHandlers) addMCP(ctx context.Context, in struct {
 	if err != nil {
 		return nil, err
 	}
-	if err := servers.Add(in.Body.Name, c.NewServer(c.Enabled, c.Timeout)); err != nil {
-		return nil, err
+	isChanged, err := servers.Add(in.Body.Name, c.NewServer(c.Enabled, c.Timeout))
+	if err == nil && isChanged {
+		// The location opened again has permission rules for the server, before its tools are there.
+		h.Backend.ForgetLocation(in.Location.Location)
+		servers, err = h.findServers(ctx, in.locationIn)
 	}
-	// The location opened again has permission rules for the server, before its tools are there.
-	h.Backend.ForgetLocation(in.Location.Location)
-	if servers, err = h.findServers(ctx, in.locationIn); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	servers.Await(ctx, in.Body.Name)

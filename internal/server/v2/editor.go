@@ -11,8 +11,9 @@ import (
 
 // Editors asks clients for texts of files that they have not saved.
 type Editors interface {
-	// Next waits for a read of the session, up to a bound; the zero value is none.
-	Next(ctx context.Context, id session.ID) (api.EditorRead, error)
+	// Next waits for a read of the session, or of its subagents, up to a bound; the zero value is none. Each editor of a
+	// session, which its name tells from the others, gets all reads.
+	Next(ctx context.Context, id session.ID, name string) (api.EditorRead, error)
 	// Answer answers a read.
 	Answer(id session.ID, read string, text api.EditorText) error
 }
@@ -31,11 +32,17 @@ func (d *dependencies) listEditorOperations() []operation.Operation {
 	}
 }
 
-func (h editorHandlers) next(ctx context.Context, in sessionIn) (api.Data[api.EditorRead], error) {
+func (h editorHandlers) next(ctx context.Context, in struct {
+	sessionIn
+	Editor string `query:"editor"`
+},
+) (api.Data[api.EditorRead], error) {
 	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return api.Data[api.EditorRead]{}, err
 	}
-	out, err := h.Editors.Next(ctx, in.SessionID)
+	long, end := h.long.Start(ctx, "")
+	defer end()
+	out, err := h.Editors.Next(long, in.SessionID, in.Editor)
 	return newData(out), err
 }
 

@@ -179,8 +179,12 @@ func TestCloseEndsWhatLasts(t *testing.T) {
 		)
 		id := w.begin(t, "hang")
 		synctest.Wait()
-		ends := make(chan error, 3)
+		ends := make(chan error, 4)
 		go func() { ends <- w.client.Wait(t.Context(), id) }()
+		go func() {
+			_, err := w.client.NextEditorRead(t.Context(), id, "editor")
+			ends <- err
+		}()
 		go func() {
 			for _, err := range w.client.Follow(t.Context(), id, -1) {
 				if err != nil {
@@ -198,7 +202,7 @@ func TestCloseEndsWhatLasts(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		w.api.Close()
-		for range 3 {
+		for range cap(ends) {
 			if err := <-ends; err == nil {
 				t.Error("ended without an error")
 			}

@@ -179,12 +179,13 @@ func (h mcpHandlers) add(ctx context.Context, in struct {
 		return operation.None{}, err
 	}
 	enabled := !c.Disabled
-	if err := servers.Add(in.Server, config.MCPSource(c.MCPSource).NewServer(&enabled, c.Timeout.Startup)); err != nil {
-		return operation.None{}, err
+	isChanged, err := servers.Add(in.Server, config.MCPSource(c.MCPSource).NewServer(&enabled, c.Timeout.Startup))
+	if err == nil && isChanged {
+		// The location opened again has permission rules for the server, before its tools are there.
+		h.Locations.ForgetLocation(in.Location.Location)
+		servers, err = h.Locations.Servers(ctx, in.Location.Location)
 	}
-	// The location opened again has permission rules for the server, before its tools are there.
-	h.Locations.ForgetLocation(in.Location.Location)
-	if servers, err = h.Locations.Servers(ctx, in.Location.Location); err == nil {
+	if err == nil {
 		servers.Await(ctx, in.Server)
 	}
 	return operation.None{}, err

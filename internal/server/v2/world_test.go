@@ -350,11 +350,15 @@ func (noShares) Find(_ context.Context, id string) (api.Share, error) {
 	return api.Share{}, session.NotFound("share", id)
 }
 
-// noEditors has no reads for editors.
+// noEditors has no reads for editors. One with a name waits.
 type noEditors struct{}
 
-func (noEditors) Next(context.Context, session.ID) (api.EditorRead, error) {
-	return api.EditorRead{}, nil
+func (noEditors) Next(ctx context.Context, _ session.ID, name string) (api.EditorRead, error) {
+	if name == "" {
+		return api.EditorRead{}, nil
+	}
+	<-ctx.Done()
+	return api.EditorRead{}, context.Cause(ctx)
 }
 
 func (noEditors) Answer(_ session.ID, read string, _ api.EditorText) error {

@@ -2,6 +2,7 @@ package share_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/test/sharetarget"
 	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
@@ -39,12 +41,13 @@ func (w *world) servedModels(remote string) (ids []string) {
 // The list of models has those of all prompts, also after a restart, and stays as it is when they are unknown.
 func TestModelsOfAllPrompts(t *testing.T) {
 	play(t, func(w *world) {
-		w.models = func(refs []session.ModelRef) (out []opencode.ModelInfo, err error) {
+		known := func(refs []session.ModelRef) (out []opencode.ModelInfo, err error) {
 			for _, ref := range refs {
 				out = append(out, opencode.ModelInfo{ID: ref.ID, ProviderID: ref.ProviderID})
 			}
 			return out, nil
 		}
+		w.models = known
 		w.promptModel("msg_x", "x")
 		s := w.share(remote)
 		w.settle(time.Second)
@@ -66,6 +69,23 @@ func TestModelsOfAllPrompts(t *testing.T) {
 		w.settle(time.Minute)
 		if diff := cmp.Diff([]string{"a", "x", "y"}, w.servedModels(s.RemoteID)); diff != "" || len(w.texts(s.RemoteID)) != 5 {
 			t.Error(diff, w.texts(s.RemoteID))
+		}
+		// The server gets them when they are known again, also from another process.
+		w.stop()
+		w.models = known
+		w.start()
+		w.promptModel("msg_zzza", "x")
+		w.settle(time.Minute)
+		if diff := cmp.Diff([]string{"a", "b", "x", "y"}, w.servedModels(s.RemoteID)); diff != "" {
+			t.Error(diff)
+		}
+		n := len(w.server.Requests())
+		w.promptModel("msg_zzzb", "x")
+		w.settle(time.Minute)
+		for _, r := range w.server.Requests()[n:] {
+			if slices.ContainsFunc(r.Items, func(i sharetarget.Item) bool { return i.Type == "model" }) {
+				t.Error("the list is sent again")
+			}
 		}
 	})
 }

@@ -226,7 +226,7 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 		return s, err
 	}
 	// Get its address from the server. Without one a manual share is removed: it is not retried.
-	if s, err = o.open(ctx, s); err != nil {
+	if s, err = o.open(context.WithoutCancel(ctx), s); err != nil {
 		if s.RemoteID == "" && !s.Auto {
 			o.audit(ctx, "not shared: "+string(id)+" "+describeTarget(&added))
 			err = errors.Join(err, o.remove(s.ID))
@@ -271,13 +271,13 @@ func (o *Outbox) record(ctx context.Context, s *Share) error {
 	return o.Owner.RecordShare(ctx, s.SessionID, &session.Share{URL: s.URL, Expires: s.Expires})
 }
 
-// open gets the address of a share from its server, unless it has one. The end of ctx does not cut the request off: the
-// server would have a share whose secret nobody knows. createTimeout bounds it.
+// open gets the address of a share from its server, unless it has one. ctx is not one that another request cancels: if it
+// ends before the answer, the server may have a share whose secret nobody knows. createTimeout bounds the request, too.
 func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	if s.URL != "" {
 		return s, nil
 	}
-	c, err := o.targetOf(&s).create(context.WithoutCancel(ctx), s.SessionID)
+	c, err := o.targetOf(&s).create(ctx, s.SessionID)
 	if err != nil {
 		return s, session.Errorf(session.CodeConflict, "share session %q: %v", s.SessionID, err)
 	}
@@ -287,7 +287,7 @@ func (o *Outbox) open(ctx context.Context, s Share) (Share, error) {
 	})
 	if err != nil { // delete it now: later the secret is unknown
 		s.RemoteID, s.Secret = c.ID, c.Secret
-		return Share{ID: s.ID, Auto: s.Auto}, errors.Join(err, o.targetOf(&s).delete(context.WithoutCancel(ctx), &s))
+		return Share{ID: s.ID, Auto: s.Auto}, errors.Join(err, o.targetOf(&s).delete(ctx, &s))
 	}
 	return opened, nil
 }

@@ -20,9 +20,11 @@ const progressName = "shares-progress.json"
 type progressFile struct {
 	Synced map[string]int64 `json:"synced"` // SyncedSeq by share
 	Marked []string         `json:"marked"` // the shares that are to be looked at
+	// ModelsDue are the shares whose list of models is to be sent.
+	ModelsDue []string `json:"modelsDue,omitzero"`
 }
 
-// readProgress reads the file of the progress and sets SyncedSeq of the shares. isLost says that there is no such file,
+// readProgress reads the file of the progress and sets SyncedSeq and ModelsDue of the shares. isLost says that there is no such file,
 // or an invalid one.
 func (r *Registry) readProgress(shares []Share) (marked []string, isLost bool) {
 	text, err := statefile.ReadRegular(filepath.Join(r.dir, progressName), maxFile)
@@ -40,6 +42,7 @@ func (r *Registry) readProgress(shares []Share) (marked []string, isLost bool) {
 		if seq, found := f.Synced[s.ID]; found {
 			s.SyncedSeq = seq // also a lower one: that of the registry may be of a store that was restored since
 		}
+		s.ModelsDue = slices.Contains(f.ModelsDue, s.ID)
 	}
 	for _, id := range f.Marked {
 		if isKnown[id] {
@@ -62,6 +65,9 @@ func (r *Registry) saveProgress(marked map[string]bool, isDurable bool) error {
 	for i := range shares {
 		if s := &shares[i]; s.isRemote() && s.RevokedAt == 0 {
 			f.Synced[s.ID] = s.SyncedSeq
+			if s.ModelsDue {
+				f.ModelsDue = append(f.ModelsDue, s.ID)
+			}
 		}
 	}
 	for id := range marked {

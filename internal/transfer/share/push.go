@@ -59,7 +59,7 @@ func (o *Outbox) push(ctx context.Context, s *Share, head int64) (synced int64, 
 		return s.SyncedSeq, err
 	}
 	if p.models != nil {
-		s.Models = p.models
+		s.Models, s.ModelsDue = p.models, p.isUnknown
 	}
 	return head, nil
 }
@@ -84,7 +84,9 @@ type pusher struct {
 	send   func(context.Context, []Item) error
 	items  []Item
 	bytes  int
-	models []session.ModelRef // those of the list that is sent; nil if the server keeps its list
+	models []session.ModelRef // those of the list that the server gets; nil if it keeps its list
+	// isUnknown says that models are unknown now, so that the list is sent with a later change.
+	isUnknown bool
 }
 
 // pushChange adds the items of a change: the session, its diff, messages with their parts, and models.
@@ -130,31 +132,30 @@ func (p *pusher) pushChange(ctx context.Context, c *changes.Change) error {
 const maxModels = 1000
 
 // addModels adds the list of models of the session, which replaces the one of the server: it has those of earlier uploads
-// as well. used are those of this change. Without a new one, or if they are unknown because the directory of the session
-// is gone, the server keeps its list.
+// as well. used are those of this change. Without a new one the server keeps its list, and also as long as they are unknown
+// because the configuration is invalid, or the directory of the session is gone.
 func (p *pusher) addModels(ctx context.Context, s *session.Session, isWhole bool, used map[session.ModelRef]bool) error {
 	var all []session.ModelRef
 	if !isWhole {
 		all = slices.Clone(p.share.Models)
 	}
-	before := len(all)
+	before, isDue := len(all), p.share.ModelsDue
 	for ref, isNamed := range used {
 		if isNamed && !slices.Contains(all, ref) && len(all) < maxModels {
 			all = append(all, ref)
 		}
 	}
-	if len(all) == before {
+	if len(all) == 0 || len(all) == before && !isDue {
 		return nil
 	}
 	slices.SortFunc(all, func(a, b session.ModelRef) int {
 		return cmp.Or(cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ID, b.ID))
 	})
 	infos, err := p.outbox.Owner.ListModels(ctx, s, all)
-	if err != nil {
+	if p.models, p.isUnknown = all, err != nil; p.isUnknown {
 		p.outbox.Logger.Debug("the models of a shared session are unknown", "session", s.ID, "error", err)
 		return nil
 	}
-	p.models = all
 	return p.add(ctx, "model", infos)
 }
 

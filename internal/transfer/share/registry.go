@@ -94,16 +94,19 @@ func (r *Registry) load() ([]Share, error) {
 		r.shares.Store(&[]Share{})
 		return nil, nil
 	}
-	// Check the version before the members: a newer version may have others.
-	var f registryFile
+	// Check the version before the other members, which may have other types in a newer one.
+	var format struct {
+		Version int `json:"version"`
+	}
 	if err == nil {
-		err = json.Unmarshal(text, &f)
+		err = json.Unmarshal(text, &format)
 	}
-	if err == nil && f.Version == 1 {
+	if err == nil && format.Version == 1 {
 		text, err = upgradeFile(text)
-	} else if err == nil && f.Version != fileVersion {
-		err = fmt.Errorf("version %d is not supported; this cairn supports version %d", f.Version, fileVersion)
+	} else if err == nil && format.Version != fileVersion {
+		err = fmt.Errorf("version %d is not supported; this cairn supports version %d", format.Version, fileVersion)
 	}
+	var f registryFile
 	if err == nil {
 		err = json.Unmarshal(text, &f, json.RejectUnknownMembers(true))
 	}

@@ -3,6 +3,7 @@ package share
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,5 +69,25 @@ func TestUpgradedFile(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("shares (-want +got):\n%s", diff)
+	}
+}
+
+// A file of a newer version is refused as such, whatever its members are, and stays as it is.
+func TestNewerRegistryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, FileName)
+	text := `{"version":3,"shares":[{"created":"2026-11-30"}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := NewRegistry(dir)
+	if _, err := r.List(); err == nil || !strings.Contains(err.Error(), "version 3 is not supported") {
+		t.Errorf("%v", err)
+	}
+	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}, func() error { return nil }); err == nil {
+		t.Error("a share was added")
+	}
+	if got, err := os.ReadFile(file); string(got) != text {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -19,12 +19,13 @@ const (
 	// recheckDelay is the time between two looks at a share that waits for its configuration or its session, and
 	// between attempts whose failures cannot be recorded.
 	recheckDelay = time.Minute
-	// lastTimeout bounds the work after the end of the context.
+	// lastTimeout bounds the work after the end of Run's context.
 	lastTimeout = 3 * time.Second
 )
 
 // Run keeps the shares up to date until ctx ends: it uploads changed sessions, opens automatic shares, and revokes
-// shares that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout.
+// shares that expire or whose session is deleted. Then it does what is due once more, for at most lastTimeout. In that time
+// a create that is under way may be answered; another one is left to the next process.
 //
 // Work is found without a look at each session: a follower of the log marks the shares of changed sessions, and the
 // registry knows the times of expiries and retries.
@@ -34,6 +35,8 @@ func (o *Outbox) Run(ctx context.Context) {
 	for _, id := range marked {
 		o.schedule.add(id)
 	}
+	creating, cancel := extendContext(ctx)
+	defer cancel()
 	var followed <-chan struct{} // closed when the follower has ended; nil before it has started
 	for ctx.Err() == nil {
 		// Follow the log once there is a share. Without one the log is not read.
@@ -46,7 +49,7 @@ func (o *Outbox) Run(ctx context.Context) {
 			followed = o.startFollower(ctx, isNew)
 		}
 		// Start what is due, then wait for a change, or for the next time at which something is due.
-		next, _ := o.startDue(ctx)
+		next, _ := o.startDue(ctx, creating)
 		var due <-chan time.Time
 		if !next.IsZero() {
 			due = time.After(time.Until(next))
@@ -64,17 +67,34 @@ func (o *Outbox) Run(ctx context.Context) {
 	o.finish(ctx, followed)
 }
 
+// errLate is why a request ends that is not answered within lastTimeout after the end of Run's context.
+var errLate = fmt.Errorf("no answer within %s", lastTimeout)
+
+// extendContext returns a context that ends lastTimeout after ctx.
+func extendContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	extended, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(lastTimeout):
+		case <-extended.Done():
+		}
+		end(errLate)
+	})
+	return extended, func() { stop(); end(nil) }
+}
+
 // finish does what is due when ctx has ended, for at most lastTimeout, and stores the progress.
 func (o *Outbox) finish(ctx context.Context, followed <-chan struct{}) {
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, errLate)
+	defer cancel()
+	// Wait for what was begun before. The follower marks what was committed until now.
 	if followed != nil {
-		<-followed // it marks what was committed until now
+		<-followed
 	}
 	o.workers.Wait()
-	timeout := fmt.Errorf("no answer within %s", lastTimeout)
-	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastTimeout, timeout)
-	defer cancel()
+	// Begin what is due, but no create, because ctx has ended.
 	for started := 1; started > 0 && last.Err() == nil; o.workers.Wait() {
-		_, started = o.startDue(last)
+		_, started = o.startDue(last, ctx)
 	}
 	if err := o.saveProgress(true); err != nil {
 		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
@@ -93,9 +113,10 @@ func (o *Outbox) noteReadFailure(err error) {
 	o.readFailure = text
 }
 
-// startDue starts workers for the shares that are due and not in work, as long as there are free workers. It returns
-// how many it started, and when the next share is due; zero if none waits for a time.
-func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
+// startDue starts workers for the shares that are due and not in work, as long as there are free workers. creating is the
+// context of requests that create shares. It returns how many it started, and when the next share is due; zero if none
+// waits for a time.
+func (o *Outbox) startDue(ctx, creating context.Context) (next time.Time, started int) {
 	now := time.Now()
 	shares, err := o.Registry.List()
 	if err != nil { // it may be repaired
@@ -111,7 +132,7 @@ func (o *Outbox) startDue(ctx context.Context) (next time.Time, started int) {
 		started++
 		o.workers.Go(func() {
 			defer release()
-			o.schedule.finish(d.id, d.mark, o.advance(ctx, d.id))
+			o.schedule.finish(d.id, d.mark, o.advance(ctx, creating, d.id))
 		})
 	}
 	return next, started
@@ -164,9 +185,10 @@ func findDueTime(s *Share, m mark, isMarked bool, now time.Time) (at time.Time, 
 	return at, ok
 }
 
-// advance does the next step of a share and records a failure in the registry. It returns when the share is to be
-// looked at again; zero if that is not before it changes. The share is claimed.
-func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
+// advance does the next step of a share and records a failure in the registry. A create is not begun if the context of
+// creates has ended. It returns when the share is to be looked at again; zero if that is not before it changes. The share is
+// claimed.
+func (o *Outbox) advance(ctx, creating context.Context, id string) (next time.Time) {
 	s, found, err := o.Registry.Find(id)
 	if err != nil || !found {
 		return next
@@ -184,7 +206,8 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	// Do the step, unless sharing was disabled. After all steps but the last one, decide again.
 	a := decide(&s, current, head, now)
 	next = now
-	if (a.step == stepOpen || a.step == stepPush) && !o.Owner.MayShare(ctx, current) {
+	isLate := a.step == stepOpen && creating.Err() != nil
+	if isLate || (a.step == stepOpen || a.step == stepPush) && !o.Owner.MayShare(ctx, current) {
 		return now.Add(recheckDelay)
 	}
 	switch a.step {
@@ -193,7 +216,7 @@ func (o *Outbox) advance(ctx context.Context, id string) (next time.Time) {
 	case stepWait:
 		return a.until
 	case stepOpen:
-		if s, err = o.open(ctx, s); err == nil {
+		if s, err = o.open(creating, s); err == nil {
 			err = o.record(ctx, &s)
 		}
 	case stepRemove:
@@ -237,14 +260,14 @@ func (o *Outbox) noteFailure(id string, failure error) time.Time {
 
 // update uploads the newest events of a session, and records how far its server is up to date.
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
-	models := s.Models
+	models, wasDue := s.Models, s.ModelsDue
 	synced, err := o.push(ctx, s, head)
 	recordErr := o.Registry.setSynced(s.ID, synced)
 	isCut := ctx.Err() != nil || isUnanswered(err)
-	if isCut || err == nil && (s.Failure != "" || !slices.Equal(s.Models, models)) {
-		models = s.Models
+	if isCut || err == nil && (s.Failure != "" || s.ModelsDue != wasDue || !slices.Equal(s.Models, models)) {
+		pushed := *s
 		_, changeErr := o.Registry.change(s.ID, func(s *Share) {
-			s.Models = models
+			s.Models, s.ModelsDue = pushed.Models, pushed.ModelsDue
 			if isCut {
 				s.CutAt = time.Now().UnixMilli()
 			}

@@ -120,3 +120,57 @@ func TestBusySessionsTakeTurns(t *testing.T) {
 		w.settle(time.Minute)
 	})
 }
+
+// The end of a process waits for a target that does not answer for 3 seconds at most, whatever it was asked for, and leaves
+// the share to the next process.
+func TestEndIsBounded(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail     func(*sharetarget.Target)
+		isShared bool // in the end
+	}{
+		"a create": {func(s *sharetarget.Target) { s.Fail(sharetarget.Held, sharetarget.Create) }, true},
+		"the deletion of a share with a bad address": {func(s *sharetarget.Target) {
+			s.Fail(sharetarget.BadURL, sharetarget.Create)
+			s.Fail(sharetarget.Held, sharetarget.Delete)
+		}, false}, // the server has it still, and refuses another one
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				test.fail(w.server)
+				if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+					t.Fatal(err)
+				}
+				w.settle(time.Second)
+				end := time.Now()
+				w.stop()
+				if d := time.Since(end); d > 3*time.Second {
+					t.Errorf("the end took %v", d)
+				}
+				w.server.Recover()
+				w.start()
+				w.settle(time.Minute)
+				if all := w.list(); len(all) != 1 || (w.shareOf("ses_a") != nil) != test.isShared {
+					t.Errorf("%+v", all)
+				}
+			})
+		})
+	}
+}
+
+// A process that ends begins no create, because it may not be there for the answer; the next process does.
+func TestEndBeginsNoCreate(t *testing.T) {
+	play(t, func(w *world) {
+		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
+			t.Fatal(err)
+		}
+		w.stop()
+		if sent := w.server.Requests(); len(sent) > 0 {
+			t.Errorf("%v", sent)
+		}
+		w.start()
+		w.settle(time.Second)
+		if all := w.list(); len(all) != 1 || !w.server.IsShared(all[0].RemoteID) {
+			t.Errorf("%+v", all)
+		}
+	})
+}

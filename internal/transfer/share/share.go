@@ -38,8 +38,10 @@ type Share struct {
 	// has an older value: the current one is in the file of the progress.
 	SyncedSeq int64 `json:"syncedSeq,omitzero"`
 
-	// Models are those of the list of models that the server has.
-	Models []session.ModelRef `json:"models,omitzero"`
+	// Models are those of the list of models that the server has, or is to get if ModelsDue: they were unknown at the last
+	// upload. That is in the file of the progress.
+	Models    []session.ModelRef `json:"models,omitzero"`
+	ModelsDue bool               `json:"-"`
 
 	// CutAt is when a request with content was last cancelled, or got no answer. The server may still process it.
 	CutAt int64 `json:"uploadCancelledAt,omitzero"`

@@ -84,7 +84,7 @@ func (t target) create(ctx context.Context, id session.ID) (c createResponse, er
 	}
 	if err := t.checkURL(c.URL); err != nil {
 		// Delete the share, which is not used. If that fails, an empty share stays on the server.
-		_ = t.delete(context.WithoutCancel(ctx), &Share{RemoteID: c.ID, Secret: c.Secret})
+		_ = t.delete(ctx, &Share{RemoteID: c.ID, Secret: c.Secret})
 		return createResponse{}, err
 	}
 	return c, nil

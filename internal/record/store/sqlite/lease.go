@@ -82,7 +82,7 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 	if err != nil {
 		return nil, newUnavailable("open lease: %w", err)
 	}
-	locked, err := lockFile(f)
+	locked, err := lockFile(f, false)
 	if err == nil && !locked {
 		err = &HeldError{Dir: dir, Owner: readOwner(f)}
 	} else if err != nil {
@@ -101,6 +101,27 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 		return nil, newUnavailable("write lease: %w", err)
 	}
 	return l, nil
+}
+
+// FindOwner returns the owner of the folder; found is false if it has none. It creates and writes nothing. To see whether
+// the file is locked it locks it for a moment, shared: a process that acquires the lease then is refused and tries again.
+func FindOwner(dir string) (o Owner, found bool, err error) {
+	f, err := os.OpenFile(filepath.Join(dir, leaseName), os.O_RDONLY|noFollow, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, newUnavailable("open lease: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	isFree, err := lockFile(f, true)
+	if err != nil {
+		return o, false, newUnavailable("lock lease: %w", err)
+	}
+	if isFree {
+		return o, false, nil
+	}
+	return readOwner(f), true, nil
 }
 
 // Update sets the addresses at which the owner can be reached.

@@ -74,7 +74,7 @@ func (h *home) isOwned() bool {
 		return false
 	}
 	defer f.Close() // gives the lock up again
-	locked, err := lockFile(f)
+	locked, err := lockFile(f, false)
 	return err == nil && !locked
 }
 
