@@ -195,8 +195,9 @@ func (o *Outbox) add(ctx context.Context, s Share) (Share, error) {
 }
 
 // Share shares a session, and returns when it has an address; a server gets its content later. If the session is shared
-// already, it returns that share.
+// already, it returns that share. If ctx ends before the server has answered, the new share is revoked.
 func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Share, error) {
+	caller := ctx
 	// Return the active share, if nothing is to be changed. One that has expired is revoked first.
 	current, found, err := o.Registry.FindSession(id)
 	isActive := found && current.IsActive(time.Now())
@@ -230,6 +231,12 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 		if s.RemoteID == "" && !s.Auto {
 			o.audit(ctx, "not shared: "+string(id)+" "+describeTarget(&added))
 			err = errors.Join(err, o.remove(s.ID))
+		}
+		return s, err
+	}
+	if s.ID == added.ID && caller.Err() != nil { // nobody gets the address
+		if s, err = o.recordRevocation(context.WithoutCancel(ctx), s); err == nil {
+			err = context.Cause(caller)
 		}
 		return s, err
 	}

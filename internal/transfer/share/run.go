@@ -92,12 +92,33 @@ func (o *Outbox) finish(ctx context.Context, followed <-chan struct{}) {
 		<-followed
 	}
 	o.workers.Wait()
+	o.awaitRequests(last)
 	// Begin what is due, but no create, because ctx has ended.
 	for started := 1; started > 0 && last.Err() == nil; o.workers.Wait() {
 		_, started = o.startDue(last, ctx)
 	}
 	if err := o.saveProgress(true); err != nil {
 		o.Logger.Warn("the progress of the shares could not be stored", "error", err)
+	}
+}
+
+// awaitRequests returns when no request works on a share, or ctx ends.
+func (o *Outbox) awaitRequests(ctx context.Context) {
+	for {
+		o.mu.Lock()
+		var busy *claim
+		for _, busy = range o.busy {
+			break
+		}
+		o.mu.Unlock()
+		if busy == nil {
+			return
+		}
+		select {
+		case <-busy.done:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -157,6 +157,35 @@ func TestEndIsBounded(t *testing.T) {
 	}
 }
 
+// A request that creates a share when the process ends, as with Ctrl-C, is waited for, and its share is removed again: the
+// secret of an unanswered one would be lost, and the session could not be shared there any more.
+func TestEndWaitsForRequest(t *testing.T) {
+	play(t, func(w *world) {
+		w.server.Fail(sharetarget.Late, sharetarget.Create)
+		ctx, interrupt := context.WithCancel(context.Background())
+		shared := make(chan error, 1)
+		go func() {
+			_, err := w.outbox.Share(ctx, "ses_a", remote)
+			shared <- err
+		}()
+		w.settle(time.Second)
+		interrupt()
+		time.AfterFunc(time.Second, w.server.Recover)
+		w.stop()
+		if err := <-shared; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		w.start()
+		w.settle(time.Minute)
+		if all := w.list(); len(all) > 0 || w.shareOf("ses_a") != nil {
+			t.Errorf("%+v", all)
+		}
+		if s := w.share(remote); !w.server.IsShared(s.RemoteID) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // A process that ends begins no create, because it may not be there for the answer; the next process does.
 func TestEndBeginsNoCreate(t *testing.T) {
 	play(t, func(w *world) {
