@@ -27,6 +27,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/record/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer/share"
 )
 
 // Doctor implements cli.Maintenance.
@@ -64,7 +65,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 // what this machine lacks.
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o client.Options) []finding.Finding {
 	found := slices.Concat(dirs.ExamineModes(), discovery.ExamineSecret(dirs.Data), audit.New(dirs.Data).Examine(ctx),
-		examineDropped(ctx, dirs, time.Now()), snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
+		examineDropped(ctx, dirs, time.Now()), share.NewRegistry(dirs.Data).Examine(), snapshot.ExamineSize(snapshotDir(dirs.Data), maxSnapshots))
 	cfg, err := h.Config(ctx, o)
 	if err != nil {
 		found = append(found, finding.Finding{

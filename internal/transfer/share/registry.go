@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -101,10 +102,15 @@ func (r *Registry) load() ([]Share, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &format)
 	}
-	if err == nil && format.Version == 1 {
+	switch {
+	case err != nil:
+	case format.Version > fileVersion:
+		return nil, session.Errorf(session.CodeConflict, "a newer cairn wrote the share list %s: it has version %d, and this cairn "+
+			"reads version %d. Sharing, and revoking shares, needs the newer one", file, format.Version, fileVersion)
+	case format.Version == 1:
 		text, err = upgradeFile(text)
-	} else if err == nil && format.Version != fileVersion {
-		err = fmt.Errorf("version %d is not supported; this cairn supports version %d", format.Version, fileVersion)
+	case format.Version < 1:
+		err = errors.New("it has no version")
 	}
 	var f registryFile
 	if err == nil {
@@ -117,6 +123,14 @@ func (r *Registry) load() ([]Share, error) {
 	r.marked, r.isLost = r.readProgress(f.Shares)
 	r.shares.Store(&f.Shares)
 	return f.Shares, nil
+}
+
+// Examine returns a finding if the list cannot be read.
+func (r *Registry) Examine() []finding.Finding {
+	if _, err := r.List(); err != nil {
+		return []finding.Finding{{Level: finding.Error, What: "shares", Detail: err.Error()}}
+	}
+	return nil
 }
 
 // takeMarks returns the shares that were marked when the registry was read, and whether the marks were lost.

@@ -81,7 +81,7 @@ func TestNewerRegistryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := NewRegistry(dir)
-	if _, err := r.List(); err == nil || !strings.Contains(err.Error(), "version 3 is not supported") {
+	if _, err := r.List(); err == nil || !strings.Contains(err.Error(), "it has version 3") || len(r.Examine()) != 1 {
 		t.Errorf("%v", err)
 	}
 	if _, err := r.add(Share{ID: "x", SessionID: "ses_a"}, func() error { return nil }); err == nil {
