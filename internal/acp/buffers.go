@@ -48,7 +48,12 @@ func (s *liveSession) answerRead(ctx context.Context, read api.EditorRead) {
 func (s *liveSession) readBuffer(ctx context.Context, path string) api.EditorText {
 	ctx, cancel := context.WithTimeout(ctx, editorTimeout)
 	defer cancel()
-	var r v1.ReadTextFileResponse
+	var r struct {
+		Content *string `json:"content"` // required by the protocol
+	}
 	err := s.agent.conn.call(ctx, "fs/read_text_file", v1.ReadTextFileRequest{SessionID: string(s.id), Path: path}, &r)
-	return api.EditorText{Text: r.Content, Found: err == nil}
+	if err != nil || r.Content == nil {
+		return api.EditorText{}
+	}
+	return api.EditorText{Text: *r.Content, Found: true}
 }

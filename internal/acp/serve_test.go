@@ -138,7 +138,7 @@ func TestOrderOfRequests(t *testing.T) {
 }
 
 // A list has the sessions that the filter of archived ones says.
-func TestListArchived(t *testing.T) {
+func TestListSessions(t *testing.T) {
 	w := newWorld(t)
 	e := w.open(2)
 	kept, archived := e.session(), e.session()
@@ -151,5 +151,8 @@ func TestListArchived(t *testing.T) {
 			t.Errorf("%q: %s", filter, r)
 		}
 	}
-	e.refuse(codeInvalidParams, "session/list", `{"archived":"some"}`)
+	long := strings.Repeat("x", 100_000) // no server reads an address with it
+	for _, params := range []string{`{"archived":"some"}`, `{"cursor":"` + long + `"}`, `{"cwd":"/` + long + `"}`} {
+		e.refuse(codeInvalidParams, "session/list", params)
+	}
 }

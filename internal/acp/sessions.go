@@ -166,9 +166,13 @@ func decodeSession(params jsontext.Value, into any, cwd *string) error {
 	return checkDirectory(*cwd)
 }
 
+// maxPath bounds a path in bytes, as Linux does, and the cursor of a list: the API has both in an address, which HTTP
+// servers do not read if it is too long.
+const maxPath = 4096
+
 func checkDirectory(cwd string) error {
-	if !filepath.IsAbs(cwd) {
-		return rpcErrorf(codeInvalidParams, "cwd must be an absolute path, got %q", cwd)
+	if !filepath.IsAbs(cwd) || len(cwd) > maxPath {
+		return rpcErrorf(codeInvalidParams, "cwd must be an absolute path of at most %d bytes, got %q", maxPath, session.ClipText(cwd, 200))
 	}
 	return nil
 }
@@ -197,6 +201,9 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 		if err := checkDirectory(r.Cwd); err != nil {
 			return nil, err
 		}
+	}
+	if len(r.Cursor) > maxPath {
+		return nil, rpcErrorf(codeInvalidParams, "the cursor is not one of session/list")
 	}
 	root := session.ID("")
 	q := api.SessionQuery{Directory: r.Cwd, Parent: &root, Cursor: r.Cursor}
