@@ -160,11 +160,13 @@ for (const version of [1, 2]) {
         await reopen(second, id) // without a change of the file
         first.permit = select("allow_once")
         first.buffers.set(b, "in the editor\n")
-        await first.prompt(id, `${v} open`)
-        isIn(JSON.stringify(first.calls(id)[0].content), "1: in the editor")
-        assert.deepEqual([first.reads, second.reads], [[{ sessionId: id, path: b }], [{ sessionId: id, path: b }]])
+        // An editor is asked from a moment after it has opened the session on.
+        await until("a read of both", async () => (await first.prompt(id, `${v} open`), first.reads.length > 0 && second.reads.length > 0))
+        isIn(JSON.stringify(first.calls(id).at(-1).content), "1: in the editor")
+        assert.deepEqual([first.reads.at(-1), second.reads.at(-1)], [{ sessionId: id, path: b }, { sessionId: id, path: b }])
+        const asked = first.reads.length
         await first.prompt(id, `${v} sub open`)
-        assert.equal(first.reads.length, 2)
+        assert.equal(first.reads.length, asked + 1)
         const [below] = await w.get(`/session/${id}/children`)
         isIn(JSON.stringify(await messages(below.id)), "1: in the editor")
         await first.prompt(id, `${v} edit open`)
@@ -539,6 +541,7 @@ for (const version of [1, 2]) {
       const mcpServers = [stdio, http, broken].map((s) => (version === 2 && !s.type ? { type: "stdio", ...s } : s))
       try {
         const id = await e.session({ mcpServers })
+        await until("the notice", () => JSON.stringify(e.of(id)).includes("the MCP server broken does not work"))
         await e.prompt(id, `${v} tool`)
         isIn(JSON.stringify(e.calls(id)[0].content), "hello!!")
         await e.prompt(id, `${v} web`)

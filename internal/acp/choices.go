@@ -72,6 +72,9 @@ func (s *liveSession) readChoices(ctx context.Context, found *session.Session) e
 	if s.choices.agent = found.Agent; s.choices.agent == "" && len(s.choices.agents) > 0 {
 		s.choices.agent = s.choices.agents[0].id
 	}
+	if id := s.choices.agent; !slices.ContainsFunc(s.choices.agents, func(c choice) bool { return c.id == id }) {
+		s.choices.agents = append(s.choices.agents, choice{id: id, name: id}) // it has left the configuration
+	}
 	// Models, with the efforts of the one that is selected.
 	s.offers = models.Data
 	for _, m := range models.Data {

@@ -136,7 +136,7 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 		return []update{notice{"the conversation could not be summarised", d.Error.Message}}
 	case *session.RevertStaged:
 		if !d.Revert.FilesOnly {
-			return []update{notice{"messages were undone by another client", changedText}}
+			return []update{notice{"messages were undone or brought back by another client", changedText}}
 		}
 	case *session.RevertCleared:
 		if !d.Replaced { // else another undo follows at once

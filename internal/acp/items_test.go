@@ -90,7 +90,7 @@ func TestEventsBecomeUpdates(t *testing.T) {
 		{&session.Renamed{Title: "x"}, "titleChanged"},
 		{&session.Renamed{}, ""},
 		{&session.CompactionEnded{Text: "SUMMARY"}, "notice " + summaryTitle},
-		{&session.RevertStaged{}, "notice messages were undone by another client" + changedText},
+		{&session.RevertStaged{}, "notice messages were undone or brought back by another client" + changedText},
 		{&session.RevertStaged{Revert: session.Revert{FilesOnly: true}}, ""},
 		{&session.RevertCleared{Replaced: true}, ""},
 		{&session.RevertCleared{}, "notice an undo was taken back by another client" + changedText},

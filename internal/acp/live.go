@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,6 +22,7 @@ type liveSession struct {
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
 	offers    []api.Model
+	servers   []v2.MCPServer                            // that the client has added with the session
 	actions   chan func(context.Context, *follow.Watch) // to be called by the loop; see runInLoop
 	live      chan follow.Update                        // output and notes for the loop; what does not fit is dropped
 	done      chan struct{}                             // closed when the session is not followed any more
@@ -54,15 +56,17 @@ type liveSession struct {
 // liveBuffer is how many updates of output and notes wait for a session that is busy.
 const liveBuffer = 16
 
-// openSession reads what a client shows of a session beside its messages.
-func openSession(ctx context.Context, a *agent, found *session.Session) (*liveSession, error) {
+// openSession reads what a client shows of a session beside its messages. servers are those that the client has added.
+func openSession(
+	ctx context.Context, a *agent, found *session.Session, servers []v2.MCPServer,
+) (*liveSession, error) {
 	c := at(a.options.Client, found.Location.Directory)
 	s := &liveSession{
 		agent: a, client: c, id: found.ID, directory: found.Location.Directory, windows: map[session.ModelRef]int64{},
 		actions: make(chan func(context.Context, *follow.Watch)), live: make(chan follow.Update, liveBuffer),
 		done: make(chan struct{}), state: newWorkState(), info: *found,
 		pending: map[session.AskID]openAsk{}, shown: map[session.PartID]string{},
-		items: newItemTracker(found.Location.Directory),
+		items: newItemTracker(found.Location.Directory), servers: servers,
 	}
 	// Where the session is: what happens from here on is followed.
 	var err error
@@ -104,6 +108,9 @@ func (s *liveSession) start() {
 			s.asks.Go(func() { s.serveBuffers(ctx) })
 		}
 		s.asks.Go(func() { s.sendCommands(ctx) })
+		if len(s.servers) > 0 {
+			s.asks.Go(func() { s.sendServerFailures(ctx) })
+		}
 		s.run(ctx)
 	})
 }

@@ -1,10 +1,14 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -14,23 +18,50 @@ import (
 // addedServers are the MCP servers of a client that were added, by directory and name.
 type addedServers map[string]map[string]api.MCPConfig
 
-// addServers adds the client's MCP servers to a directory. One that is there goes on; one that cannot be reached is
-// added, too: the model is told so.
+// Bounds of the MCP servers of a client.
+const (
+	maxServers = 100 // of one request, as the server of the API has it for a directory
+	// serverWait bounds how long a session waits for its servers to connect. They go on after that.
+	serverWait = 10 * time.Second
+)
+
+// addServers adds the client's MCP servers to a directory, and waits for them. One that is there goes on; one that
+// cannot be reached is added, too: the model is told so.
 func (a *agent) addServers(ctx context.Context, directory string, servers []v2.MCPServer) error {
-	for _, server := range servers {
-		config, err := newServerConfig(server)
-		if err != nil {
+	if len(servers) > maxServers {
+		return rpcErrorf(codeInvalidParams, "there are %d MCP servers, at most %d are possible", len(servers), maxServers)
+	}
+	configs := make([]api.MCPConfig, len(servers))
+	for i, server := range servers {
+		var err error
+		if configs[i], err = newServerConfig(server); err != nil {
 			return err
 		}
-		err = at(a.options.Client, directory).AddMCP(ctx, server.Name, config)
-		if errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
-			return rpcErrorf(codeInvalidParams, "the MCP server %s: %v", server.Name, err)
-		}
-		if err != nil {
-			return fmt.Errorf("add the MCP server %s: %w", server.Name, err)
-		}
-		a.noteServer(directory, server.Name, config)
 	}
+	// Add them beside each other: one that does not answer holds up no other.
+	ctx, cancel := context.WithTimeoutCause(ctx, serverWait, errConnecting)
+	defer cancel()
+	failures := make([]error, len(servers))
+	var group sync.WaitGroup
+	for i, server := range servers {
+		group.Go(func() { failures[i] = a.addServer(ctx, directory, server.Name, configs[i]) })
+	}
+	group.Wait()
+	return cmp.Or(failures...)
+}
+
+// errConnecting is why a request ends whose server has not connected in time.
+var errConnecting = errors.New("the MCP server is still connecting")
+
+func (a *agent) addServer(ctx context.Context, directory, name string, config api.MCPConfig) error {
+	err := at(a.options.Client, directory).AddMCP(ctx, name, config)
+	switch {
+	case errors.Is(err, &session.Error{Code: session.CodeInvalid}):
+		return rpcErrorf(codeInvalidParams, "the MCP server %s: %v", name, err)
+	case err != nil && !errors.Is(context.Cause(ctx), errConnecting):
+		return fmt.Errorf("add the MCP server %s: %w", name, err)
+	}
+	a.noteServer(directory, name, config)
 	return nil
 }
 
@@ -53,6 +84,21 @@ func (a *agent) listServers() addedServers {
 		out[directory] = maps.Clone(servers)
 	}
 	return out
+}
+
+// sendServerFailures says which of the client's MCP servers do not work. Their tools are missing.
+func (s *liveSession) sendServerFailures(ctx context.Context) {
+	list, err := s.client.MCPServers(ctx)
+	if err != nil {
+		return
+	}
+	for _, known := range list.Data {
+		isOwn := slices.ContainsFunc(s.servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
+		if status := known.Status.Status; isOwn && status != "connected" && status != "pending" {
+			s.send(notice{"the MCP server " + known.Name + " does not work, its tools are missing",
+				cmp.Or(known.Status.Error, known.Status.Status)})
+		}
+	}
 }
 
 // restoreServers adds the client's MCP servers again: the process that had them may have ended, and another one owns the

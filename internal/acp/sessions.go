@@ -39,7 +39,7 @@ func (a *agent) newSession(ctx context.Context, params jsontext.Value) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return a.openNew(ctx, created)
+	return a.openNew(ctx, created, r.MCPServers)
 }
 
 // forkSession copies a session and opens the copy. The room and the servers come first: their error must not leave a
@@ -63,12 +63,12 @@ func (a *agent) forkSession(ctx context.Context, params jsontext.Value) (any, er
 	if err != nil {
 		return nil, err
 	}
-	return a.openNew(ctx, forked)
+	return a.openNew(ctx, forked, r.MCPServers)
 }
 
 // openNew opens a session that the client does not know yet. One that cannot be opened is deleted.
-func (a *agent) openNew(ctx context.Context, created *session.Session) (any, error) {
-	s, err := openSession(ctx, a, created)
+func (a *agent) openNew(ctx context.Context, created *session.Session, servers []v2.MCPServer) (any, error) {
+	s, err := openSession(ctx, a, created, servers)
 	if err == nil {
 		err = a.keep(s)
 	}
@@ -124,7 +124,7 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 		}
 		defer resume()
 	}
-	s, err := openSession(ctx, a, found)
+	s, err := openSession(ctx, a, found, r.MCPServers)
 	if err == nil && (replays || r.ReplayFrom != nil) {
 		err = s.replay(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
+	"github.com/cairn-dev/cairn/internal/tool/file"
 )
 
 // Bounds of reads of files that editors have not saved.
@@ -141,7 +142,7 @@ func (e *editors) ReadUnsaved(ctx context.Context, id session.ID, path string) (
 			if a.Found {
 				text, ok = a.Text, true
 			}
-			if a.Found && a.Text != string(saved) {
+			if a.Found && !file.IsSameText(a.Text, string(saved)) {
 				return text, ok
 			}
 		case <-timeout.C:

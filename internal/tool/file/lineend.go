@@ -18,3 +18,6 @@ func convertLineEnds(s, eol string) string {
 	}
 	return strings.ReplaceAll(s, "\n", eol)
 }
+
+// IsSameText reports whether two texts are equal but for their line ends, which editors convert.
+func IsSameText(a, b string) bool { return convertLineEnds(a, "\n") == convertLineEnds(b, "\n") }

@@ -205,7 +205,7 @@ func (t *readTool) readUnsaved(
 		return saved, nil
 	}
 	text, ok := t.config.Unsaved(ctx, call.SessionID, p.Abs)
-	if !ok || saved.whole != nil && text == string(saved.whole) {
+	if !ok || saved.whole != nil && IsSameText(text, string(saved.whole)) {
 		return saved, nil
 	}
 	out, err := readPage(ctx, pageSource{p.Abs, strings.NewReader(text), int64(len(text))}, in)

@@ -401,9 +401,10 @@ func TestReadUnsaved(t *testing.T) {
 		found bool
 		want  string
 	}{
-		"changed":  {"one\nmore\n", true, "1: one\n2: more"},
-		"the same": {"one\n", true, "1: one"},
-		"not open": {"", false, "1: one"},
+		"changed":         {"one\nmore\n", true, "1: one\n2: more"},
+		"the same":        {"one\n", true, "1: one"},
+		"other line ends": {"one\r\n", true, "1: one"},
+		"not open":        {"", false, "1: one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
