@@ -95,8 +95,10 @@ func (s *liveSession) sendServerFailures(ctx context.Context) {
 	for _, known := range list.Data {
 		isOwn := slices.ContainsFunc(s.servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
 		if status := known.Status.Status; isOwn && status != "connected" && status != "pending" {
-			s.send(notice{"the MCP server " + known.Name + " does not work, its tools are missing",
-				cmp.Or(known.Status.Error, known.Status.Status)})
+			s.send(notice{
+				"the MCP server " + known.Name + " does not work, its tools are missing",
+				cmp.Or(known.Status.Error, known.Status.Status),
+			})
 		}
 	}
 }
