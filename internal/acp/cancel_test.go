@@ -3,10 +3,12 @@ package acp
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -124,4 +126,33 @@ func TestPromptWithoutAnAnswer(t *testing.T) {
 		t.Errorf("the prompt is still worked on: %v", err)
 	}
 	e.ask("session/prompt", prompt(id, "next"))
+}
+
+// A request that creates a session leaves none behind when it is cancelled, also while the server creates it.
+func TestCancelCreation(t *testing.T) {
+	w := newWorld(t)
+	e := w.open(1)
+	id := e.session()
+	for method, path := range map[string]string{"session/new": "/api/session", "session/fork": "/api/session/" + id + "/fork"} {
+		reached, cancelled := make(chan struct{}), make(chan struct{})
+		w.hook(func(r *http.Request) error {
+			if r.Method == http.MethodPost && r.URL.Path == path {
+				w.hook(nil)
+				close(reached)
+				<-cancelled
+			}
+			return nil
+		})
+		request := e.send(method, w.params(id))
+		<-reached
+		e.tell("$/cancel_request", fmt.Sprintf(`{"requestId":%d}`, request))
+		e.ask("session/list", `{}`) // the cancellation was taken
+		close(cancelled)
+		if m := e.answer(request); m.Error == nil || m.Error.Code != codeCancelled {
+			t.Errorf("%s: %s, %v", method, m.Result, m.Error)
+		}
+		if page, err := w.api.Sessions(t.Context(), api.SessionQuery{}); err != nil || len(page.Data) != 1 {
+			t.Errorf("%s: %d sessions, %v", method, len(page.Data), err)
+		}
+	}
 }

@@ -22,11 +22,11 @@ type liveSession struct {
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
 	offers    []api.Model
-	servers   []v2.MCPServer                            // that the client has added with the session
-	actions   chan func(context.Context, *follow.Watch) // to be called by the loop; see runInLoop
-	live      chan follow.Update                        // output and notes for the loop; what does not fit is dropped
-	done      chan struct{}                             // closed when the session is not followed any more
-	asks      sync.WaitGroup                            // asks, reads of buffers, and commands
+	servers   []v2.MCPServer           // that the client has added when it opened the session
+	actions   chan func(*follow.Watch) // to be called by the loop; see runInLoop
+	live      chan follow.Update       // output and notes for the loop; what does not fit is dropped
+	done      chan struct{}            // closed when the session is not followed any more
+	asks      sync.WaitGroup           // asks, reads of buffers, and commands
 
 	cancelling sync.Mutex // held while the work is being stopped
 
@@ -63,7 +63,7 @@ func openSession(
 	c := at(a.options.Client, found.Location.Directory)
 	s := &liveSession{
 		agent: a, client: c, id: found.ID, directory: found.Location.Directory, windows: map[session.ModelRef]int64{},
-		actions: make(chan func(context.Context, *follow.Watch)), live: make(chan follow.Update, liveBuffer),
+		actions: make(chan func(*follow.Watch)), live: make(chan follow.Update, liveBuffer),
 		done: make(chan struct{}), state: newWorkState(), info: *found,
 		pending: map[session.AskID]openAsk{}, shown: map[session.PartID]string{},
 		items: newItemTracker(found.Location.Directory), servers: servers,
@@ -107,10 +107,7 @@ func (s *liveSession) start() {
 		if s.agent.features.readFile {
 			s.asks.Go(func() { s.serveBuffers(ctx) })
 		}
-		s.asks.Go(func() { s.sendCommands(ctx) })
-		if len(s.servers) > 0 {
-			s.asks.Go(func() { s.sendServerFailures(ctx) })
-		}
+		s.asks.Go(func() { s.sendSettings(ctx, s.servers) })
 		s.run(ctx)
 	})
 }
@@ -134,7 +131,7 @@ func (s *liveSession) stop() {
 func (s *liveSession) runInLoop(ctx context.Context, action func(*follow.Watch)) error {
 	acted := make(chan struct{})
 	select {
-	case s.actions <- func(_ context.Context, w *follow.Watch) { defer close(acted); action(w) }:
+	case s.actions <- func(w *follow.Watch) { defer close(acted); action(w) }:
 		<-acted
 		return nil
 	case <-s.done:
@@ -144,30 +141,43 @@ func (s *liveSession) runInLoop(ctx context.Context, action func(*follow.Watch))
 	}
 }
 
-// pause returns when the loop sends nothing more, until resume is called or the session is closed. What happens
-// meanwhile is sent later.
-func (s *liveSession) pause(ctx context.Context) (resume func(), err error) {
-	paused, resumed := make(chan struct{}), make(chan struct{})
-	select {
-	case s.actions <- func(living context.Context, _ *follow.Watch) {
-		close(paused)
-		select {
-		case <-resumed:
-		case <-living.Done():
+// reload sends the transcript, if the client wants it again, and the state. The loop does that between two updates.
+func (s *liveSession) reload(ctx context.Context, replays bool) error {
+	var failure error
+	err := s.runInLoop(ctx, func(*follow.Watch) { failure = s.resend(ctx, replays) })
+	return cmp.Or(err, failure)
+}
+
+// resend is the part of reload for the loop.
+func (s *liveSession) resend(ctx context.Context, replays bool) error {
+	if replays {
+		before := s.items
+		s.items, s.head.Head = newItemTracker(s.directory), s.seq
+		s.items.model = before.model
+		if err := s.replay(ctx); err != nil {
+			s.items = before
+			return err
 		}
-	}:
-		<-paused
-	case <-s.done:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
-	return func() { close(resumed) }, nil
+	s.send(stateChanged{state: s.state.reported})
+	if s.used > 0 {
+		s.sendUsage()
+	}
+	return nil
 }
 
 // send sends an update to the client.
 func (s *liveSession) send(u update) {
 	for _, params := range s.agent.currentDialect().update(s.id, u, s.currentChoices()) {
 		s.agent.conn.notify("session/update", params)
+	}
+}
+
+// sendSettings sends the commands, and which of the client's servers do not work.
+func (s *liveSession) sendSettings(ctx context.Context, servers []v2.MCPServer) {
+	s.sendCommands(ctx)
+	if len(servers) > 0 {
+		s.sendServerFailures(ctx, servers)
 	}
 }
 
@@ -207,7 +217,7 @@ func (s *liveSession) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case action := <-s.actions:
-			action(ctx, w)
+			action(w)
 		case u := <-s.live:
 			s.handle(ctx, w, u)
 		case u, ok := <-w.C:

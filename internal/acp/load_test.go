@@ -124,21 +124,46 @@ func TestLoadThatFails(t *testing.T) {
 	id := e.session()
 	work := e.send("session/prompt", prompt(id, "go"))
 	e.awaitUpdate(id, "One")
-	for _, path := range []string{"/api/model", "/api/session/active"} {
-		w.hook(func(r *http.Request) error {
-			if r.URL.Path == path {
-				return errors.New("no " + path)
-			}
-			return nil
-		})
-		e.refuse(codeInternal, "session/load", w.params(id))
-	}
+	w.hook(func(r *http.Request) error {
+		if r.URL.Query().Get("order") == "asc" {
+			return errors.New("no messages")
+		}
+		return nil
+	})
+	e.refuse(codeInternal, "session/load", w.params(id))
 	w.hook(nil)
 	close(w.gates["g1"])
 	if m := e.answer(work); !strings.Contains(string(m.Result), "end_turn") {
 		t.Errorf("%s %v", m.Result, m.Error)
 	}
 	e.ask("session/prompt", prompt(id, "more"))
+}
+
+// A session that the client loads again, even several times in one go with prompts between, goes on with its prompts.
+func TestLoadAgainAtWork(t *testing.T) {
+	w := newWorld(t, held("go"))
+	e := w.open(1)
+	id := e.session()
+	work := e.send("session/prompt", prompt(id, "go"))
+	e.awaitUpdate(id, "One")
+	loads := []int{e.send("session/load", w.params(id)), e.send("session/load", w.params(id))}
+	next := e.send("session/prompt", prompt(id, "more"))
+	for _, request := range loads {
+		if m := e.answer(request); m.Error != nil {
+			t.Error(m.Error)
+		}
+	}
+	close(w.gates["g1"])
+	for _, request := range []int{work, next} {
+		if m := e.answer(request); !strings.Contains(string(m.Result), "end_turn") {
+			t.Errorf("%s %v", m.Result, m.Error)
+		}
+	}
+	// The transcript does not have the text yet that is being written: it comes as a whole, and once.
+	got := strings.Join(e.updates(id, 0), "; ")
+	if strings.Count(got, "user_message_chunk go") != 2 || strings.Count(got, "agent_message_chunk One two") != 1 {
+		t.Error(got)
+	}
 }
 
 // The commands are sent again when the connection to the server was restored.
@@ -152,6 +177,7 @@ func TestCommandsAfterAReconnect(t *testing.T) {
 		e.ask("session/list", `{}`)
 	}
 	w.loseAnswer(stream)
+	e.ask("session/close", w.params(id))
 	e.ask("session/load", w.params(id))
 	isCommands := func(m message) bool {
 		return isUpdateOf(m, id) && strings.Contains(string(m.Params), "available_commands_update")

@@ -87,13 +87,13 @@ func (a *agent) listServers() addedServers {
 }
 
 // sendServerFailures says which of the client's MCP servers do not work. Their tools are missing.
-func (s *liveSession) sendServerFailures(ctx context.Context) {
+func (s *liveSession) sendServerFailures(ctx context.Context, servers []v2.MCPServer) {
 	list, err := s.client.MCPServers(ctx)
 	if err != nil {
 		return
 	}
 	for _, known := range list.Data {
-		isOwn := slices.ContainsFunc(s.servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
+		isOwn := slices.ContainsFunc(servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
 		if status := known.Status.Status; isOwn && status != "connected" && status != "pending" {
 			s.send(notice{
 				"the MCP server " + known.Name + " does not work, its tools are missing",

@@ -35,7 +35,9 @@ func (a *agent) newSession(ctx context.Context, params jsontext.Value) (any, err
 		return nil, err
 	}
 	c := at(a.options.Client, r.Cwd)
-	created, err := c.Create(ctx, api.CreateSession{Location: &session.Location{Directory: r.Cwd}, RequireModel: true})
+	creating, stop := withGrace(ctx, admitGrace) // a cancelled request must know what it leaves behind
+	defer stop()
+	created, err := c.Create(creating, api.CreateSession{Location: &session.Location{Directory: r.Cwd}, RequireModel: true})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,9 @@ func (a *agent) forkSession(ctx context.Context, params jsontext.Value) (any, er
 	if err := a.addServers(ctx, source.Location.Directory, r.MCPServers); err != nil {
 		return nil, err
 	}
-	forked, err := api.Forks{Client: a.options.Client}.ForkSession(ctx, source.ID, api.ForkRequest{})
+	forking, stop := withGrace(ctx, admitGrace)
+	defer stop()
+	forked, err := api.Forks{Client: a.options.Client}.ForkSession(forking, source.ID, api.ForkRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func (a *agent) forkSession(ctx context.Context, params jsontext.Value) (any, er
 func (a *agent) openNew(ctx context.Context, created *session.Session, servers []v2.MCPServer) (any, error) {
 	s, err := openSession(ctx, a, created, servers)
 	if err == nil {
-		err = a.keep(s)
+		_, err = a.keep(s)
 	}
 	if err != nil {
 		deleting, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
@@ -91,8 +95,8 @@ func (a *agent) resumeSession(ctx context.Context, params jsontext.Value) (any, 
 	return a.reopen(ctx, params, false)
 }
 
-// reopen opens a session that exists. One that the client has open already sends nothing meanwhile; it ends when the
-// new opening has succeeded, and goes on if it fails.
+// reopen opens a session that exists. One that the client has open already goes on, with its prompts: the client is only
+// sent what it wants to see again.
 func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool) (any, error) {
 	// Check what the client wants.
 	var r v2.ResumeSessionRequest
@@ -102,12 +106,13 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 	if r.ReplayFrom != nil && r.ReplayFrom.Type != "start" {
 		return nil, rpcErrorf(codeInvalidParams, "a replay can begin at the start only, not at %q", r.ReplayFrom.Type)
 	}
+	replays = replays || r.ReplayFrom != nil
 	found, err := a.readSession(ctx, r.SessionID, r.Cwd)
 	if err != nil {
 		return nil, err
 	}
-	before := a.lookUp(found.ID)
-	if before == nil {
+	s := a.lookUp(found.ID)
+	if s == nil {
 		err = a.checkRoom()
 	}
 	if err != nil {
@@ -116,26 +121,30 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 	if err := a.addServers(ctx, found.Location.Directory, r.MCPServers); err != nil {
 		return nil, err
 	}
-	// Hold up the session that is open, and open the new one.
-	if before != nil {
-		resume, err := before.pause(ctx)
-		if err != nil {
+	// Send what the client wants, and follow the session.
+	if s != nil {
+		if err := s.reload(ctx, replays); err != nil {
 			return nil, err
 		}
-		defer resume()
+		settings := func() { a.following.Go(func() { s.sendSettings(a.life, r.MCPServers) }) }
+		return openResult{a.currentDialect().choices(s.currentChoices()), settings}, nil
 	}
-	s, err := openSession(ctx, a, found, r.MCPServers)
-	if err == nil && (replays || r.ReplayFrom != nil) {
+	s, err = openSession(ctx, a, found, r.MCPServers)
+	if err == nil && replays {
 		err = s.replay(ctx)
 	}
 	if err == nil {
 		err = s.reportFirstState(ctx)
 	}
-	if err == nil {
-		err = a.keep(s)
-	}
 	if err != nil {
 		return nil, err
+	}
+	other, err := a.keep(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case other != nil:
+		return a.currentDialect().choices(other.currentChoices()), nil
 	}
 	return openResult{a.currentDialect().choices(s.currentChoices()), s.start}, nil
 }
@@ -277,20 +286,19 @@ func (a *agent) checkRoom() error {
 	return nil
 }
 
-// keep adds a session to those that are open. It ends one of the same id, which another request has opened.
-func (a *agent) keep(s *liveSession) error {
+// keep adds a session to those that are open. It returns the one of the id that another request has opened meanwhile,
+// which stays.
+func (a *agent) keep(s *liveSession) (other *liveSession, err error) {
 	a.mu.Lock()
-	before := a.sessions[s.id]
-	if before == nil && len(a.sessions) >= maxSessions { // another request has taken the last room
-		a.mu.Unlock()
-		return errNoRoom
+	defer a.mu.Unlock()
+	if other = a.sessions[s.id]; other != nil {
+		return other, nil
+	}
+	if len(a.sessions) >= maxSessions { // another request has taken the last room
+		return nil, errNoRoom
 	}
 	a.sessions[s.id] = s
-	a.mu.Unlock()
-	if before != nil {
-		before.stop()
-	}
-	return nil
+	return nil, nil
 }
 
 // close stops following a session.
