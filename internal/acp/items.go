@@ -142,6 +142,8 @@ func (t *itemTracker) applyEvent(data session.EventData) []update {
 		if !d.Replaced { // else another undo follows at once
 			return []update{notice{"an undo was taken back by another client", changedText}}
 		}
+	case *session.Moved:
+		return []update{notice{"the session works in " + d.Location.Directory + " now", "Open it there."}}
 	case *session.MessageRemoved, *session.MessageEdited, *session.PartRemoved, *session.PartEdited:
 		return []update{notice{"the conversation was changed by another client", changedText}}
 	}

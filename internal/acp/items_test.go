@@ -94,6 +94,7 @@ func TestEventsBecomeUpdates(t *testing.T) {
 		{&session.RevertStaged{Revert: session.Revert{FilesOnly: true}}, ""},
 		{&session.RevertCleared{Replaced: true}, ""},
 		{&session.RevertCleared{}, "notice an undo was taken back by another client" + changedText},
+		{&session.Moved{Location: session.Location{Directory: "/e"}}, "notice the session works in /e nowOpen it there."},
 		{&session.MessageRemoved{}, "notice the conversation was changed by another client" + changedText},
 		{&session.SyntheticAdded{}, ""},
 		{&session.PromptAdmitted{}, ""},
