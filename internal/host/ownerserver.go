@@ -94,7 +94,7 @@ func (r *ownerServer) listen(ctx context.Context, o client.ServeOptions, at *lis
 	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
 	c.Streams = r.streams
 	c.BodyLimit, c.Logger, c.Tokens = r.bodyLimit, r.logger, accesstoken.New(r.dirs.Data)
-	c.Audit = audit.New(r.dirs.Data)
+	c.Audit, c.MakeRoom = audit.New(r.dirs.Data), r.makeRoomAfter
 	if r.server, err = server.New(c); err != nil {
 		return err
 	}

@@ -67,3 +67,6 @@ func (w *owner) makeRoom() bool {
 	}
 	return isFreed
 }
+
+// makeRoomAfter is makeRoom if the cause of a failure is a full disk.
+func (w *owner) makeRoomAfter(cause error) bool { return isFullDisk(cause) && w.makeRoom() }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/client/api"
 )
 
 // On a full disk only a command that deletes takes the reserve, and then it can delete.
@@ -56,6 +57,50 @@ func TestOnlyDeletionsTakeTheReserve(t *testing.T) {
 			}
 		}
 		closeIt(t, c)
+	}
+}
+
+// On a disk that becomes full, requests that delete and are in the audit log take the reserve, and others do not.
+func TestRecordedDeletionsTakeTheReserve(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	data := filepath.Join(home, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=48m"); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	id := create(t, c, "one")
+	for what, request := range map[string]func() error{
+		"prune": func() error {
+			_, err := c.API.Prune(t.Context(), api.PruneRequest{Sessions: 5})
+			return err
+		},
+		"revoke": func() error {
+			_, err := c.API.RevokeShare(t.Context(), id)
+			return err
+		},
+	} {
+		if err := keepReserve(data); err != nil {
+			t.Fatal(err)
+		}
+		fillDisk(t, data)
+		if _, err := c.API.Vacuum(t.Context(), api.VacuumRequest{}); err == nil {
+			t.Error("vacuum: there was room")
+		}
+		if err := request(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := os.Stat(reserveFile(data)); err == nil {
+			t.Errorf("%s: the reserve is left", what)
+		}
+		if err := os.Remove(filepath.Join(data, "ballast")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

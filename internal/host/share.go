@@ -111,7 +111,7 @@ func (o shareOwner) MayShare(ctx context.Context, s *session.Session) bool {
 }
 
 // MakeRoom implements share.Owner.
-func (o shareOwner) MakeRoom(cause error) bool { return isFullDisk(cause) && o.owner.makeRoom() }
+func (o shareOwner) MakeRoom(cause error) bool { return o.owner.makeRoomAfter(cause) }
 
 // findConfig returns the configuration that holds where a session is, without waiting for plugins; that of the user if
 // the directory is gone.

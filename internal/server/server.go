@@ -49,6 +49,9 @@ type Config struct {
 	Secret string            // which processes of the user can read; see LoadSecret
 	Tokens *accesstoken.File // nil has none
 	Audit  *audit.Trail      // nil records nothing
+	// MakeRoom frees space for a request that deletes, if the cause is a full disk, and reports whether it did; nil frees
+	// nothing.
+	MakeRoom func(cause error) bool
 
 	Socket   string // path of the unix socket; "" has none
 	TCP      bool

@@ -233,12 +233,24 @@ func declaresJSON(r *http.Request) bool {
 // knows what they allow. The entry has no body, which can contain keys. The owner records what a relay forwards.
 func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if s.config.Relay.Socket == "" && !isSafeMethod(r.Method) && isRecorded(r.URL.Path, s.operations.Find(r).Role) {
-		if err := s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path); err != nil {
+		add := func() error {
+			return s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path)
+		}
+		err := add()
+		for err != nil && s.config.MakeRoom != nil && isDeletion(r) && s.config.MakeRoom(err) {
+			err = add()
+		}
+		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
 	}
 	next.ServeHTTP(w, r)
+}
+
+// isDeletion reports whether a request frees space.
+func isDeletion(r *http.Request) bool {
+	return r.Method == http.MethodDelete || strings.HasSuffix(r.URL.Path, "/storage/prune")
 }
 
 // isRecorded reports whether requests of an operation are in the audit log. A terminal is recorded when it is created.

@@ -89,7 +89,7 @@ func (l *Trail) AddEntry(ctx context.Context, kind Kind, what string) error {
 	}
 	err := statefile.WithLock(context.WithoutCancel(ctx), l.statePath(), func() error { return l.append(e) })
 	if err != nil {
-		return session.Errorf(session.CodeUnavailable, "the audit log cannot be written: %v", err)
+		return session.Errorf(session.CodeUnavailable, "the audit log cannot be written: %v", err).Because(err)
 	}
 	return nil
 }
