@@ -29,11 +29,11 @@ LONG := $(LONG)|SentenceInDialogs|RandomKeys|Kill(Compaction|Prune|Share)|Export
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
-SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/test/crashtest ./internal/tool/exec ./internal/engine
-SLOW := $(SLOW) ./internal/cli/root ./internal/record/store/sqlite
-LONG_PACKAGES := ./internal/tui ./internal/models ./internal/engine/undo
+SLOW := ./internal/cli/root ./internal/record/store/sqlite ./internal/server/v1 ./internal/host ./internal/server
+SLOW := $(SLOW) ./internal/test/crashtest ./internal/engine ./internal/tool/exec
+LONG_PACKAGES := $(SLOW) ./internal/tui ./internal/models ./internal/engine/undo
 LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer ./internal/transfer/claude ./internal/transfer/jsontree ./internal/transfer/mirror
-LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer/share ./internal/access/shell ./internal/record/store/sqlite $(SLOW) ./internal/tool/search ./internal/access/sandbox
+LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer/share ./internal/access/shell ./internal/tool/search ./internal/access/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
