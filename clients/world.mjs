@@ -2,6 +2,7 @@
 // What the model says is a script file (internal/test/script); nothing needs a network.
 import { spawn, spawnSync } from "node:child_process"
 import fs from "node:fs"
+import net from "node:net"
 import os from "node:os"
 import path from "node:path"
 
@@ -20,6 +21,15 @@ export function opencode() {
 
 export const say = (...text) => ({ steps: [{ text }] })
 export const call = (name, args) => ({ steps: [{ call: { name, arguments: args } }] })
+
+// findPort returns a port that is free.
+async function findPort() {
+  const s = net.createServer()
+  await new Promise((resolve) => s.listen(0, "127.0.0.1", resolve))
+  const { port } = s.address()
+  await new Promise((resolve) => s.close(resolve))
+  return port
+}
 
 // World is made by `await World.start(turns)` and ended by `stop()`.
 export class World {
@@ -54,8 +64,10 @@ export class World {
     }
   }
 
-  // serve waits for the line that OpenCode's clients wait for.
-  async serve(port = 0) {
+  // serve waits for the line that OpenCode's clients wait for. The port is not the default one: a server that starts
+  // again at its port must find it free, beside the servers of other files.
+  async serve(port) {
+    port ??= await findPort()
     this.server = spawn("opencode", ["serve", "--port", `${port}`, "--hostname", "127.0.0.1"], { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "pipe"] })
     let said = ""
     this.ended = new Promise((resolve) => this.server.on("exit", resolve))
