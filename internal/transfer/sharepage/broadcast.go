@@ -197,6 +197,9 @@ func (b *broadcast) copy(ctx context.Context, w io.Writer, flush func() error) e
 		if flushErr := flush(); err == nil {
 			err = flushErr
 		}
+		if ctx.Err() != nil { // the reader has left; the last one takes the file along
+			return nil
+		}
 		if err != nil || isEnded {
 			return err
 		}
