@@ -310,9 +310,16 @@ func evadeAs(t *testing.T, mode, to, bearer string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], supervised)
 	cmd.Env = []string{evadeMode + "=mark " + mode, evadeTo + "=" + to, evadeBearer + "=" + bearer}
+	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // a file: the last generation may stay
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer errs.Close()
+	cmd.Stderr = errs
 	out, err := cmd.Output() // the last generation holds the pipe
 	if err != nil || len(out) == 0 {
-		t.Fatalf("the tool's process wrote %q: %v", out, err)
+		why, _ := os.ReadFile(errs.Name())
+		t.Fatalf("the tool's process wrote %q: %v\n%s", out, err, why)
 	}
 	return string(out)
 }
