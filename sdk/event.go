@@ -211,9 +211,9 @@ func newEventData(e session.Event) EventData {
 			Failure: newFailure(&d.Error),
 		}
 	case *session.StepEnded:
-		return TurnEnded{string(d.AssistantMessageID), d.Finish, nil, toDollars(d.Cost), newTokens(d.Tokens)}
+		return TurnEnded{string(d.AssistantMessageID), d.Finish, nil, d.Cost.Dollars(), newTokens(d.Tokens)}
 	case *session.StepFailed:
-		out := TurnEnded{MessageID: string(d.AssistantMessageID), Failure: newFailure(&d.Error), CostUSD: toDollars(d.Cost)}
+		out := TurnEnded{MessageID: string(d.AssistantMessageID), Failure: newFailure(&d.Error), CostUSD: d.Cost.Dollars()}
 		if d.Tokens != nil {
 			out.Tokens = newTokens(*d.Tokens)
 		}

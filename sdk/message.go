@@ -146,7 +146,7 @@ func (m *Message) setTurn(a *session.Assistant) {
 	m.Role, m.Agent, m.Model = RoleAssistant, a.Agent, formatModel(&a.Model)
 	m.Finish, m.Failure = a.Finish, newFailure(a.Error)
 	if a.Cost != nil {
-		m.CostUSD = toDollars(*a.Cost)
+		m.CostUSD = a.Cost.Dollars()
 	}
 	if a.Tokens != nil {
 		m.Tokens = newTokens(*a.Tokens)

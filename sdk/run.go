@@ -227,7 +227,7 @@ func (w *work) result() (Result, error) {
 	p := w.Progress
 	r := Result{
 		Text: strings.Join(p.Said, "\n\n"), Value: json.RawMessage(p.Value), Agent: p.Agent, Model: formatModel(&p.Model),
-		Finish: p.Finish, Turns: p.Turns, CostUSD: toDollars(p.Cost), Tokens: newTokens(p.Tokens),
+		Finish: p.Finish, Turns: p.Turns, CostUSD: p.Cost.Dollars(), Tokens: newTokens(p.Tokens),
 	}
 	for _, d := range p.Denials {
 		r.Denied = append(r.Denied, d.Action)

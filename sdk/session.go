@@ -230,7 +230,7 @@ func newInfo(s *session.Session) Info {
 	info := Info{
 		ID: string(s.ID), ParentID: string(s.ParentID), Title: s.Title, Directory: s.Location.Directory,
 		Agent: s.Agent, Model: formatModel(s.Model), Created: time.UnixMilli(s.Time.Created),
-		Updated: time.UnixMilli(s.Time.Updated), CostUSD: toDollars(s.Cost), Tokens: newTokens(s.Tokens),
+		Updated: time.UnixMilli(s.Time.Updated), CostUSD: s.Cost.Dollars(), Tokens: newTokens(s.Tokens),
 		Tags: s.Tags, Reverted: s.Revert != nil,
 	}
 	for _, t := range s.Todos {
@@ -242,8 +242,6 @@ func newInfo(s *session.Session) Info {
 func newTokens(t session.Tokens) Tokens {
 	return Tokens{t.Input, t.Output, t.Reasoning, t.Cache.Read, t.Cache.Write}
 }
-
-func toDollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }
 
 // Rename sets the title. A model does not replace it.
 func (s *Session) Rename(ctx context.Context, title string) error {

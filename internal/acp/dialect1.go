@@ -143,7 +143,7 @@ func (d dialect1) updates(u update, s sessionChoices) (out []v1.SessionUpdate) {
 		}
 		return []v1.SessionUpdate{v1.SessionUpdateUsageUpdate{
 			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
-			Cost: &v1.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
+			Cost: &v1.Cost{Amount: u.cost.Dollars(), Currency: "USD"},
 		}}
 	case stateChanged: // that of own work is in the answer to its prompt
 		if u.why == nil || u.isOwn {
@@ -250,6 +250,3 @@ func planStatus(s session.TodoStatus) session.TodoStatus {
 	}
 	return s
 }
-
-// convertDollars returns an amount in dollars.
-func convertDollars(u session.USD) float64 { return float64(u) / float64(session.Dollar) }

@@ -127,7 +127,7 @@ func (d dialect2) encodeUpdate(u update, s sessionChoices) v2.SessionUpdate {
 		}
 		return v2.SessionUpdateUsageUpdate{
 			SessionUpdate: "usage_update", Used: u.used, Size: u.size,
-			Cost: &v2.Cost{Amount: convertDollars(u.cost), Currency: "USD"},
+			Cost: &v2.Cost{Amount: u.cost.Dollars(), Currency: "USD"},
 		}
 	case notice:
 		return v2.SessionUpdateNotice{

@@ -166,7 +166,7 @@ func (r *measuredRequest) addUsage(u llm.Usage) {
 		return
 	}
 	if cost, known := r.model.Cost(u); known {
-		r.span.Set(telemetry.Attribute{Key: "cairn.cost", Value: float64(cost) / float64(session.Dollar)})
-		m.cost.Add(float64(cost)/float64(session.Dollar), r.vendor, r.name)
+		r.span.Set(telemetry.Attribute{Key: "cairn.cost", Value: cost.Dollars()})
+		m.cost.Add(cost.Dollars(), r.vendor, r.name)
 	}
 }

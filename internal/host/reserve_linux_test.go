@@ -15,14 +15,7 @@ import (
 func TestOnlyDeletionsTakeTheReserve(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)
-	data := filepath.Join(home, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=48m"); err != nil {
-		t.Skipf("mount: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
+	data := mountData(t, home)
 	// Store a session, then fill the disk.
 	c := open(t, optionsOf(home))
 	id := create(t, c, "one")
@@ -64,14 +57,7 @@ func TestOnlyDeletionsTakeTheReserve(t *testing.T) {
 func TestRecordedDeletionsTakeTheReserve(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)
-	data := filepath.Join(home, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=48m"); err != nil {
-		t.Skipf("mount: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
+	data := mountData(t, home)
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
 	id := create(t, c, "one")
@@ -102,6 +88,20 @@ func TestRecordedDeletionsTakeTheReserve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// mountData mounts a small disk for the data of a home, and returns its directory.
+func mountData(t *testing.T, home string) string {
+	t.Helper()
+	data := filepath.Join(home, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=48m"); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
+	return data
 }
 
 // fillDisk writes to a file of the disk until nothing is left.

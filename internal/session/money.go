@@ -15,6 +15,9 @@ type USD int64
 // Dollar is one dollar.
 const Dollar USD = 1e12
 
+// Dollars returns the amount in dollars, for programs that show or sum it: it may be rounded.
+func (u USD) Dollars() float64 { return float64(u) / float64(Dollar) }
+
 // String returns the amount in dollars with as many decimals as it needs.
 func (u USD) String() string {
 	sign, v := "", uint64(u)
