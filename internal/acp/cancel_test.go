@@ -84,7 +84,9 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%d: %s %v, want %s", id, m.Result, m.Error, want)
 		}
 	}
-	if got := w.prompts(id); !slices.Equal(got, []string{"first", "third"}) {
+	// The second is withdrawn, or stopped if the end of the first had promoted it before.
+	got := slices.DeleteFunc(w.prompts(id), func(text string) bool { return text == "second" })
+	if !slices.Equal(got, []string{"first", "third"}) {
 		t.Errorf("prompts %q", got)
 	}
 }
