@@ -58,11 +58,14 @@ export class Terminal {
     this.press("Enter")
   }
 
-  // choose runs a slash command once the list of commands shows it.
+  // choose runs a slash command once the list of commands shows it, and waits until the list is gone: it shows words
+  // that the command's own dialog has, too.
   async choose(command) {
+    const listed = new RegExp(`${command}\\s+[A-Z]`)
     await this.type(command)
-    await this.sees(new RegExp(`${command}\\s+[A-Z]`))
+    await this.sees(listed)
     this.press("Enter")
+    await this.loses(listed)
   }
 
   close() {

@@ -188,8 +188,10 @@ describe("the TUI", () => {
   test("forks the session at a message", async () => {
     const source = (await sessions()).find((s) => s.title === "The first one")
     await t.choose("/fork")
-    await t.sees(/Fork/)
-    t.press("Down", "Enter")
+    await t.sees(/Fork session[^]*Full session/)
+    await t.type("which one")
+    await t.loses(/Full session/)
+    t.press("Enter")
     const forked = await until("the fork", async () => (await sessions()).find((s) => s.title === "The first one (fork #1)"))
     const [before, copied] = [await messages(source.id), await messages(forked.id)]
     assert.equal(copied.length > 0 && copied.length < before.length, true)
