@@ -160,7 +160,7 @@ func waitUntil(t *testing.T, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen")
+			t.Fatalf("it did not happen; left behind:\n%s", listSurvivors("write.sh"))
 		}
 	}
 }

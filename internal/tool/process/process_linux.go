@@ -22,23 +22,28 @@ func programAttributes() *syscall.SysProcAttr {
 // ends, and it cleans up.
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// findStrays returns the processes that the command started and that left its group. It finds them by parent, by
-// session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds
-// those that init adopted. A process may lower its mark, so a mark that no supervisor accounts for is a stray's, too.
+// findStrays returns the processes of the call outside of the command's group, and those that they started. With a
+// supervisor they are found by the call mark alone, the supervisor among them: its number, and that of its group, may
+// belong to another process once it has ended. A process may lower its mark, so a mark that no supervisor accounts for
+// is a stray's, too. Without a supervisor they are found by parent, by session, and by tool.CallVariable in the
+// environment, which also finds those that init adopted.
 func (p *Process) findStrays() []int {
-	leader := p.cmd.Process.Pid
+	leader := 0
+	if p.callMark == 0 {
+		leader = p.cmd.Process.Pid
+	}
 	table := proctable.List()
-	ours := map[int]bool{leader: true}
+	ours := map[int]bool{leader: leader != 0}
 	own := proctable.OwnCallMark()
 	for _, q := range table {
-		if q.Session == leader || q.Group == leader || p.isMarked(q, own) {
+		if leader != 0 && (q.Session == leader || q.Group == leader) || p.isMarked(q, own) {
 			ours[q.PID] = true
 		}
 	}
 	addDescendants(table, ours)
 	var strays []int
 	for _, q := range table {
-		if ours[q.PID] && q.Group != leader && !q.Dead {
+		if ours[q.PID] && (leader == 0 || q.Group != leader) && !q.Dead {
 			strays = append(strays, q.PID)
 		}
 	}
@@ -96,11 +101,12 @@ func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 // UsesNamespace reports whether the policy asks for a supervisor that starts in namespaces.
 func (s Spec) UsesNamespace() bool { return s.Policy != nil && s.Policy.UsesNamespace() }
 
-// isGroupAlive reports whether the command's group has a process that is not a zombie. The kernel tells at once that a
-// group is empty; only for other groups the process table is read, to ignore zombies.
+// isGroupAlive reports whether the command's group has a process that is not a zombie; false with a supervisor, whose
+// group findStrays finds. The kernel tells at once that a group is empty; only for other groups the process table is
+// read, to ignore zombies.
 func (p *Process) isGroupAlive() bool {
 	leader := p.cmd.Process.Pid
-	if errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {
+	if p.callMark != 0 || errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {
 		return false
 	}
 	return slices.ContainsFunc(proctable.List(), func(q proctable.Process) bool { return q.Group == leader && !q.Dead })
