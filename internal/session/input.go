@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 
@@ -129,11 +128,6 @@ type File struct {
 	Source      *Span          `json:"source,omitzero"`
 	Text        string         `json:"text,omitzero"` // content read at admission; "" if not read, or in a data: URI
 	Extra       jsontext.Value `json:",embed"`
-}
-
-// EncodeDataURI returns the data: URI of a file's content.
-func EncodeDataURI(mediaType string, data []byte) string {
-	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
 // AgentMention is an agent named in a prompt's text.

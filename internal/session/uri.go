@@ -24,3 +24,8 @@ func DataURI(uri string) (mime string, data []byte, ok bool) {
 	plain, err := url.PathUnescape(body)
 	return mime, []byte(plain), err == nil
 }
+
+// EncodeDataURI returns the data: URI of a file's content.
+func EncodeDataURI(mediaType string, data []byte) string {
+	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
+}

@@ -3,7 +3,6 @@
 package attach
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -62,9 +61,7 @@ func ReadFile(path string, lines Lines) (session.File, error) {
 
 // DataFile returns a file of a prompt that carries its content.
 func DataFile(data []byte, mime, name string) session.File {
-	return session.File{
-		URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime, Name: name,
-	}
+	return session.File{URI: session.EncodeDataURI(mime, data), Mime: mime, Name: name}
 }
 
 func readAtMost(path string, limit int64) ([]byte, error) {

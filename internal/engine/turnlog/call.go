@@ -1,7 +1,6 @@
 package turnlog
 
 import (
-	"encoding/base64"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,7 +62,7 @@ func hostedContent(parts []llm.Part) []session.ToolContent {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Media:
-			uri := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+			uri := session.EncodeDataURI(p.MediaType, p.Data)
 			out = append(out, session.ToolContent{Type: "file", URI: uri, Mime: p.MediaType, Name: p.Name})
 		case llm.Text:
 			out = append(out, session.ToolContent{Type: "text", Text: p.Text})

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -71,8 +70,7 @@ func attach(out *tool.Output, data []byte, mime, what string) (note []string) {
 		const text = "(%s of type %s is left out: it has %d bytes, the limit is %d)"
 		return []string{fmt.Sprintf(text, what, mime, len(data), maxAttachment)}
 	}
-	uri := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
-	out.Attachments = append(out.Attachments, session.File{URI: uri, Mime: mime})
+	out.Attachments = append(out.Attachments, session.File{URI: session.EncodeDataURI(mime, data), Mime: mime})
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"encoding/base64"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,8 +32,7 @@ func (s *fileTools) readMedia(f *os.File, p workpath.Path, mime string) (tool.Ou
 	}
 	out := tool.TextOutput(p.Title(), says, readInfo{Preview: says, Loaded: []string{}})
 	out.Content = append(out.Content, session.ToolContent{
-		Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime,
-		Name: filepath.Base(p.Real),
+		Type: "file", URI: session.EncodeDataURI(mime, data), Mime: mime, Name: filepath.Base(p.Real),
 	})
 	return out, nil
 }

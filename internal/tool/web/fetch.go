@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	_ "embed"
-	"encoding/base64"
 	"errors"
 	"net/url"
 	"path"
@@ -162,8 +161,7 @@ func (p *page) formatOutput(call tool.Call, asked *url.URL, format string) (tool
 		info.Format = ""
 		out := tool.TextOutput(title, "Fetched as an attachment: "+mime, info)
 		out.Content = append(out.Content, session.ToolContent{
-			Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body), Mime: mime,
-			Name: path.Base(p.url.Path),
+			Type: "file", URI: session.EncodeDataURI(mime, p.body), Mime: mime, Name: path.Base(p.url.Path),
 		})
 		return out, nil
 	}
