@@ -25,15 +25,18 @@ LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachabl
 LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOperations|MutatedFiles|LongAnswerCostsItsLength
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 LONG := $(LONG)|ExportOfImportedLog|MutatedRules|RulesOfTrees|LargeMessages|ManyRows|FollowedMirrorIsComplete|EveryVendorHasModels
+LONG := $(LONG)|Faces|Leave|Kill(Tree|Revert)|ReplaysOfRecordings|AWholeSessionIsItsPages|ImportedCompactions
+LONG := $(LONG)|EveryRoute(NeedsItsScope|Refuses|RefusesWrongCredentials)|Salvage|VendorFaults
 LONG := $(LONG)|SentenceInDialogs|RandomKeys|Kill(Compaction|Prune|Share)|Export(OfLog)?IsBounded|(Export|Page)HidesSecrets|SharesHideSecrets
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
-TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree|Share)?|Leave|CrashMatrix|Scripts
+TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Share)?|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/cli/root ./internal/record/store/sqlite ./internal/server/v1 ./internal/host ./internal/server
 SLOW := $(SLOW) ./internal/test/crashtest ./internal/engine ./internal/tool/exec
 LONG_PACKAGES := $(SLOW) ./internal/tui ./internal/models ./internal/engine/undo
 LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer ./internal/transfer/claude ./internal/transfer/jsontree ./internal/transfer/mirror
 LONG_PACKAGES := $(LONG_PACKAGES) ./internal/transfer/share ./internal/access/shell ./internal/tool/search ./internal/access/sandbox
+LONG_PACKAGES := $(LONG_PACKAGES) ./internal/llm/provider
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it

@@ -110,8 +110,8 @@ func (m *Set) CheapestModel(providerID string) (catalog.Model, bool) {
 	if ok && model.ProviderID == providerID {
 		return model, true
 	}
-	for _, model := range m.Catalog.Models() {
-		if model.ProviderID == providerID && model.Enabled && IsSupported(model.API) {
+	for _, model := range m.Catalog.ModelsOf(providerID) {
+		if model.Enabled && IsSupported(model.API) {
 			return model, true
 		}
 	}
@@ -120,8 +120,8 @@ func (m *Set) CheapestModel(providerID string) (catalog.Model, bool) {
 
 // SupportedModels returns the enabled models of a provider whose protocol cairn supports.
 func (m *Set) SupportedModels(providerID string) []catalog.Model {
-	return slices.DeleteFunc(slices.Clone(m.Catalog.Models()), func(c catalog.Model) bool {
-		return c.ProviderID != providerID || !c.Enabled || !IsSupported(c.API)
+	return slices.DeleteFunc(slices.Clone(m.Catalog.ModelsOf(providerID)), func(c catalog.Model) bool {
+		return !c.Enabled || !IsSupported(c.API)
 	})
 }
 

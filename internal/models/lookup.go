@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm/provider"
@@ -64,9 +63,7 @@ func (m *Set) WhyUnusable(providerID string) string {
 		return ""
 	}
 	// Find the reason, from the general one to that of a single model: disabled, no models, something missing.
-	models := slices.DeleteFunc(slices.Clone(m.Catalog.Models()), func(c catalog.Model) bool {
-		return c.ProviderID != providerID
-	})
+	models := m.Catalog.ModelsOf(providerID)
 	switch {
 	case err == nil && p.Disabled, !m.IsProviderEnabled(providerID):
 		return disabledByConfig

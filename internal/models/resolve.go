@@ -28,7 +28,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*scope.Model, erro
 		return model, err
 	}
 	if whole := ref.ID + "#" + ref.Variant; ref.Variant != "" { // an id may have the sign that begins a variant
-		if _, err := m.Catalog.Model(ref.ProviderID, whole); err == nil {
+		if _, ok := m.Catalog.LookUp(ref.ProviderID, whole); ok {
 			ref.ID, ref.Variant = whole, ""
 		}
 	}

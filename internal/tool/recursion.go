@@ -37,6 +37,12 @@ func checkTermination(raw jsontext.Value) error {
 	return nil
 }
 
+// Tokens of a JSON pointer (RFC 6901).
+var (
+	pointerEscapes   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
 // schemaGraph indexes the objects of a schema by their JSON Pointers.
 type schemaGraph struct {
 	root    any
@@ -63,7 +69,7 @@ func (r *schemaGraph) indexObject(at string, v any, schemas *[]string) {
 			r.ids[at] = id
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			r.indexObject(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), v[name], schemas)
+			r.indexObject(at+"/"+pointerEscapes.Replace(name), v[name], schemas)
 		}
 	}
 }
@@ -120,7 +126,7 @@ func inPlaceSubschemas(at string, s map[string]any) (out []string) {
 	for _, key := range []string{"dependentSchemas", "dependencies"} {
 		all, _ := s[key].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			out = append(out, at+"/"+key+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+			out = append(out, at+"/"+key+"/"+pointerEscapes.Replace(name))
 		}
 	}
 	return out
@@ -168,7 +174,7 @@ func (r *schemaGraph) lookup(at string) any {
 	for _, token := range strings.Split(at, "/")[1:] {
 		switch in := v.(type) {
 		case map[string]any:
-			v = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+			v = in[pointerUnescapes.Replace(token)]
 		case []any:
 			n, err := strconv.Atoi(token)
 			if err != nil || n < 0 || n >= len(in) {

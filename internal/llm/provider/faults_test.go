@@ -89,9 +89,9 @@ func endless(w io.Writer, s string, n int) {
 	}
 }
 
-// TestFaults plays provider faults over TCP. Each turn ends by itself with the class of the fault, and a failed turn
+// TestVendorFaults plays provider faults over TCP. Each turn ends by itself with the class of the fault, and a failed turn
 // never emits a call.
-func TestFaults(t *testing.T) {
+func TestVendorFaults(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	final := func(o turn) bool { return !o.err.IsRetryable() }
 	tests := []struct {

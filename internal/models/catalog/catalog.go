@@ -9,18 +9,19 @@
 package catalog
 
 import (
-	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // Catalog is the providers and models that exist. It is safe for concurrent use; callers must not change what its
-// methods return.
+// methods return. There are thousands of models, of which a process asks for a few providers': the others' are made
+// when somebody does.
 type Catalog struct {
-	providers []Provider // by id
-	models    []Model    // by provider, then id
+	providers []Provider       // by id
+	models    []func() []Model // of each provider, by id
 	overlay   Overlay
 }
 
@@ -31,22 +32,17 @@ func New(o Overlay) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(sources, func(a, b *sourceProvider) int { return strings.Compare(a.ID, b.ID) })
 	c := &Catalog{overlay: o}
 	for _, s := range sources {
 		p := s.toProvider(o)
+		models := sync.OnceValue(func() []Model { return s.toModels(p, o) })
 		canReach := o.CanReach == nil || len(s.Models) == 0
-		for _, s := range s.Models {
-			m := s.toModel(p, o)
-			canReach = canReach || m.Available
-			c.models = append(c.models, m)
-		}
-		p.Available = p.Available && canReach
+		p.Available = p.Available &&
+			(canReach || slices.ContainsFunc(models(), func(m Model) bool { return m.Available }))
+		c.models = append(c.models, models)
 		c.providers = append(c.providers, p)
 	}
-	slices.SortFunc(c.providers, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(c.models, func(a, b Model) int {
-		return cmp.Or(strings.Compare(a.ProviderID, b.ProviderID), strings.Compare(a.ID, b.ID))
-	})
 	return c, nil
 }
 
@@ -57,14 +53,33 @@ const maxNearest = 3
 func (c *Catalog) Providers() []Provider { return c.providers }
 
 // Models returns all models by provider and id, usable or not.
-func (c *Catalog) Models() []Model { return c.models }
+func (c *Catalog) Models() []Model {
+	var out []Model
+	for _, models := range c.models {
+		out = append(out, models()...)
+	}
+	return out
+}
+
+// ModelsOf returns the models of a provider by id, usable or not; none if the provider is unknown.
+func (c *Catalog) ModelsOf(providerID string) []Model {
+	if i, found := c.indexOf(providerID); found {
+		return c.models[i]()
+	}
+	return nil
+}
 
 // Available returns the models that can be used now (CT-3).
 func (c *Catalog) Available() []Model {
 	var out []Model
-	for _, m := range c.models {
-		if m.Available {
-			out = append(out, m)
+	for i, p := range c.providers {
+		if !p.Available {
+			continue
+		}
+		for _, m := range c.models[i]() {
+			if m.Available {
+				out = append(out, m)
+			}
 		}
 	}
 	return out
@@ -75,10 +90,7 @@ func (c *Catalog) IsChosen(providerID string) bool { return !c.overlay.Ambient[p
 
 // Provider returns the provider with the id, or an *UnknownError with the nearest ids.
 func (c *Catalog) Provider(id string) (Provider, error) {
-	i, found := slices.BinarySearchFunc(c.providers, id, func(p Provider, id string) int {
-		return strings.Compare(p.ID, id)
-	})
-	if found {
+	if i, found := c.indexOf(id); found {
 		return c.providers[i], nil
 	}
 	names := make([]string, 0, len(c.providers))
@@ -90,15 +102,28 @@ func (c *Catalog) Provider(id string) (Provider, error) {
 	}
 }
 
+func (c *Catalog) indexOf(providerID string) (i int, found bool) {
+	return slices.BinarySearchFunc(c.providers, providerID, func(p Provider, id string) int {
+		return strings.Compare(p.ID, id)
+	})
+}
+
 // Model returns the model with the ids, or an *UnknownError with the nearest names.
 func (c *Catalog) Model(providerID, id string) (Model, error) {
-	i, found := slices.BinarySearchFunc(c.models, Model{ProviderID: providerID, ID: id}, func(m, want Model) int {
-		return cmp.Or(strings.Compare(m.ProviderID, want.ProviderID), strings.Compare(m.ID, want.ID))
-	})
-	if found {
-		return c.models[i], nil
+	if m, ok := c.LookUp(providerID, id); ok {
+		return m, nil
 	}
 	return Model{}, c.unknownModel(providerID + "/" + id)
+}
+
+// LookUp returns the model with the ids if it exists. It costs less than an error of Model, which compares all names.
+func (c *Catalog) LookUp(providerID, id string) (Model, bool) {
+	models := c.ModelsOf(providerID)
+	i, found := slices.BinarySearchFunc(models, id, func(m Model, id string) int { return strings.Compare(m.ID, id) })
+	if !found {
+		return Model{}, false
+	}
+	return models[i], true
 }
 
 // Find returns the model with a name: provider/model, or the id of a model if that is unambiguous. Otherwise the error
@@ -106,13 +131,13 @@ func (c *Catalog) Model(providerID, id string) (Model, error) {
 func (c *Catalog) Find(name string) (Model, error) {
 	// A name with a provider is exact. Ids contain slashes as well, so go on if there is no such model.
 	if providerID, id, ok := strings.Cut(name, "/"); ok {
-		if m, err := c.Model(providerID, id); err == nil {
+		if m, ok := c.LookUp(providerID, id); ok {
 			return m, nil
 		}
 	}
 	// Look for the id among all providers; a single usable one decides.
 	var all, usable []Model
-	for _, m := range c.models {
+	for _, m := range c.Models() {
 		if m.ID != name {
 			continue
 		}
@@ -150,8 +175,8 @@ func (c *Catalog) unreadableReason(name string) string {
 }
 
 func (c *Catalog) unknownModel(name string) *UnknownError {
-	names := make([]string, 0, len(c.models))
-	for _, m := range c.models {
+	var names []string
+	for _, m := range c.Models() {
 		names = append(names, m.Name())
 	}
 	return &UnknownError{

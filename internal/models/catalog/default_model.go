@@ -25,8 +25,8 @@ func (c *Catalog) Default() (Model, error) {
 	}
 	// Else the usable models that can work: text in and out, and tools.
 	var usable []Model
-	for _, m := range c.models {
-		if m.Available && !c.overlay.Ambient[m.ProviderID] && m.Status == Active && m.Capabilities.Tools &&
+	for _, m := range c.Available() {
+		if !c.overlay.Ambient[m.ProviderID] && m.Status == Active && m.Capabilities.Tools &&
 			m.AcceptsInput("text") && slices.Contains(m.Capabilities.Output, "text") {
 			usable = append(usable, m)
 		}
@@ -49,41 +49,41 @@ var leadingMakers = []string{"claude", "gpt", "gemini"}
 // SelectMainMakers returns the models of leading makers. From a provider without such models it returns those of the
 // maker with the most models there. The newest model of a gateway is rarely a sensible default.
 func (c *Catalog) SelectMainMakers(models []Model) []Model {
-	makers := findMainMakers(c.models)
+	makers := map[string][]string{} // by provider
 	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
-		return !slices.Contains(makers[m.ProviderID], m.findMaker())
+		main, found := makers[m.ProviderID]
+		if !found {
+			main = findMainMakers(c.ModelsOf(m.ProviderID))
+			makers[m.ProviderID] = main
+		}
+		return !slices.Contains(main, m.findMaker())
 	})
 }
 
-// findMainMakers returns the makers for SelectMainMakers, by provider.
-func findMainMakers(models []Model) map[string][]string {
-	// Count each provider's usable models by maker.
-	counts := map[string]map[string]int{}
+// findMainMakers returns the makers for SelectMainMakers, of the models of a provider.
+func findMainMakers(models []Model) []string {
+	// Count its usable models by maker.
+	counts := map[string]int{}
 	for _, m := range models {
-		if counts[m.ProviderID] == nil {
-			counts[m.ProviderID] = map[string]int{}
-		}
 		if m.Capabilities.Tools && m.Status == Active {
-			counts[m.ProviderID][m.findMaker()]++
+			counts[m.findMaker()]++
 		}
 	}
 	// The leading makers that it offers, or the one with the most models.
-	out := map[string][]string{}
-	for id, byMaker := range counts {
-		most := ""
-		for _, maker := range slices.Sorted(maps.Keys(byMaker)) {
-			if slices.Contains(leadingMakers, maker) {
-				out[id] = append(out[id], maker)
-			}
-			if byMaker[maker] > byMaker[most] {
-				most = maker
-			}
+	var leading []string
+	most := ""
+	for _, maker := range slices.Sorted(maps.Keys(counts)) {
+		if slices.Contains(leadingMakers, maker) {
+			leading = append(leading, maker)
 		}
-		if out[id] == nil {
-			out[id] = []string{most}
+		if counts[maker] > counts[most] {
+			most = maker
 		}
 	}
-	return out
+	if leading == nil {
+		return []string{most}
+	}
+	return leading
 }
 
 // maxSmallModelAge bounds the age of a small model.
@@ -109,9 +109,9 @@ func (c *Catalog) SmallModel(main Model, now time.Time) (Model, bool) {
 		return Model{}, false // the name of a deployment says nothing about its model
 	}
 	var all, small []Model
-	for _, m := range c.models {
+	for _, m := range c.ModelsOf(providerID) {
 		age := now.UnixMilli() - m.Time.Released
-		if m.ProviderID != providerID || !m.Available || m.Status != Active || m.Time.Released == 0 ||
+		if !m.Available || m.Status != Active || m.Time.Released == 0 ||
 			age > maxSmallModelAge.Milliseconds() || m.sumPrices() == 0 || !m.isTextModel() ||
 			maker != "" && m.findMaker() != maker {
 			continue
@@ -192,8 +192,8 @@ func (c *Catalog) makerOf(main Model) string {
 	if maker != "" || main.ID == "" {
 		return maker
 	}
-	for _, m := range c.models {
-		if m.ProviderID != main.ProviderID || m.findMaker() == "" {
+	for _, m := range c.ModelsOf(main.ProviderID) {
+		if m.findMaker() == "" {
 			continue
 		}
 		if maker != "" && m.findMaker() != maker {

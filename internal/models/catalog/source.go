@@ -178,6 +178,16 @@ func hasCredential(headers map[string]string) bool {
 	return false
 }
 
+// toModels returns the models, as those of provider p, by id.
+func (s *sourceProvider) toModels(p Provider, o Overlay) []Model {
+	out := make([]Model, 0, len(s.Models))
+	for _, m := range s.Models {
+		out = append(out, m.toModel(p, o))
+	}
+	slices.SortFunc(out, func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
 // toModel returns the model as one of provider p. The model's own settings win.
 // Values of the model override those of its provider. A gateway speaks its own protocol for every model.
 func (s *sourceModel) toModel(p Provider, o Overlay) Model {
