@@ -43,7 +43,7 @@ SINGLE := anthropic bedrock gemini openaichat openairesponses
 # knows nothing: only its callers are looked at.
 RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
-.PHONY: check quick clients systems mcp imports plugins sharepage generatedclients releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom packages packages-check packages-smoke sign size help
+.PHONY: check quick clients systems mcp imports plugins sharepage generatedclients walk releasecheck differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom packages packages-check packages-smoke sign size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,7 +72,10 @@ sharepage: ## the page of a shared session in headless Chromium, with content th
 generatedclients: ## clients generated from openapi/v2.json run a prompt; LANGUAGES=typescript for one; from npm and PyPI, else skipped
 	@tools/generatedclients $(LANGUAGES)
 
-releasecheck: mcp imports plugins sharepage generatedclients packages-check ## what is too large for CI: public MCP servers, all programs whose sessions are imported, all plugins, all packages, the Python client
+walk: ## one prompt executes every function that docs/WALK.md names; builds cairn with coverage
+	go test -count=1 ./internal/test/walktest
+
+releasecheck: walk mcp imports plugins sharepage generatedclients packages-check ## what is too large for CI: the walk, public MCP servers, all programs whose sessions are imported, all plugins, all packages, the Python client
 
 differential: ## OpenCode's recorded stories against cairn, with the harness beside this checkout, else skipped
 	@tools/differential/run $(STORIES)
@@ -83,7 +86,7 @@ build: ## the static binary, ./cairn
 test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
 	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=$(TIMEOUT)m \
-		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
+		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/walktest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
 
 # What starts many processes or thousands of sessions is left out.
 QUICK_OUT := /archtest$$|/tool/(search|protected)$$|/server$$|/server/v1$$|/host$$|/crashtest$$|/walktest$$|/tool/exec$$|/engine$$|/engine/undo$$|/cli/root$$|/store/sqlite$$|/access/s(hell|andbox)$$
