@@ -250,7 +250,6 @@ describe("an editor that writes what it likes", () => {
 describe("an editor without a server", () => {
   test("starts one in the background, and others find its sessions there", async () => {
     const w = await World.start([...turns])
-    const server = path.join(w.root, "home/data/server.json")
     try {
       w.server.kill("SIGTERM")
       await w.ended
@@ -266,13 +265,10 @@ describe("an editor without a server", () => {
       assert.ok((await q.ask(2, "session/load", { sessionId: id, cwd: w.work, mcpServers: [] })).result)
       q.write({ jsonrpc: "2.0", id: 3, method: "session/prompt", params: { sessionId: id, prompt: [{ type: "text", text: "be steady" }] } })
       await until("the beginning", () => q.said.some((m) => m.params?.update?.content?.text?.startsWith("One")))
-      process.kill(JSON.parse(fs.readFileSync(server)).pid, "SIGKILL")
+      process.kill(w.background(), "SIGKILL")
       assert.equal((await q.answer(3)).result.stopReason, "end_turn")
       await q.end()
     } finally {
-      const { pid } = JSON.parse(fs.readFileSync(server))
-      process.kill(pid, "SIGTERM")
-      await until("the end of the server", () => !fs.existsSync(`/proc/${pid}`))
       await w.stop()
     }
   })

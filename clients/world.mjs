@@ -111,9 +111,22 @@ export class World {
     await this.serve(new URL(this.url).port)
   }
 
+  // background is the process id of a server that an editor started in the background when there was none, if it runs.
+  background() {
+    try {
+      const { pid } = JSON.parse(fs.readFileSync(path.join(this.root, "home/data/server.json")))
+      return fs.readlinkSync(`/proc/${pid}/exe`) === fs.realpathSync(cairn) ? pid : undefined
+    } catch {
+      return undefined
+    }
+  }
+
   async stop() {
     this.server.kill("SIGTERM")
     await this.ended
+    const pid = this.background()
+    if (pid) process.kill(pid, "SIGTERM")
+    await until("the end of the server in the background", () => !pid || !fs.existsSync(`/proc/${pid}`))
     fs.rmSync(this.root, { recursive: true, force: true })
   }
 }

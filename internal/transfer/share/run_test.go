@@ -189,6 +189,7 @@ func TestEndWaitsForRequest(t *testing.T) {
 // A process that ends begins no create, because it may not be there for the answer; the next process does.
 func TestEndBeginsNoCreate(t *testing.T) {
 	play(t, func(w *world) {
+		w.settle(time.Second) // it waits for work, and then for more of it (batchDelay)
 		if err := w.outbox.ShareLater(context.Background(), "ses_a", remote); err != nil {
 			t.Fatal(err)
 		}
