@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,16 +44,31 @@ func Parse(data []byte) (*Facts, error) {
 	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &f.raw, lenientJSON) != nil {
 		return nil, errNoFacts
 	}
+	// Parse the providers beside each other: there are megabytes, and the first prompt waits for them.
+	ids := slices.Sorted(maps.Keys(f.raw))
+	parsed := make([]parsedProvider, len(ids))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(ids); i = next.Add(1) - 1 {
+				parsed[i] = parseProvider(ids[i], f.raw[ids[i]])
+			}
+		})
+	}
+	workers.Wait()
+	// Keep those that can be read, in their order.
 	models := 0
-	for _, id := range slices.Sorted(maps.Keys(f.raw)) {
-		s, raw := f.parseProvider(id, f.raw[id])
-		if s == nil {
-			delete(f.raw, id)
+	for i, p := range parsed {
+		f.problems = append(f.problems, p.problems...)
+		if p.source == nil {
+			delete(f.raw, ids[i])
 			continue
 		}
-		f.raw[id], f.providers[id] = raw, s
-		models += len(s.Models)
+		f.raw[ids[i]], f.providers[ids[i]] = p.raw, p.source
+		models += len(p.source.Models)
 	}
+	f.problems = f.problems[:min(len(f.problems), maxProblems)]
 	if models == 0 {
 		return nil, errNoFacts
 	}
@@ -60,56 +77,63 @@ func Parse(data []byte) (*Facts, error) {
 
 var errNoFacts = errors.New("is not a list of models")
 
-func (f *Facts) addProblem(name, why string) {
-	if len(f.problems) < maxProblems {
-		f.problems = append(f.problems, Problem{name, why})
+// parsedProvider is a provider with the part of its JSON that is valid; source is nil if nothing of it is.
+type parsedProvider struct {
+	source   *sourceProvider
+	raw      jsontext.Value
+	problems []Problem
+}
+
+func (p *parsedProvider) addProblem(name, why string) {
+	if len(p.problems) < maxProblems {
+		p.problems = append(p.problems, Problem{name, why})
 	}
 }
 
-// parseProvider parses one provider and returns it with the part of the JSON that was valid.
-func (f *Facts) parseProvider(id string, raw jsontext.Value) (*sourceProvider, jsontext.Value) {
+func parseProvider(id string, raw jsontext.Value) (p parsedProvider) {
 	switch {
 	case id == "":
-		f.addProblem(id, "a provider without a name")
-		return nil, nil
+		p.addProblem(id, "a provider without a name")
+		return p
 	case raw.Kind() != '{':
-		f.addProblem(id, "want an object, got "+option.DescribeKind(raw.Kind()))
-		return nil, nil
+		p.addProblem(id, "want an object, got "+option.DescribeKind(raw.Kind()))
+		return p
 	}
 	s, err := decodeProvider(id, raw)
 	if err == nil && s.Models[""] == nil && !slices.Contains(slices.Collect(maps.Values(s.Models)), nil) {
-		return s, raw
+		p.source, p.raw = s, raw
+		return p
 	}
-	raw = f.dropUnreadable(id, raw)
-	if s, err = decodeProvider(id, raw); err != nil {
-		f.addProblem(id, problemText(err))
-		return nil, nil
+	p.raw = p.dropUnreadable(id, raw)
+	if p.source, err = decodeProvider(id, p.raw); err != nil {
+		p.addProblem(id, problemText(err))
+		p.source = nil
 	}
-	return s, raw
+	return p
 }
 
 // dropUnreadable returns a provider without the fields and models that cannot be read.
-func (f *Facts) dropUnreadable(id string, raw jsontext.Value) jsontext.Value {
+func (p *parsedProvider) dropUnreadable(id string, raw jsontext.Value) jsontext.Value {
 	var fields, models map[string]jsontext.Value
 	if err := json.Unmarshal(raw, &fields, lenientJSON); err != nil {
 		return raw
 	}
 	// Take the models out, so that each part is tested alone.
 	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, lenientJSON) != nil {
-		f.addProblem(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
+		p.addProblem(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
 	}
 	delete(fields, "models")
 	// Drop each field that cannot be read, then each model.
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field := marshalMembers(map[string]jsontext.Value{name: fields[name]})
 		if err := json.Unmarshal(field, &sourceProvider{}, lenientJSON); err != nil {
-			f.addProblem(id, problemText(err))
+			p.addProblem(id, problemText(err))
 			delete(fields, name)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(models)) {
 		if why := modelProblem(key, models[key]); why != "" {
-			f.addProblem(id+"/"+key, why)
+			p.addProblem(id+"/"+key, why)
 			delete(models, key)
 		}
 	}
