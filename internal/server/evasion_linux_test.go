@@ -311,9 +311,9 @@ func TestEvasions(t *testing.T) {
 	}
 }
 
-// evadeAs starts a process of a tool and returns what the server answered it. A command that is stopped at the same time,
-// in a test of another package, ends the process as an orphan if it looks while a generation before it exits: an exiting
-// process is no supervisor. Then it is started again.
+// evadeAs starts a process of a tool and returns what the server answered it. The end of another command, in a test of
+// another package, kills the process as an orphan if it comes while a generation before it exits: an exiting process is
+// no supervisor. Then it is started again.
 func evadeAs(t *testing.T, mode, to, bearer string) string {
 	t.Helper()
 	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // a file: the last generation may stay

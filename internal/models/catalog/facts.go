@@ -90,6 +90,7 @@ func (p *parsedProvider) addProblem(name, why string) {
 	}
 }
 
+// parseProvider parses a provider, without the fields and models that cannot be read.
 func parseProvider(id string, raw jsontext.Value) (p parsedProvider) {
 	switch {
 	case id == "":

@@ -22,8 +22,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/location/pty"
 )
 
-// TestReplaysOfRecordings plays what a client once sent to OpenCode 1.18.33 and holds the answers, every session at the end and
-// what the event stream said to what was recorded. The model says what OpenCode's said.
+// TestReplaysOfRecordings plays what a client once sent to OpenCode 1.18.33 and holds the answers, every session at the
+// end and what the event stream said to what was recorded. The model says what OpenCode's said.
 func TestReplaysOfRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/recorded/*.json")
 	if err != nil || len(files) == 0 {
