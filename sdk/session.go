@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -93,9 +94,11 @@ func (c *Client) CreateSession(ctx context.Context, o *SessionOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	r := api.CreateSession{
-		ID: session.ID(o.ID), Title: o.Title, Agent: o.Agent, Model: model, Budget: o.Budget.encode(),
+	budget, err := o.Budget.encode()
+	if err != nil {
+		return nil, err
 	}
+	r := api.CreateSession{ID: session.ID(o.ID), Title: o.Title, Agent: o.Agent, Model: model, Budget: budget}
 	if r.ID == "" {
 		r.ID = session.ID(c.ids.New(session.PrefixSession))
 	}
@@ -118,14 +121,20 @@ func (c *Client) CreateSession(ctx context.Context, o *SessionOptions) (*Session
 	return &Session{c, created.ID}, nil
 }
 
-// encode returns the budget in the terms of the server, nil without a limit.
-func (b Budget) encode() *session.Budget {
+// encode returns the budget in the terms of the server, nil without a limit. What is less than one of the server's units
+// is one: none would be no limit.
+func (b Budget) encode() (*session.Budget, error) {
 	if b == (Budget{}) {
-		return nil
+		return nil, nil
+	}
+	usd := math.Ceil(b.USD * float64(session.Dollar))
+	if !(math.Abs(usd) < math.MaxInt64) {
+		return nil, newInvalid("Budget", "a budget of %v dollars is no amount that can be counted", b.USD)
 	}
 	return &session.Budget{
-		USD: session.USD(b.USD * float64(session.Dollar)), Tokens: b.Tokens, Wall: b.Time.Milliseconds(), Turns: b.Turns,
-	}
+		USD: session.USD(usd), Tokens: b.Tokens, Turns: b.Turns,
+		Wall: int64(math.Ceil(float64(b.Time) / float64(time.Millisecond))),
+	}, nil
 }
 
 // parseModel reads provider/model#variant; "" is nil.

@@ -215,8 +215,8 @@ func dataDirectoryError(dir string, err error) error {
 func checkOwnerOptions(held *sqlite.HeldError, o client.Options) error {
 	switch {
 	case o.Program.NeedsOwnProcess():
-		return session.Errorf(session.CodeConflict, "the models, tools, sources and hooks of this program need a process "+
-			"that does the work itself, and process %d owns %s; stop it, or use another home", held.Owner.PID, held.Dir)
+		return session.Errorf(session.CodeConflict, "the settings, models, tools, sources and hooks of this program "+
+			"need a process that does the work itself, and process %d owns %s; stop it, or use another home", held.Owner.PID, held.Dir)
 	case o.Trust != "":
 		return session.Errorf(session.CodeConflict, "--trust has no effect here: "+
 			"process %d owns %s and does the work; start that one with --trust, or use cairn trust",

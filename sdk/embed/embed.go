@@ -75,8 +75,8 @@ type Store struct {
 }
 
 // Open opens the store of a home. If another process owns it, that one does the work: then it is an error of
-// sdk.CodeConflict if o adds models, tools, sources or hooks, and if it does not answer, one of sdk.CodeUnavailable
-// after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store
+// sdk.CodeConflict if o has a Config, models, tools, sources or hooks, which that one lacks, and if it does not answer,
+// one of sdk.CodeUnavailable after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store
 // is of a newer version of cairn. A nil o is the zero value.
 func Open(ctx context.Context, o *Options) (*Store, error) {
 	if o == nil {
@@ -194,7 +194,7 @@ func checkSettings(ctx context.Context, options client.Options) error {
 
 // newProgram returns what the program adds.
 func (o *Options) newProgram(env func(string) string) (client.Program, error) {
-	p := client.Program{IsLibrary: true, Logger: o.Logger}
+	p := client.Program{IsLibrary: true, HasConfig: o.Config != nil, Logger: o.Logger}
 	if p.Logger == nil {
 		p.Logger = host.NewLogger(env)
 	}

@@ -207,6 +207,33 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+// What a hook does to a field that it may not change reaches nobody.
+func TestHookGetsCopies(t *testing.T) {
+	model := cairntest.NewModel(
+		cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "rm -r x"})), cairntest.Turn(cairntest.Text("Done.")),
+	)
+	hooks := embed.Hooks{Permission: func(_ context.Context, h *embed.PermissionHook) error {
+		h.Resources[0] = "harmless"
+		return nil
+	}}
+	c := cairntest.Open(t, &embed.Options{Models: []embed.Model{model.Model()}, Hooks: hooks}).Client()
+	asked := ""
+	for e, err := range newSession(t, c).Run(t.Context(), sdk.Prompt{Text: "go", Asks: sdk.AskWait}) {
+		if d, ok := e.Data.(sdk.Asked); ok {
+			asked = d.Ask.Resources[0]
+			if err := c.Reply(t.Context(), d.Ask, sdk.ReplyReject, "no"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err != nil && asked == "" { // the refusal ends the work
+			t.Fatal(err)
+		}
+	}
+	if asked == "" || asked == "harmless" {
+		t.Errorf("people are asked for %q", asked)
+	}
+}
+
 // An error of a model ends the work; one that it wants to be repeated does not.
 func TestModelErrors(t *testing.T) {
 	model := cairntest.NewModel(

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -66,7 +67,7 @@ type PermissionHook struct {
 // extensionID names the hooks of the program in records.
 const extensionID = "program"
 
-// programHooks are Hooks as the engine uses them.
+// programHooks are Hooks as the engine uses them. Each call gets copies: only what a hook may change is taken from it.
 type programHooks struct {
 	Hooks
 	logger *slog.Logger
@@ -103,7 +104,7 @@ func (h programHooks) promptPoint(ctx context.Context, p *extension.Prompt) erro
 }
 
 func (h programHooks) callPoint(ctx context.Context, c *extension.Call) error {
-	v := CallHook{string(c.SessionID), c.CallID, c.Agent, c.Tool, json.RawMessage(c.Input)}
+	v := CallHook{string(c.SessionID), c.CallID, c.Agent, c.Tool, json.RawMessage(slices.Clone(c.Input))}
 	if err := callHook(ctx, h.logger, "BeforeCall", h.BeforeCall, &v); err != nil {
 		return err
 	}
@@ -113,7 +114,8 @@ func (h programHooks) callPoint(ctx context.Context, c *extension.Call) error {
 
 func (h programHooks) resultPoint(ctx context.Context, r *extension.Result) error {
 	v := ResultHook{
-		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(r.Input), r.Title, joinTexts(r.Content),
+		string(r.SessionID), r.CallID, r.Agent, r.Tool, json.RawMessage(slices.Clone(r.Input)), r.Title,
+		joinTexts(r.Content),
 	}
 	before := v.Text
 	if err := callHook(ctx, h.logger, "AfterCall", h.AfterCall, &v); err != nil {
@@ -128,7 +130,8 @@ func (h programHooks) resultPoint(ctx context.Context, r *extension.Result) erro
 
 func (h programHooks) permissionPoint(ctx context.Context, p *extension.Permission) error {
 	v := PermissionHook{
-		string(p.SessionID), p.CallID, p.Agent, p.Tool, p.Action, p.Resources, sdk.Effect(p.Effect), p.Reason,
+		string(p.SessionID), p.CallID, p.Agent, p.Tool, p.Action, slices.Clone(p.Resources),
+		sdk.Effect(p.Effect), p.Reason,
 	}
 	if err := callHook(ctx, h.logger, "Permission", h.Permission, &v); err != nil {
 		return err

@@ -164,14 +164,15 @@ func (s *Progress) ApplyAsk(d session.EventData) {
 		if d.Reply != session.ReplyReject || d.By == "interrupt" || ask.Action == actionBudget {
 			return
 		}
-		if ask.IsQuestion() && d.Message != "" { // the policy answered, and the model continued
+		if ask.Source != nil { // one that waited before the work was followed has none
 			s.seen[ask.Source.PartID] = true
+		}
+		if ask.IsQuestion() && d.Message != "" { // the policy answered, and the model continued
 			return
 		}
 		n := Denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: string(d.By), Message: d.Message}
 		if ask.Source != nil {
 			n.Tool = s.calls[ask.Source.PartID]
-			s.seen[ask.Source.PartID] = true
 		}
 		s.Denials = append(s.Denials, n)
 	case *session.ToolFailed:

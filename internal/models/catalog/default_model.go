@@ -134,7 +134,10 @@ func (c *Catalog) SmallModel(main Model, now time.Time) (Model, bool) {
 // is left out, unless it is part of the model's id.
 func (c *Catalog) findConfigured(name string) (Model, bool) {
 	for _, name := range []string{name, name[:max(strings.LastIndexByte(name, '#'), 0)]} {
-		if m, err := c.Find(name); strings.Contains(name, "/") && err == nil && m.Available {
+		if !strings.Contains(name, "/") {
+			continue
+		}
+		if m, err := c.Find(name); err == nil && m.Available {
 			return m, true
 		}
 	}

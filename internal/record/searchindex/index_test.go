@@ -596,3 +596,24 @@ func TestBound(t *testing.T) {
 	w.rebuild()
 	w.want("firstword", "ses_a prompt msg_0: firstword")
 }
+
+// What a staged revert takes back is not found: the messages behind its message, that one itself if it goes, whole or in
+// part.
+func TestStagedRevert(t *testing.T) {
+	for _, c := range []struct {
+		revert session.Revert
+		want   int
+	}{
+		{session.Revert{MessageID: "msg_1"}, 1},
+		{session.Revert{MessageID: "msg_1", Exclusive: true}, 0},
+		{session.Revert{MessageID: "msg_1", PartID: "prt_1"}, 0},
+		{session.Revert{MessageID: "msg_1", FilesOnly: true}, 2},
+	} {
+		w := newWorld(t)
+		w.add("ses_a", created("ses_a", "A"), prompted("msg_1", "needle"), prompted("msg_2", "needle"),
+			&session.RevertStaged{Revert: c.revert})
+		if got := w.find(searchindex.Query{Text: "needle"}); len(got) != c.want {
+			t.Errorf("%+v: %q", c.revert, got)
+		}
+	}
+}

@@ -200,8 +200,6 @@ func (x *Index) chooseStatement(c *zs.Conn, terms []term) (sql, rare string, err
 
 // findCandidates returns the documents that fit, and sets page.Trimmed.
 func (x *Index) findCandidates(ctx context.Context, terms []term, q Query, page *Page) (found []candidate, err error) {
-	limited, cancel := context.WithTimeout(ctx, searchTime)
-	defer cancel()
 	x.files.RLock()
 	defer x.files.RUnlock()
 	if x.writer == nil {
@@ -212,6 +210,8 @@ func (x *Index) findCandidates(ctx context.Context, terms []term, q Query, page 
 	}
 	x.readerMu.Lock()
 	defer x.readerMu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, searchTime) // of its own time, not of those before it
+	defer cancel()
 	if x.reader == nil {
 		if x.reader, err = x.openReader(); err != nil {
 			return nil, fmt.Errorf("open the search index: %w", err)
@@ -355,5 +355,6 @@ func isTakenBack(r store.MessageReader, s *session.Session, seq int64) (bool, er
 	if err != nil || !ok {
 		return false, err
 	}
-	return seq > m.Meta().Seq || seq == m.Meta().Seq && s.Revert.Exclusive, nil
+	takes := s.Revert.Exclusive || s.Revert.PartID != "" // the message too, or parts of it
+	return seq > m.Meta().Seq || seq == m.Meta().Seq && takes, nil
 }

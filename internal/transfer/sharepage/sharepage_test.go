@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -276,5 +277,25 @@ func TestPageOfRevokedShare(t *testing.T) {
 		if resp, _ := w.ask(http.MethodGet, w.address); resp.StatusCode != http.StatusNotFound {
 			t.Error(isDeleted, resp.Status)
 		}
+	}
+}
+
+// A request that announces a body which does not come holds no connection.
+func TestRequestWithBody(t *testing.T) {
+	server := httptest.NewServer(&sharepage.Server{Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /s/x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") {
+		t.Errorf("%q, %v", answer, err)
 	}
 }
