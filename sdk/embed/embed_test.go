@@ -311,10 +311,14 @@ func TestSharedHome(t *testing.T) {
 	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "hello"}); err != nil || r.Text != "Hello." {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err := embed.Open(t.Context(), &embed.Options{Home: home, Models: []embed.Model{model.Model()}})
-	e, ok := errors.AsType[*sdk.Error](err)
-	if !ok || e.Code != sdk.CodeConflict || !strings.Contains(e.Message, "use another home") {
-		t.Errorf("a third one with a model: %v", err)
+	for name, o := range map[string]*embed.Options{
+		"model": {Home: home, Models: []embed.Model{model.Model()}}, "config": {Home: home, Config: []byte("{}")},
+	} {
+		_, err := embed.Open(t.Context(), o)
+		e, ok := errors.AsType[*sdk.Error](err)
+		if !ok || e.Code != sdk.CodeConflict || !strings.Contains(e.Message, "use another home") {
+			t.Errorf("a third one with a %s: %v", name, err)
+		}
 	}
 }
 
