@@ -76,8 +76,8 @@ type Store struct {
 
 // Open opens the store of a home. If another process owns it, that one does the work: then it is an error of
 // sdk.CodeConflict if o has a Config, models, tools, sources or hooks, which that one lacks, and if it does not answer,
-// one of sdk.CodeUnavailable after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of sdk.CodeUnavailable if the store
-// is of a newer version of cairn. A nil o is the zero value.
+// one of sdk.CodeUnavailable after some 40 seconds. It is an error of sdk.CodeInvalid if o is not valid, and of
+// sdk.CodeUnavailable if the store is of a newer version of cairn. A nil o is the zero value.
 func Open(ctx context.Context, o *Options) (*Store, error) {
 	if o == nil {
 		o = &Options{}

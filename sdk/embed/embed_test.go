@@ -207,7 +207,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// What a hook does to a field that it may not change reaches nobody.
+// A hook that changes the elements of a field it may not change has no effect.
 func TestHookGetsCopies(t *testing.T) {
 	model := cairntest.NewModel(
 		cairntest.Turn(cairntest.Call("bash", map[string]any{"command": "rm -r x"})), cairntest.Turn(cairntest.Text("Done.")),

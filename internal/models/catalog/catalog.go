@@ -17,8 +17,8 @@ import (
 )
 
 // Catalog is the providers and models that exist. It is safe for concurrent use; callers must not change what its
-// methods return. There are thousands of models, of which a process asks for a few providers': the others' are made
-// when somebody does.
+// methods return. The models of a provider are built on first use: there are thousands, and most processes use few
+// providers.
 type Catalog struct {
 	providers []Provider       // by id
 	models    []func() []Model // of each provider, by id

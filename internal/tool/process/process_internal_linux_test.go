@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// A process of somebody else that has the number of a supervisor that ended is not signalled.
-func TestStopSparesReusedNumber(t *testing.T) {
+// Stop does not signal a process that reuses the pid of an ended supervisor.
+func TestStopSparesReusedPID(t *testing.T) {
 	other := exec.CommandContext(t.Context(), "sleep", "600")
 	other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := other.Start(); err != nil {

@@ -23,8 +23,8 @@ func programAttributes() *syscall.SysProcAttr {
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // findStrays returns the processes of the call outside of the command's group, and those that they started. With a
-// supervisor they are found by the call mark alone, the supervisor among them: its number, and that of its group, may
-// belong to another process once it has ended. A process may lower its mark, so a mark that no supervisor accounts for
+// supervisor they are found by the call mark alone, the supervisor among them: once it has ended, another process may
+// reuse its pid. A process may lower its mark, so a mark that no supervisor accounts for
 // is a stray's, too. Without a supervisor they are found by parent, by session, and by tool.CallVariable in the
 // environment, which also finds those that init adopted.
 func (p *Process) findStrays() []int {

@@ -44,6 +44,12 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	conn := http.NewResponseController(w)
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // the deadline of an earlier page may have passed
+	if r.ContentLength != 0 {                               // net/http would wait for the body without a time limit, whatever the answer is
+		_ = conn.SetReadDeadline(time.Now())
+		w.Header().Set("Connection", "close")
+		writeText(w, http.StatusBadRequest, "A request for a shared session has no body.")
+		return
+	}
 	leave, ok := p.limits.enter(r)
 	if !ok {
 		w.Header().Set("Connection", "close") // a client that is refused keeps no connection
@@ -52,12 +58,6 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	if r.ContentLength != 0 { // net/http waits for a body without a limit of time, also behind the answer
-		_ = conn.SetReadDeadline(time.Now())
-		w.Header().Set("Connection", "close")
-		writeText(w, http.StatusBadRequest, "A request for a shared session has no body.")
-		return
-	}
 	if c, ok := connlimit.FromContext(r.Context()); ok && !c.MakeKnown() {
 		w.Header().Set("Connection", "close")
 		writeText(w, http.StatusServiceUnavailable, "Too many connections. Try again in a minute.")
