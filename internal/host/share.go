@@ -11,8 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/access/audit"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -200,7 +201,7 @@ func (w *owner) isShared(id session.ID) bool {
 // maxPreview bounds what a preview returns of a session, in bytes.
 const maxPreview = 256 << 20
 
-// Preview implements v2.Shares: it renders what would be shared, a page or the items of an upload.
+// Preview implements v2.Shares: it lists what a page would show, or the items of an upload.
 func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
 	s, err := store.ReadSession(ctx, a.owner.store, id)
 	if err != nil {
@@ -214,17 +215,21 @@ func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePrev
 	if e.Known, err = a.owner.shares.Owner.ListSecrets(ctx, s); err != nil {
 		return out, err
 	}
-	left := int64(maxPreview)
+	left := maxPreview
+	add := func(item jsontext.Value) error {
+		if left -= len(item); left < 0 {
+			return errLargePreview
+		}
+		out.Items = append(out.Items, item)
+		return nil
+	}
 	if cfg.ShareTarget() == "" {
-		var page strings.Builder
-		_, err = e.WriteHTML(ctx, boundedWriter{&page, &left}, s)
-		out.Page = page.String()
+		err = e.ListItems(ctx, s, add)
 	} else {
 		err = a.owner.shares.Preview(ctx, id, e.NewFilter(), func(items []share.Item) error {
 			for _, item := range items {
-				out.Items = append(out.Items, item.Data)
-				if left -= int64(len(item.Data)); left < 0 {
-					return errLargePreview
+				if err := add(item.Data); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -236,19 +241,6 @@ func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePrev
 
 var errLargePreview = session.Errorf(session.CodeConflict, "the session has more than %d MiB, so what would be shared cannot be "+
 	"compared with the secrets of your environment; it is not shared", maxPreview>>20)
-
-// boundedWriter writes until nothing is left.
-type boundedWriter struct {
-	io.Writer
-	left *int64
-}
-
-func (w boundedWriter) Write(p []byte) (int, error) {
-	if *w.left -= int64(len(p)); *w.left < 0 {
-		return 0, errLargePreview
-	}
-	return w.Writer.Write(p)
-}
 
 // Page implements v2.Shares.
 func (a shareAPI) Page(ctx context.Context, id string) (func(context.Context, io.Writer, func() error) error, error) {

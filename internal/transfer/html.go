@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/client/describe"
@@ -46,6 +47,24 @@ func (e *Export) WriteHTML(ctx context.Context, w io.Writer, s *session.Session)
 		return p.filter.Replaced(), err
 	}
 	return p.filter.Replaced(), p.WriteEnd()
+}
+
+// ListItems calls give with the session and the messages from which its page is written, without their secrets.
+func (e *Export) ListItems(ctx context.Context, s *session.Session, give func(jsontext.Value) error) error {
+	f := e.NewFilter()
+	giveFiltered := func(item jsontext.Value, err error) error {
+		if err == nil {
+			item, err = f.JSON(item)
+		}
+		if err != nil {
+			return err
+		}
+		return give(item)
+	}
+	if err := giveFiltered(json.Marshal(s, jsontext.AllowInvalidUTF8(true))); err != nil {
+		return err
+	}
+	return e.readPages(ctx, s, func(m session.Message) error { return giveFiltered(session.EncodeMessage(m)) })
 }
 
 // Page is a page that is being written.

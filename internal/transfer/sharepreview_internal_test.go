@@ -16,6 +16,7 @@ func TestItemSecrets(t *testing.T) {
 		`{"diff":"+a\n+my-\"secret\"\n"}`:                true,
 		`{"input":{"my-\"secret\"":1}}`:                  true,
 		`{"files":[{"url":"` + attached + `"}]}`:         true,
+		`{"text":"**my-\"sec**ret\""}`:                   true,
 		`{"text":"my-\u0022secret\u0022 in one answer"}`: true,
 	} {
 		if got, err := hasItemSecret(jsontext.Value(text), []string{`my-"secret"`}); err != nil || got != want {

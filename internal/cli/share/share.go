@@ -34,7 +34,7 @@ func (g shareCommands) shareCommand() *cobra.Command {
 		Long: "Share a session at an unguessable address. Anyone with the address can read the session, including later messages,\n" +
 			"until the share is revoked or expires. Text that looks like a secret is replaced; the command shows it before it asks.\n\n" +
 			"Sessions are uploaded to the server sharing.target in your configuration, which speaks OpenCode's share protocol.\n" +
-			"Without that setting, cairn share serve shows them.",
+			"There they expire while cairn runs, or when it runs next. Without that setting, cairn share serve shows them.",
 		Example: "  cairn share last\n  cairn share last --expires 7d --yes\n  cairn share last --dry-run",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			expiry, err := parseExpiry(expires, time.Now())
@@ -126,7 +126,11 @@ func (g shareCommands) printShare(s api.Share) {
 		g.inv.Note("cairn share serve shows the session at this address")
 	}
 	if s.Expires > 0 {
-		g.inv.Note("the share expires at " + time.UnixMilli(s.Expires).Format(time.DateTime))
+		note := "the share expires at " + time.UnixMilli(s.Expires).Format(time.DateTime)
+		if s.Target != "" {
+			note += ", or when cairn runs next after that"
+		}
+		g.inv.Note(note)
 	}
 	g.inv.Note("anyone with the address can read the session; to revoke the share: cairn share revoke " + string(s.SessionID))
 }

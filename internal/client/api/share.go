@@ -78,9 +78,8 @@ type Replacement struct {
 // SharePreview shows what is replaced before a session is shared.
 type SharePreview struct {
 	Replacements []Replacement `json:"replacements"`
-	// Page is the session as a page, as it would be shared; "" if it would be uploaded to a share server.
-	Page string `json:"page"`
-	// Items are the values that would be uploaded to the share server.
+	// Items are the values that would be uploaded to the share server, or the session and its messages of a page, without
+	// what is replaced.
 	Items []jsontext.Value `json:"items,omitzero"`
 }
 

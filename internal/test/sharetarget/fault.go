@@ -21,6 +21,7 @@ const (
 	Late        Fault = "late"         // acts as if nothing was wrong, and answers when the target recovers
 	Page        Fault = "page"         // 200 with an HTML page, as a login page or a captive portal answers
 	Broken      Fault = "broken"       // 500
+	TimedOut    Fault = "timed out"    // 504, as a proxy answers while the target still works
 	Missing     Fault = "missing"      // 404
 	Empty       Fault = "empty"        // 200 with {}, which for Create lacks id, url and secret
 	OtherID     Fault = "other id"     // Create stores the share but answers an id that the target does not know

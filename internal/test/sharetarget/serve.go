@@ -101,6 +101,8 @@ func (t *Target) decide(req Request, fault Fault, base string) answer {
 		return answer{http.StatusOK, "text/html", "<!doctype html><html><body>Sign in</body></html>"}
 	case Broken:
 		return answer{http.StatusInternalServerError, "text/plain", "Internal Server Error"}
+	case TimedOut:
+		return answer{http.StatusGatewayTimeout, "text/plain", "504 Gateway Timeout"}
 	case Missing:
 		return answer{http.StatusNotFound, "text/plain", "404 Not Found"}
 	case Empty:

@@ -41,24 +41,35 @@ func (f *Filter) Text(member, text string) string {
 	if out, ok := f.filterDataURL(text); ok {
 		return out
 	}
-	out := text
+	var out string
 	if redact.IsCredentialName(redact.FoldName(member)) {
 		out = redact.Mark
-	}
-	out = f.Mask(out)
-	// The control sequences of colours hide secrets: if the text without them has a secret, it is returned without
-	// them.
-	if strings.Contains(text, "\x1b") {
-		plain := terminal.CleanOutput(text)
-		if masked := f.Mask(plain); masked != plain {
-			out = masked
-		}
+	} else {
+		out = f.maskRendered(text)
 	}
 	if out != text {
 		f.noteReplaced(text)
 	}
 	return out
 }
+
+// maskRendered masks a text, and the secrets that only its readers see: control sequences of colours and the marks of Markdown
+// hide them in the text itself. A text with such a secret is returned as readers see it.
+func (f *Filter) maskRendered(text string) string {
+	masked := f.Mask(text)
+	if renderPlain(text) == text {
+		return masked
+	}
+	// Known secrets are replaced first, since they may have marks.
+	seen := f.Mask(renderPlain(string(redact.MaskValues([]byte(text), f.Known))))
+	if seen != renderPlain(masked) {
+		return seen
+	}
+	return masked
+}
+
+// renderPlain returns the text as its readers see it.
+func renderPlain(text string) string { return stripMarkup(terminal.CleanOutput(text)) }
 
 // noteReplaced counts a text that is replaced.
 func (f *Filter) noteReplaced(text string) {

@@ -2,6 +2,7 @@ package redaction_test
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,6 +50,46 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %q; %d replaced", c.Kind, leak, f.Replaced())
 		}
 	}
+}
+
+// A secret that Markdown hides is replaced: behind escapes, and in emphasis or code.
+func TestFilterMarkup(t *testing.T) {
+	escapes := strings.NewReplacer("_", `\_`, "-", `\-`, ".", `\.`, ":", `\:`)
+	for _, c := range canary.List() {
+		for name, text := range map[string]string{
+			"escaped": escapes.Replace(c.Text), "bold": "**" + c.Text + "**", "italic": "_" + c.Text + "_", "bold and escaped": "__" + escapes.Replace(c.Text) + "__",
+			"coloured and escaped": "\x1b[31m" + escapes.Replace(c.Text) + "\x1b[m", "half bold": halfBold(c.Text),
+		} {
+			f := &redaction.Filter{Known: []string{canary.Known}}
+			out := f.Text("", text)
+			// What a reader sees.
+			seen := strings.NewReplacer(`\_`, "_", `\-`, "-", `\.`, ".", `\:`, ":", "**", "").Replace(out)
+			if leak := c.FindLeak(seen); leak != "" || f.Replaced() != 1 {
+				t.Errorf("%s, %s: %q in %q; %d replaced", c.Kind, name, leak, out, f.Replaced())
+			}
+		}
+	}
+	// A known secret with marks is found as it is, and marks of a text whose secrets are found with them stay.
+	f := &redaction.Filter{Known: []string{"my*own_secret", "known-value"}}
+	for in, want := range map[string]string{
+		"a **bold** my*own_secret":            "a **bold** [redacted]",
+		`my\*own\_secret`:                     "[redacted]",
+		"`code`, *my*own_secret*":             "`code`, *[redacted]*",
+		"a **known-value** and *k*nown-value": "a [redacted] and [redacted]",
+		"**password**: `two words`":           "password: `[redacted]`",
+		"a **b** `c` \\* _d_ ~~e~~":           "a **b** `c` \\* _d_ ~~e~~",
+	} {
+		if got := f.Text("", in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// halfBold makes the second half of each word with eight characters or more bold.
+func halfBold(text string) string {
+	return regexp.MustCompile(`[A-Za-z0-9_-]{8,}`).ReplaceAllStringFunc(text, func(word string) string {
+		return word[:4] + "**" + word[4:] + "**"
+	})
 }
 
 // A filter that keeps secrets changes nothing; another one changes nothing else.

@@ -95,20 +95,24 @@ func TestEmptyListConfirmsNothing(t *testing.T) {
 
 // The server may still process an upload that got no answer: a revocation is checked again after a while.
 func TestRevocationAfterAnUploadWithoutAnswer(t *testing.T) {
-	play(t, func(w *world) {
-		w.server.Fail(sharetarget.Held, sharetarget.Sync)
-		w.share(remote)
-		w.settle(61 * time.Second) // the first attempt has ended, the second one not begun
-		w.server.Recover()
-		result, err := w.outbox.Revoke(context.Background(), "ses_a")
-		if err != nil || result.RevokedAt == 0 {
-			t.Errorf("%+v %v", result, err)
-		}
-		w.settle(5 * time.Minute)
-		if len(w.list()) > 0 {
-			t.Errorf("%+v", w.list())
-		}
-	})
+	for fault, attempt := range map[sharetarget.Fault]time.Duration{
+		sharetarget.Held: 61 * time.Second, sharetarget.TimedOut: time.Second,
+	} {
+		play(t, func(w *world) {
+			w.server.Fail(fault, sharetarget.Sync)
+			w.share(remote)
+			w.settle(attempt) // the first one has ended, the second one not begun
+			w.server.Recover()
+			result, err := w.outbox.Revoke(context.Background(), "ses_a")
+			if err != nil || result.RevokedAt == 0 {
+				t.Errorf("%s: %+v %v", fault, result, err)
+			}
+			w.settle(5 * time.Minute)
+			if len(w.list()) > 0 {
+				t.Errorf("%s: %+v", fault, w.list())
+			}
+		})
+	}
 }
 
 // A revocation covers an earlier share of the session that is still being revoked.

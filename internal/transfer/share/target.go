@@ -168,8 +168,11 @@ func hasStatus(err error, status int) bool {
 }
 
 // isUnanswered reports whether err means that the server may have got a request and process it, although its answer
-// did not come.
+// did not come; a proxy before it says so with 502 or 504.
 func isUnanswered(err error) bool {
+	if hasStatus(err, http.StatusBadGateway) || hasStatus(err, http.StatusGatewayTimeout) {
+		return true
+	}
 	e, ok := errors.AsType[*unansweredError](err)
 	if !ok {
 		return false

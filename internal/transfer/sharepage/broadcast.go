@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 // maxBroadcasts is the number of sessions whose pages are open at once.
@@ -32,12 +33,20 @@ type Pages struct {
 
 // broadcast is a page that is written once for all of its readers.
 type broadcast struct {
-	known  []string                // the secrets that are replaced, sorted
-	listed time.Time               // when; Pages.mu guards it
-	end    context.CancelCauseFunc // of the writer
-	spool  *spool
-	users  int // readers and the writer; Pages.mu guards it
+	known knownSecrets            // that are replaced; Pages.mu guards it
+	end   context.CancelCauseFunc // of the writer
+	spool *spool
+	users int // readers and the writer; Pages.mu guards it
 }
+
+// knownSecrets are the known secrets, sorted, and when they began to be listed.
+type knownSecrets struct {
+	values []string
+	listed time.Time
+}
+
+// secretAge is the age at which the known secrets are listed again for a new reader of an open page.
+const secretAge = 10 * time.Second
 
 // Close ends all pages, and waits until their writers have returned.
 func (p *Pages) Close() {
@@ -77,7 +86,7 @@ func (p *Pages) Open(ctx context.Context, share api.Share) (
 func (p *Pages) join(ctx context.Context, share api.Share) (*broadcast, error) {
 	// Use a broadcast whose secrets were listed a moment ago.
 	p.mu.Lock()
-	if b := p.open[share.ID]; b != nil && time.Since(b.listed) < secretAge {
+	if b := p.open[share.ID]; b != nil && time.Since(b.known.listed) < secretAge {
 		b.users++
 		p.mu.Unlock()
 		return b, nil
@@ -96,8 +105,8 @@ func (p *Pages) join(ctx context.Context, share api.Share) (*broadcast, error) {
 	defer p.mu.Unlock()
 	b := p.open[share.ID]
 	switch {
-	case b != nil && slices.Equal(b.known, known):
-		b.listed = time.Now()
+	case b != nil && slices.Equal(b.known.values, known.values):
+		b.known = known
 		b.users++
 		return b, nil
 	case p.isClosed:
@@ -110,26 +119,28 @@ func (p *Pages) join(ctx context.Context, share api.Share) (*broadcast, error) {
 	return p.start(share.ID, s, known), nil
 }
 
-// listKnown returns the known secrets, sorted.
-func (p *Pages) listKnown(ctx context.Context, s *session.Session) ([]string, error) {
+// listKnown lists the known secrets.
+func (p *Pages) listKnown(ctx context.Context, s *session.Session) (knownSecrets, error) {
+	now := time.Now()
 	known, err := p.ListSecrets(ctx, s)
 	slices.Sort(known)
-	return slices.Compact(known), err
+	return knownSecrets{slices.Compact(known), now}, err
 }
 
 // start starts a broadcast with one reader. mu is held.
-func (p *Pages) start(id string, s *session.Session, known []string) *broadcast {
+func (p *Pages) start(id string, s *session.Session, known knownSecrets) *broadcast {
 	ctx, end := context.WithCancelCause(context.Background())
-	b := &broadcast{known: known, listed: time.Now(), end: end, spool: newSpool(p.Dir, &p.files), users: 2}
+	b := &broadcast{known: known, end: end, spool: newSpool(p.Dir, &p.files), users: 2}
 	if p.open == nil {
 		p.open = map[string]*broadcast{}
 	}
 	p.open[id] = b
 	p.writers.Go(func() { // ends with the session's changes, the last reader, or Close
-		v := newViewer(p, id, s, known)
-		err := v.run(ctx, b.spool)
-		p.forget(id, b) // a reader that comes now gets a new page
-		b.spool.end(err)
+		page := transfer.NewPage(b.spool, &redaction.Filter{Known: known.values})
+		v := &viewer{pages: p, shareID: id, session: s, known: known, page: page}
+		err := v.run(ctx)
+		p.forget(id, b) // a reader that comes now, as one that loads the page again, gets a new page
+		b.spool.end(v.end(ctx, err))
 		end(nil)
 		p.leave(id, b)
 	})

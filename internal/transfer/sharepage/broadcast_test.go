@@ -112,6 +112,23 @@ func TestNewSecretIsReplaced(t *testing.T) {
 	first.until(`http-equiv="refresh"`)
 }
 
+// A secret that becomes known while a page is open is never on it with what is said afterwards.
+func TestNewSecretIsNotShown(t *testing.T) {
+	w := newWorld(t)
+	w.prompt("first")
+	secrets := &atomic.Pointer[[]string]{}
+	secrets.Store(&[]string{})
+	p, _ := w.newPages(secrets)
+	r := w.openPage(p)
+	r.until("Done.")
+	secrets.Store(&[]string{"opaque-value"})
+	w.prompt("use opaque-value")
+	r.until(`http-equiv="refresh"`)
+	if strings.Contains(r.read, "opaque-value") {
+		t.Error(r.read)
+	}
+}
+
 // A page leaves nothing behind when its last reader has left, and a new reader gets it from its beginning.
 func TestPageEndsWithItsReaders(t *testing.T) {
 	w := newWorld(t)

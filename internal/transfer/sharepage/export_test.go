@@ -7,6 +7,6 @@ func (p *Pages) Age() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, b := range p.open {
-		b.listed = time.Time{}
+		b.known.listed = time.Time{}
 	}
 }

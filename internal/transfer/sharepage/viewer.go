@@ -3,14 +3,12 @@ package sharepage
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
-	"github.com/cairn-dev/cairn/internal/transfer/redaction"
 )
 
 const (
@@ -21,8 +19,6 @@ const (
 	// reader.
 	maxQuiet = 10 * time.Minute
 	maxOpen  = 2 * time.Hour
-	// secretAge is the age at which the known secrets are listed again.
-	secretAge = 10 * time.Second
 )
 
 // viewer writes one page while readers have it open.
@@ -30,9 +26,7 @@ type viewer struct {
 	pages   *Pages
 	shareID string
 	session *session.Session
-	known   []string  // secrets
-	listed  time.Time // when they were listed
-	filter  *redaction.Filter
+	known   knownSecrets
 	page    *transfer.Page
 
 	cursor        string // of the newest page of messages
@@ -44,18 +38,11 @@ type viewer struct {
 	idleID session.MessageID
 }
 
-func newViewer(p *Pages, shareID string, s *session.Session, known []string) *viewer {
-	return &viewer{
-		pages: p, shareID: shareID, session: s, known: known, listed: time.Now(), filter: &redaction.Filter{Known: known},
-	}
-}
-
 // errChanged means that what the page shows has changed, so that it must be loaded again.
 var errChanged = errors.New("what the page shows has changed")
 
-// run writes the page, and extends it until the session is quiet or ctx ends. The cause errChanged of ctx, too, has the
-// page loaded again.
-func (v *viewer) run(ctx context.Context, w io.Writer) error {
+// run writes the page, and extends it until the session is quiet or ctx ends.
+func (v *viewer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	// Watch the events from before the first read on.
 	head, err := v.pages.API.Head(ctx, v.session.ID)
@@ -70,11 +57,15 @@ func (v *viewer) run(ctx context.Context, w io.Writer) error {
 		}
 	}()
 	// Write the head, then the messages as they come.
-	v.page = transfer.NewPage(w, v.filter)
 	if err := v.page.WriteHead(v.session); err != nil {
 		return err
 	}
-	err = v.follow(ctx, events)
+	return v.follow(ctx, events)
+}
+
+// end writes the end of the page after run has returned err. The error errChanged, also as the cause of ctx, has the page
+// loaded again.
+func (v *viewer) end(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errChanged) || errors.Is(context.Cause(ctx), errChanged):
 		return v.page.WriteReload()
@@ -139,14 +130,6 @@ func (v *viewer) advance(ctx context.Context) error {
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return errChanged
 	}
-	// Check that the known secrets are the same: a new one may be on the page.
-	if err == nil && time.Since(v.listed) > secretAge {
-		var known []string
-		v.listed = time.Now()
-		if known, err = v.pages.listKnown(ctx, s); err == nil && !slices.Equal(known, v.known) {
-			return errChanged
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -175,6 +158,9 @@ func (v *viewer) writePage(ctx context.Context) (more bool, err error) {
 	// The messages that are written must be those that were read before.
 	if v.written > len(page.Data) || v.written > 0 && page.Data[v.written-1].Meta().ID != v.lastID {
 		return false, errChanged
+	}
+	if err := v.checkSecrets(ctx, page.Data[v.written:]); err != nil {
+		return false, err
 	}
 	for _, m := range page.Data[v.written:] {
 		// A message that is not complete is written only if it was read after the work had ended.
@@ -205,6 +191,36 @@ func (v *viewer) writePage(ctx context.Context) (more bool, err error) {
 	}
 	v.cursor, v.written = page.Cursor.Next, 0
 	return true, nil
+}
+
+// checkSecrets returns errChanged if other secrets are known than the page replaces. It lists them again if one of the messages
+// is newer than the list: a key may have been stored before it was used.
+func (v *viewer) checkSecrets(ctx context.Context, messages []session.Message) error {
+	isNewer := func(m session.Message) bool { return !isComplete(m) || completedAt(m) >= v.known.listed.UnixMilli() }
+	if !slices.ContainsFunc(messages, isNewer) {
+		return nil
+	}
+	known, err := v.pages.listKnown(ctx, v.session)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(known.values, v.known.values) {
+		return errChanged
+	}
+	v.known = known
+	return nil
+}
+
+// completedAt returns when a complete message last changed, in milliseconds since the Unix epoch.
+func completedAt(m session.Message) int64 {
+	switch m := m.(type) {
+	case *session.Assistant:
+		return m.Time.Completed
+	case *session.Shell:
+		return m.Time.Completed
+	default:
+		return m.Meta().Time.Created
+	}
 }
 
 // isComplete reports whether a message no longer changes.
