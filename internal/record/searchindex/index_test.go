@@ -361,23 +361,30 @@ func run(sql string) func(*testing.T, string, *world) {
 	}
 }
 
-// A search and a commit notice that the file is gone, was replaced, or lost a table while it is open.
+// A search and a commit notice that the file is gone, was replaced, or lost a table while it is open; Sync notices the first
+// two.
 func TestLostWhileOpen(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, string, *world){
 		"removed":  func(t *testing.T, file string, _ *world) { mustRemove(t, file) },
 		"replaced": otherTables,
 		"no table": drop("TABLE document"),
 	} {
-		for _, notices := range []string{"search", "commit"} {
+		for _, notices := range []string{"search", "commit", "sync"} {
+			if name == "no table" && notices == "sync" {
+				continue
+			}
 			t.Run(name+" "+notices, func(t *testing.T) {
 				w := newWorld(t)
 				w.add("ses_a", created("ses_a", "One"), prompted("msg_1", "alpha"))
 				w.want("alpha", "ses_a prompt msg_1: alpha")
 				harm(t, searchindex.File(w.index.Dir), w)
 				var err error
-				if notices == "search" {
+				switch notices {
+				case "search":
 					_, err = w.index.Search(t.Context(), searchindex.Query{Text: "alpha"})
-				} else {
+				case "sync":
+					err = w.index.Sync(t.Context())
+				default:
 					rows, readErr := store.Query(t.Context(), w.memory, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
 					err = errors.Join(readErr, w.index.Apply(t.Context(), rows))
 				}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	zs "zombiezen.com/go/sqlite"
+
+	"github.com/cairn-dev/cairn/internal/record/follower"
 )
 
 // The states of meta.purge.
@@ -21,10 +23,14 @@ const mergePages = 500
 
 // Sync implements follower.Consumer.
 func (x *Index) Sync(ctx context.Context) error {
-	if exists, err := x.Open(ctx); err != nil || !exists { // a Rebuild begins
+	exists, err := x.Open(ctx)
+	if err != nil {
 		return err
 	}
-	err := x.use(ctx, func(c *zs.Conn) error {
+	if !exists {
+		return follower.ErrLost
+	}
+	err = x.use(ctx, func(c *zs.Conn) error {
 		if err := x.trim(ctx, c); err != nil {
 			return err
 		}
@@ -33,7 +39,9 @@ func (x *Index) Sync(ctx context.Context) error {
 		}
 		return makeDurable(c)
 	})
-	x.discard(ctx, err)
+	if x.discard(ctx, err) {
+		return follower.ErrLost
+	}
 	return err
 }
 
