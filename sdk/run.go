@@ -196,7 +196,9 @@ func (w *work) follow(ctx context.Context, yield func(Event, error) bool) error 
 			isOwn = w.Progress.Apply(*u.Event) || isAdmission(*u.Event, w.Request.ID)
 		case u.Task != nil && isOwn:
 			w.Progress.ApplyAsk(u.Task.Data)
-		case u.Found || u.Idle && !w.IsDone(): // the process that worked has ended
+		case u.Found: // the process that worked may have ended
+			w.watch.ExpectIdle()
+		case u.Idle && !w.IsDone():
 			err := w.Resume(ctx)
 			if errors.Is(err, follow.ErrStopped) {
 				return &Error{Code: CodeUnavailable, Message: err.Error()}

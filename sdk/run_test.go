@@ -77,6 +77,39 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A question that waits is listed with the call that asks, as in its event.
+func TestQuestions(t *testing.T) {
+	c := open(
+		t,
+		cairntest.Turn(cairntest.Call("question", map[string]any{"questions": []any{
+			map[string]any{"question": "Which?", "header": "W", "options": []any{map[string]any{"label": "Red", "description": "warm"}}},
+		}})),
+		cairntest.Turn(cairntest.Text("Red it is.")),
+	)
+	s := newSession(t, c)
+	answered := 0
+	for e, err := range s.Run(t.Context(), sdk.Prompt{Text: "choose"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := e.Data.(sdk.Asked)
+		if !ok {
+			continue
+		}
+		list, err := s.Asks(t.Context())
+		if err != nil || len(list) != 1 || list[0].CallID == "" || list[0].CallID != d.Ask.CallID {
+			t.Errorf("%+v, %v; the event has %+v", list, err, d.Ask)
+		}
+		if err := c.Answer(t.Context(), d.Ask, []string{"Red"}); err != nil {
+			t.Fatal(err)
+		}
+		answered++
+	}
+	if answered != 1 {
+		t.Errorf("%d questions", answered)
+	}
+}
+
 // Do denies what would be asked, since nobody can answer, and reports how the work came out.
 func TestDo(t *testing.T) {
 	c := open(

@@ -296,7 +296,9 @@ func (p *promptWork) apply(ctx context.Context, w *follow.Watch, u follow.Update
 		return false, nil
 	case u.Idle && p.IsDone():
 		return true, nil
-	case u.Idle || u.Found: // the process that worked has ended
+	case u.Found: // the process that worked may have ended
+		w.ExpectIdle()
+	case u.Idle:
 		if err := p.Resume(ctx); err != nil {
 			return true, err
 		}

@@ -35,15 +35,14 @@ type workLoop struct {
 	left     bool              // the person has left the conversation
 	answered bool              // without a prompt: an answer was sent, and no event has followed
 
-	watch     *follow.Watch
-	calls     sync.WaitGroup
-	failed    chan error // why a call that should have stopped or resumed the work failed
-	resuming  bool       // a call resumes the work
-	resumed   chan struct{}
-	resumes   int              // how often the work was resumed without progress
-	resumedAt int64            // the newest event then
-	lost      error            // the connection broke with it, and is not restored
-	lostLong  <-chan time.Time // fires when that has lasted too long
+	watch    *follow.Watch
+	work     *follow.Work // on the prompt, if there is one
+	calls    sync.WaitGroup
+	failed   chan error // why a call that should have stopped or resumed the work failed
+	resuming bool       // a call resumes the work
+	resumed  chan struct{}
+	lost     error            // the connection broke with it, and is not restored
+	lostLong <-chan time.Time // fires when that has lasted too long
 }
 
 // run shows the work. It returns nil when the progress, or without a prompt the idle session, says how it came out.
@@ -52,6 +51,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	defer l.calls.Wait()
 	defer cancel()
 	l.failed, l.resumed = make(chan error), make(chan struct{})
+	l.work = &follow.Work{Client: l.client, ID: l.id, Request: l.prompt, Progress: l.progress}
 	o.Tasks, o.Notes, o.Output = true, true, l.live != nil
 	l.watch = follow.Start(ctx, l.client, l.id, o)
 	defer l.watch.Stop()
@@ -200,9 +200,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 	case u.Found:
 		l.lost, l.lostLong = nil, nil
 		l.noteConnection("connected again")
-		if l.progress != nil && l.stopped == 0 && !l.resuming { // its work, and its jobs, may have been left
-			l.resume(ctx, l.sendAgain)
-		}
+		l.watch.ExpectIdle() // the process that worked may have ended
 	case u.Idle:
 		return l.handleIdle(ctx)
 	case u.End != nil:
@@ -264,37 +262,14 @@ func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
 		return !l.desk.isAsking() && len(l.desk.answers) == 0 && !l.answered, nil
 	case l.stopped != 0:
 		return true, nil
-	}
-	// The idle session has left the work, or its tasks. The same prompt again wakes it; if that changed nothing, the
-	// session is resumed.
-	const most = 3
-	if l.resumedAt != l.progress.Cursor {
-		l.resumes, l.resumedAt = 0, l.progress.Cursor
-	}
-	l.resumes++
-	isComplete := l.progress.IsComplete()
-	switch {
-	case isComplete && (!l.progress.HasTasks() || l.resumes > most):
+	case l.work.IsDone():
 		return true, nil
-	case l.resumes > most:
-		return false, errors.New("the session stopped before the work was done")
 	}
-	again := l.sendAgain
-	if !isComplete && (l.progress.Begun && l.resumes > 1 || l.resumes == most) { // the last one hears why the work ends
-		c, id := l.client, l.id
-		again = func(ctx context.Context) error { return c.Resume(ctx, id) }
+	call, err := l.work.NextResume()
+	if err == nil {
+		l.resume(ctx, call)
 	}
-	l.resume(ctx, again)
-	return false, nil
-}
-
-// sendAgain sends the same prompt, which wakes its session: the process that worked may have ended.
-func (l *workLoop) sendAgain(ctx context.Context) error {
-	_, err := l.client.Prompt(ctx, l.id, l.prompt)
-	if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
-		return nil
-	}
-	return err
+	return false, err
 }
 
 // resume makes a call that continues the work in the background. Until it has returned, an idle session is not the end.

@@ -31,11 +31,16 @@ var ErrEnded = errors.New("the stream ended")
 // (Fragment). It ends with an error that is ctx's, the server's, or a *TransportError; never without one unless the
 // caller stops.
 func (c *Client) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
+	return c.FollowOpened(ctx, id, after, nil)
+}
+
+// FollowOpened is Follow. It calls opened, unless that is nil, when the server has accepted the request.
+func (c *Client) FollowOpened(ctx context.Context, id session.ID, after int64, opened func()) iter.Seq2[Update, error] {
 	q := url.Values{"live": {"1"}}
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q})
+	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q}, opened)
 }
 
 // Tail is Follow without live text.
@@ -44,7 +49,7 @@ func (c *Client) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q})
+	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q}, nil)
 }
 
 // Feed yields what happens in all sessions: events with position > after, and live text and notices. A negative after
@@ -54,13 +59,13 @@ func (c *Client) Feed(ctx context.Context, after int64) iter.Seq2[Update, error]
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: feedPath, query: q})
+	return c.stream(ctx, call{method: http.MethodGet, path: feedPath, query: q}, nil)
 }
 
 const feedPath = "/api/event"
 
-// stream reads frames until the end.
-func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
+// stream reads frames until the end. It calls opened, unless that is nil, before the first one.
+func (c *Client) stream(ctx context.Context, k call, opened func()) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		// sctx ends the read if the server is silent; ctx is the caller's.
 		sctx, cancel := context.WithCancelCause(ctx)
@@ -72,6 +77,9 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 			return
 		}
 		defer resp.Body.Close()
+		if opened != nil {
+			opened()
+		}
 		// The server sends heartbeats, so a long silence means a broken connection.
 		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no data arrived for %s", silence)) })
 		defer quiet.Stop()

@@ -80,10 +80,11 @@ func pendingQuestions(ctx context.Context, c *api.Client, id session.ID) ([]sess
 	list, err := c.Questions().List(ctx, id)
 	var asks []session.PendingAsk
 	for _, q := range list {
-		asks = append(
-			asks,
-			session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions},
-		)
+		a := session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions}
+		if q.Tool != nil {
+			a.Source = &session.AskSource{Type: "tool", MessageID: q.Tool.MessageID, CallID: q.Tool.CallID}
+		}
+		asks = append(asks, a)
 	}
 	return asks, err
 }

@@ -23,38 +23,35 @@ const (
 type streamItem struct {
 	api.Update
 	lost  error // the stream broke, and is being restored
-	found bool  // the server answers again
+	found bool  // the stream is restored
 	end   error
 }
 
 // followSession sends the items of a session behind the event after, over as many streams as it takes: each resumes
 // where the last one broke. It returns after an end, if send returns false, and without another item when ctx ends.
 func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(streamItem) bool) {
-	for pause := firstPause; ; {
-		err := readStream(ctx, c, id, &after, func(u api.Update) bool {
-			pause = firstPause
-			return send(streamItem{Update: u})
+	lost := false
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		// Read a stream until it breaks. One that the server has accepted restores what was lost.
+		err := readStream(ctx, c, id, &after, func(u *api.Update) bool {
+			if u != nil {
+				pause = firstPause
+				return send(streamItem{Update: *u})
+			}
+			wasLost := lost
+			lost = false
+			return !wasLost || send(streamItem{found: true})
 		})
-		// The stream broke: report that once, and wait until a server answers for the session.
-		for lost := false; err != nil; lost = true {
-			switch {
-			case ctx.Err() != nil, errors.Is(err, errStopped):
-				return
-			case !IsConnectionLost(err):
-				send(streamItem{end: err})
-				return
-			case !lost && !send(streamItem{lost: err}):
-				return
-			}
-			if Sleep(ctx, pause) != nil {
-				return
-			}
-			pause = min(2*pause, lastPause)
-			if _, err = c.Session(ctx, id); err == nil && !send(streamItem{found: true}) {
-				return
-			}
+		switch {
+		case ctx.Err() != nil, errors.Is(err, errStopped):
+			return
+		case !IsConnectionLost(err):
+			send(streamItem{end: err})
+			return
+		case !lost && !send(streamItem{lost: err}):
+			return
 		}
-		if ctx.Err() != nil {
+		if lost = true; Sleep(ctx, pause) != nil {
 			return
 		}
 	}
@@ -63,18 +60,22 @@ func followSession(ctx context.Context, c *api.Client, id session.ID, after int6
 // errStopped says that send has taken enough.
 var errStopped = errors.New("stopped")
 
-// readStream sends the updates of one stream and moves after to the newest event. It returns the error that broke the
-// stream.
+// readStream sends nil when the server has accepted the stream, then its updates, and moves after to the newest event. It
+// returns the error that broke the stream.
 func readStream(
-	ctx context.Context, c *api.Client, id session.ID, after *int64, send func(api.Update) bool,
+	ctx context.Context, c *api.Client, id session.ID, after *int64, send func(*api.Update) bool,
 ) error {
-	for u, err := range c.Follow(ctx, id, *after) {
+	isStopped := false
+	stream := c.FollowOpened(ctx, id, *after, func() { isStopped = !send(nil) })
+	for u, err := range stream {
 		switch {
+		case isStopped:
+			return errStopped
 		case err != nil:
 			return err
 		case u.Event != nil && u.Event.Seq <= *after:
 			continue
-		case !send(u):
+		case !send(&u):
 			return errStopped
 		case u.Event != nil:
 			*after = u.Event.Seq

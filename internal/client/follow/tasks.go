@@ -37,6 +37,7 @@ type TaskEvent struct {
 	Data      session.EventData
 
 	seq int64 // 0 of what was there before
+	end error // why the session cannot be followed
 }
 
 // watchedTask is a session that is followed until stop is called.
@@ -166,8 +167,12 @@ func (w *taskWatch) update(ctx context.Context, c *api.Client) (rest []TaskEvent
 		}
 		w.wg.Go(func() {
 			if !known {
-				found := w.sendWaiting(taskCtx, c, id, &after)
-				if !send(ctx, w.events, TaskEvent{SessionID: id}) || !found {
+				err := w.sendWaiting(taskCtx, c, id, &after)
+				if !send(ctx, w.events, TaskEvent{SessionID: id}) {
+					return
+				}
+				if err != nil {
+					w.sendEnd(taskCtx, id, err)
 					return
 				}
 			}
@@ -196,7 +201,7 @@ func (w *taskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) 
 	for more := known; more; {
 		h, err := c.History(ctx, id, after, 0)
 		for _, e := range h.Data {
-			rest = append(rest, TaskEvent{id, e.Data, e.Seq})
+			rest = append(rest, TaskEvent{SessionID: id, Data: e.Data, seq: e.Seq})
 			after = e.Seq
 		}
 		more = err == nil && h.HasMore && len(h.Data) > 0
@@ -205,19 +210,30 @@ func (w *taskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) 
 }
 
 // sendWaiting sends what a session that a task continues, or whose task ran before, waits for: asks and tasks. It sets
-// after to its newest event. It returns false if that fails: then the session of the call says why.
-func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
+// after to its newest event.
+func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) error {
 	var waiting []session.EventData
 	err := RepeatUntilAnswered(ctx, func() (err error) {
 		waiting, *after, err = readWaiting(ctx, c, id)
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	for _, d := range waiting {
-		if err == nil && !send(ctx, w.events, TaskEvent{id, d, 0}) {
-			return false
+		if !send(ctx, w.events, TaskEvent{SessionID: id, Data: d}) {
+			return context.Cause(ctx)
 		}
 	}
-	return err == nil
+	return nil
+}
+
+// sendEnd sends why a session cannot be followed: what it asks would not be seen. Of one that does not exist, the session of
+// the call says so.
+func (w *taskWatch) sendEnd(ctx context.Context, id session.ID, err error) {
+	if ctx.Err() == nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		send(ctx, w.events, TaskEvent{SessionID: id, end: err})
+	}
 }
 
 // readWaiting returns what a session waits for as events: its asks, and the tasks of its newest message. head is the
@@ -235,13 +251,19 @@ func readWaiting(
 	return waiting, s.Head, err
 }
 
-// follow sends the events of a session, which may not have begun, after the event, until ctx ends.
+// follow sends the events of a session, which may not have begun, after the event, until ctx ends or the session cannot be
+// followed.
 func (w *taskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
 	for {
 		missing := false
 		followSession(ctx, c, id, after, func(i streamItem) bool {
-			missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound})
-			return i.Event == nil || send(ctx, w.events, TaskEvent{id, i.Event.Data, i.Event.Seq})
+			if i.Event != nil {
+				return send(ctx, w.events, TaskEvent{SessionID: id, Data: i.Event.Data, seq: i.Event.Seq})
+			}
+			if missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound}); i.end != nil {
+				w.sendEnd(ctx, id, i.end)
+			}
+			return true
 		})
 		if !missing || Sleep(ctx, taskPollInterval) != nil {
 			return

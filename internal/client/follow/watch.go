@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -145,6 +146,10 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 				return
 			}
 		case e := <-taskEvents:
+			if e.end != nil {
+				send(ctx, l.watch.C, Update{End: fmt.Errorf("follow the subagent in session %s: %w", e.SessionID, e.end)})
+				return
+			}
 			l.reportTasks(ctx, e)
 		case u := <-l.live:
 			if l.isFollowed(u) {

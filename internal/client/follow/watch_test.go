@@ -20,13 +20,16 @@ import (
 
 // server answers for the session ses_1, whose events are renames. What it does at each request is in plan.
 type server struct {
-	mu      sync.Mutex          // guards gone and streams
+	mu      sync.Mutex          // guards gone, began and streams
 	newest  int64               // seq
 	streams []func(w io.Writer) // what the requests for a stream get; the last stream stays open
-	gone    int                 // so many requests fail once the first stream broke
+	gone    int                 // so many requests fail once the first stream began
+	began   bool                // the first stream began
 	idle    chan struct{}       // closed when the session is idle
 	missing bool                // the session was deleted
 	feed    func(w io.Writer)   // what the stream of all sessions has
+
+	taskFailure *session.Error // why the session of a task cannot be followed
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,16 +41,19 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/api/session/ses_1")
 	s.mu.Lock()
-	fails := s.gone > 0 && path != "/event"
+	fails := s.gone > 0 && (path != "/event" || s.began)
 	if fails {
 		s.gone--
 	}
+	s.began = s.began || path == "/event"
 	s.mu.Unlock()
 	switch {
 	case fails:
 		panic(http.ErrAbortHandler)
 	case s.missing:
 		fail(session.NotFound("session", "ses_1"))
+	case path == "/api/session/ses_task/event":
+		fail(s.taskFailure)
 	case path == "/event":
 		w.Header().Set("Content-Type", "text/event-stream")
 		s.mu.Lock()
@@ -66,9 +72,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		flush(w)
 		<-r.Context().Done()
 	case path == "/wait":
-		<-s.idle
+		select {
+		case <-s.idle:
+		case <-r.Context().Done():
+		}
 		w.WriteHeader(http.StatusNoContent)
-	case path == "/history":
+	case strings.HasPrefix(path, "/api/session/ses_task/") && !strings.HasSuffix(path, "/history"):
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":[],"cursor":{}}`)
+	case strings.HasSuffix(path, "/history"):
 		e := session.Errorf(session.CodeConflict, "beyond the end")
 		e.Kind, e.ID = api.KindCursor, strconv.FormatInt(s.newest, 10)
 		fail(e)
@@ -77,6 +89,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"data":{"id":"ses_1"}}`)
 	}
 }
+
+// refuse fails as if the server were gone.
+func refuse(io.Writer) { panic(http.ErrAbortHandler) }
 
 // renamed writes the frame of an event.
 func renamed(w io.Writer, seqs ...int) {
@@ -154,6 +169,13 @@ func TestWatch(t *testing.T) {
 				func(w io.Writer) { renamed(w, 2) },
 			}, idle: closed}, "idle", "1 lost found 2 idle",
 		},
+		"a stream that cannot be restored": {
+			&server{newest: 2, streams: []func(io.Writer){
+				func(w io.Writer) { renamed(w, 1) },
+				refuse, refuse, refuse,
+				func(w io.Writer) { renamed(w, 2) },
+			}, idle: closed}, "2", "1 lost found 2",
+		},
 		"deleted": {&server{missing: true, idle: closed}, "deleted", "deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,6 +184,26 @@ func TestWatch(t *testing.T) {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// TestWatchOfRefusedTask: a subagent whose session cannot be followed ends the watch, as what it asks is not seen. One whose
+// session does not exist yet is waited for.
+func TestWatchOfRefusedTask(t *testing.T) {
+	jobs := []session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}}
+	for want, failure := range map[string]*session.Error{
+		"end: follow the subagent in session ses_task: too many streams": session.Errorf(session.CodeTooMany, "too many streams"),
+		"idle": session.NotFound("session", "ses_task"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			idle := make(chan struct{})
+			end := time.AfterFunc(time.Minute, func() { close(idle) })
+			defer end.Stop()
+			s := &server{newest: 0, streams: []func(io.Writer){func(io.Writer) {}}, idle: idle, taskFailure: failure}
+			if got := watch(t, s, follow.Options{Tasks: true, Jobs: jobs}, true, want); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
 		})
 	}
 }

@@ -27,26 +27,42 @@ type Work struct {
 
 // IsDone reports whether an idle session has nothing left to do for the prompt.
 func (w *Work) IsDone() bool {
-	return w.Progress.IsComplete() && (!w.Progress.HasTasks() || w.resumes > maxResumes)
+	isResumedInVain := w.resumes >= maxResumes && w.resumed == w.Progress.Cursor
+	return w.Progress.IsComplete() && (!w.Progress.HasTasks() || isResumedInVain)
 }
 
-// Resume continues work that its process left: the same prompt again wakes the session; if that changed nothing, the
-// session is resumed. The caller expects the next Idle of the watch. Without progress it gives up with ErrStopped.
+// Resume continues work that its process left. The caller expects the next Idle of the watch. Without progress it gives up with
+// ErrStopped.
 func (w *Work) Resume(ctx context.Context) error {
+	call, err := w.NextResume()
+	if err != nil {
+		return err
+	}
+	return RepeatUntilAnswered(ctx, func() error { return call(ctx) })
+}
+
+// NextResume returns the call that continues the work of an idle session, which may be repeated: the same prompt again, which
+// wakes its session; if that changed nothing, the session is resumed. After maxResumes calls without progress it returns
+// ErrStopped.
+func (w *Work) NextResume() (call func(context.Context) error, err error) {
 	if w.resumed != w.Progress.Cursor {
 		w.resumes, w.resumed = 0, w.Progress.Cursor
 	}
-	if w.resumes++; w.resumes > maxResumes+1 {
-		return ErrStopped
+	if w.resumes++; w.resumes > maxResumes {
+		return nil, ErrStopped
 	}
-	return RepeatUntilAnswered(ctx, func() error {
-		if w.resumes > 1 && !w.Progress.IsComplete() {
-			return w.Client.Resume(ctx, w.ID)
-		}
-		_, err := w.Client.Prompt(ctx, w.ID, w.Request)
-		if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
-			return nil
-		}
-		return err
-	})
+	isPromptTried := w.Progress.Begun && w.resumes > 1 || w.resumes == maxResumes // the last one hears why the work ends
+	if isPromptTried && !w.Progress.IsComplete() {
+		return func(ctx context.Context) error { return w.Client.Resume(ctx, w.ID) }, nil
+	}
+	return w.sendAgain, nil
+}
+
+// sendAgain sends the same prompt.
+func (w *Work) sendAgain(ctx context.Context) error {
+	_, err := w.Client.Prompt(ctx, w.ID, w.Request)
+	if errors.Is(err, &session.Error{Code: session.CodeConflict}) { // it was edited or redirected since
+		return nil
+	}
+	return err
 }

@@ -1,0 +1,85 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/client/api"
+)
+
+// cutServer works on a prompt while its streams break, before they have an event, until the prompt is withdrawn.
+type cutServer struct {
+	streams int // that break
+	refused int // that are refused behind the first one, as if the server were gone; -1: all
+	prompts int // requests
+}
+
+func (s *cutServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "/event"):
+		s.streams--
+		if s.streams < 0 && s.refused != 0 {
+			s.refused--
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		if s.streams < 0 {
+			fmt.Fprint(w, "id: 2\ndata: {\"id\":\"evt_2\",\"type\":\"session.next.input.withdrawn\",\"durable\":{\"aggregateID\":\"ses_1\","+
+				"\"seq\":2,\"version\":1},\"data\":{\"timestamp\":1,\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\"}}\n\n")
+		}
+		w.(http.Flusher).Flush()
+		if s.streams < 0 {
+			<-r.Context().Done()
+		}
+	case strings.HasSuffix(path, "/wait"):
+		<-r.Context().Done()
+	case strings.HasSuffix(path, "/prompt"):
+		s.prompts++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":{"id":"msg_1","sessionID":"ses_1","admittedSeq":1}}`)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":{"id":"ses_1"}}`)
+	}
+}
+
+// session returns a session of the server.
+func (s *cutServer) session(ctx context.Context) *Session {
+	c := &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(s)}}
+	life, end := context.WithCancel(ctx)
+	return &Session{client: &Client{api: c, life: life, end: end, close: func() {}}, id: "ses_1"}
+}
+
+// Connections that break while the session works end nothing, and send nothing again.
+func TestRunOverBrokenStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &cutServer{streams: 20}
+		_, err := s.session(t.Context()).Do(t.Context(), Prompt{Text: "one", ID: "msg_1"})
+		if err == nil || err.Error() != "the prompt was withdrawn" || s.prompts != 1 {
+			t.Errorf("%v after %d requests with the prompt", err, s.prompts)
+		}
+	})
+}
+
+// A stream that is not restored within a minute ends Events, also while the server answers other requests.
+func TestEventsWithoutStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &cutServer{streams: 1, refused: -1}
+		var err error
+		for _, err = range s.session(t.Context()).Events(t.Context(), -1) {
+			if err == nil {
+				t.Error("an event")
+			}
+		}
+		if !hasCode(err, CodeUnreachable) || time.Since(began) < time.Minute || time.Since(began) > 2*time.Minute {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
