@@ -198,17 +198,14 @@ func (w *work) follow(ctx context.Context, yield func(Event, error) bool) error 
 			w.Progress.ApplyAsk(u.Task.Data)
 		case u.Found: // the process that worked may have ended
 			w.watch.ExpectIdle()
-		case u.Idle && !w.IsDone():
-			err := w.Resume(ctx)
-			if errors.Is(err, follow.ErrStopped) {
+		case u.Failed != nil:
+			return publicError(u.Failed)
+		case u.Idle && w.IsDone():
+			return nil
+		case u.Idle:
+			if err := w.Resume(w.watch.Watch); err != nil {
 				return &Error{Code: CodeUnavailable, Message: err.Error()}
 			}
-			if err != nil {
-				return publicError(err)
-			}
-			w.watch.ExpectIdle()
-		case u.Idle:
-			return nil
 		}
 		if e, ok := newEvent(u); ok && isOwn && !yield(e, nil) {
 			return errStopped

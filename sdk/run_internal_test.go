@@ -15,7 +15,8 @@ import (
 
 // cutServer works on a prompt while its streams break, before they have an event, until the prompt is withdrawn.
 type cutServer struct {
-	streams int // that break
+	streams int // that break, after hold
+	hold    time.Duration
 	refused int // that are refused behind the first one, as if the server were gone; -1: all
 	prompts int // requests
 }
@@ -34,8 +35,13 @@ func (s *cutServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"\"seq\":2,\"version\":1},\"data\":{\"timestamp\":1,\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\"}}\n\n")
 		}
 		w.(http.Flusher).Flush()
+		end := time.After(s.hold)
 		if s.streams < 0 {
-			<-r.Context().Done()
+			end = nil
+		}
+		select {
+		case <-end:
+		case <-r.Context().Done():
 		}
 	case strings.HasSuffix(path, "/wait"):
 		<-r.Context().Done()
@@ -59,7 +65,7 @@ func (s *cutServer) session(ctx context.Context) *Session {
 // Connections that break while the session works end nothing, and send nothing again.
 func TestRunOverBrokenStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &cutServer{streams: 20}
+		s := &cutServer{streams: 20, hold: 2 * time.Second}
 		_, err := s.session(t.Context()).Do(t.Context(), Prompt{Text: "one", ID: "msg_1"})
 		if err == nil || err.Error() != "the prompt was withdrawn" || s.prompts != 1 {
 			t.Errorf("%v after %d requests with the prompt", err, s.prompts)
@@ -67,19 +73,23 @@ func TestRunOverBrokenStreams(t *testing.T) {
 	})
 }
 
-// A stream that is not restored within a minute ends Events, also while the server answers other requests.
+// A stream that is not restored within a minute ends Events, and so does one that is accepted each time and breaks at once,
+// also while the server answers other requests.
 func TestEventsWithoutStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &cutServer{streams: 1, refused: -1}
-		var err error
-		for _, err = range s.session(t.Context()).Events(t.Context(), -1) {
-			if err == nil {
-				t.Error("an event")
+	for name, s := range map[string]*cutServer{
+		"refused": {streams: 1, refused: -1}, "accepted": {streams: 1 << 20},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			var err error
+			for _, err = range s.session(t.Context()).Events(t.Context(), -1) {
+				if err == nil {
+					t.Error("an event")
+				}
 			}
-		}
-		if !hasCode(err, CodeUnreachable) || time.Since(began) < time.Minute || time.Since(began) > 2*time.Minute {
-			t.Errorf("%v after %s", err, time.Since(began))
-		}
-	})
+			if !hasCode(err, CodeUnreachable) || time.Since(began) < time.Minute || time.Since(began) > 2*time.Minute {
+				t.Errorf("%s: %v after %s", name, err, time.Since(began))
+			}
+		})
+	}
 }

@@ -110,6 +110,24 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// A call of a task with an id that the model made up fails, and the model goes on.
+func TestTaskOfMadeUpSession(t *testing.T) {
+	for _, id := range []string{"task-1", "ses_a/b", "ses_unknown"} {
+		for range 5 { // that the session cannot be followed is known before or after the end of the call
+			c := open(
+				t,
+				cairntest.Turn(cairntest.Call("task", map[string]any{
+					"description": "x", "prompt": "y", "subagent_type": "general", "task_id": id,
+				})),
+				cairntest.Turn(cairntest.Text("Done.")),
+			)
+			if r, err := newSession(t, c).Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil || r.Text != "Done." {
+				t.Errorf("%s: %+v, %v", id, r, err)
+			}
+		}
+	}
+}
+
 // Do denies what would be asked, since nobody can answer, and reports how the work came out.
 func TestDo(t *testing.T) {
 	c := open(

@@ -25,36 +25,51 @@ func (s *Session) watch(ctx context.Context, o follow.Options) *watch {
 // next returns the next update that is not about the connection, or the error that ends the watch.
 func (w *watch) next(ctx context.Context) (follow.Update, error) {
 	for {
-		select {
-		case <-ctx.Done():
-			return follow.Update{}, context.Cause(ctx)
-		case <-w.lostLong:
-			return follow.Update{}, publicError(w.lost)
-		case u, ok := <-w.C:
-			switch {
-			case !ok: // by its context
-				return follow.Update{}, context.Cause(ctx)
-			case u.End != nil:
-				return follow.Update{}, publicError(u.End)
-			case u.Lost != nil:
-				w.lost, w.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
-			case u.Found:
-				w.lost, w.lostLong = nil, nil
-				return u, nil
-			case u.Event != nil:
-				if _, ok := u.Event.Data.(*session.StepStarted); ok {
-					clear(w.sent) // the texts of the turn before are complete
-				}
-				return u, nil
-			case u.Fragment != nil:
-				if w.trimSent(u.Fragment) {
-					return u, nil
-				}
-			default:
+		u, err := w.receive(ctx)
+		switch {
+		case err != nil:
+			return u, err
+		case u.End != nil:
+			return u, publicError(u.End)
+		case u.Lost != nil:
+			w.lost, w.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
+		case u.Found:
+			w.lost, w.lostLong = nil, nil
+			return u, nil
+		case u.Event != nil:
+			if _, ok := u.Event.Data.(*session.StepStarted); ok {
+				clear(w.sent) // the texts of the turn before are complete
+			}
+			return u, nil
+		case u.Fragment != nil:
+			if w.trimSent(u.Fragment) {
 				return u, nil
 			}
+		default:
+			return u, nil
 		}
 	}
+}
+
+// receive returns the next update, or the error of ctx or of a connection that is lost for too long. An update that waits comes
+// first: while the program was at work, the connection may have been lost for a minute and restored.
+func (w *watch) receive(ctx context.Context) (u follow.Update, err error) {
+	isOpen := true
+	select {
+	case u, isOpen = <-w.C:
+	default:
+		select {
+		case u, isOpen = <-w.C:
+		case <-ctx.Done():
+			return u, context.Cause(ctx)
+		case <-w.lostLong:
+			return u, publicError(w.lost)
+		}
+	}
+	if !isOpen { // by its context
+		return u, context.Cause(ctx)
+	}
+	return u, nil
 }
 
 // trimSent removes from a fragment what was yielded before, as after a connection was restored. It reports whether

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -34,6 +35,18 @@ func TestCancelRequest(t *testing.T) {
 	}
 	if got := w.prompts(id); !slices.Equal(got, []string{"first", "third"}) {
 		t.Errorf("prompts %q", got)
+	}
+}
+
+// A prompt that was cancelled is over when its session is idle: its process may have ended before it could be stopped, and the
+// next one knows nothing of the cancellation.
+func TestCancelledPromptIsNotResumed(t *testing.T) {
+	p := &promptWork{cancelled: make(chan struct{}), isExpected: true}
+	p.Progress = follow.NewProgress("msg_1", 0)
+	close(p.cancelled)
+	isOver, err := p.apply(nil, follow.Update{Idle: true})
+	if r := p.result(err); !isOver || r.stop != stopCancelled || r.err != nil {
+		t.Errorf("over: %v, %+v", isOver, r)
 	}
 }
 

@@ -261,7 +261,7 @@ func (s *liveSession) isOwn(id session.MessageID) bool {
 func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u follow.Update) (over []promptResult) {
 	left := s.working[:0:0]
 	for _, p := range s.working {
-		isOver, err := p.apply(ctx, w, u)
+		isOver, err := p.apply(w, u)
 		if p.Progress.Begun && !p.isBegun {
 			p.isBegun = true
 			close(p.begun)
@@ -279,7 +279,7 @@ func (s *liveSession) settlePrompts(ctx context.Context, w *follow.Watch, u foll
 }
 
 // apply applies an update to the work and reports whether that is over.
-func (p *promptWork) apply(ctx context.Context, w *follow.Watch, u follow.Update) (bool, error) {
+func (p *promptWork) apply(w *follow.Watch, u follow.Update) (bool, error) {
 	switch {
 	case u.Event != nil:
 		p.Progress.Apply(*u.Event)
@@ -287,22 +287,22 @@ func (p *promptWork) apply(ctx context.Context, w *follow.Watch, u follow.Update
 		p.Progress.ApplyAsk(u.Task.Data)
 	case !p.isExpected: // it is still being sent
 		return false, nil
+	case u.Idle && isClosed(p.cancelled): // also if its process ended before it could be stopped
+		return true, nil
 	case u.Idle && p.continues && !p.Progress.Begun:
 		p.continues = false
-		if err := p.Resume(ctx); err != nil {
-			return true, err
-		}
-		w.ExpectIdle()
-		return false, nil
+		err := p.Resume(w)
+		return err != nil, err
 	case u.Idle && p.IsDone():
 		return true, nil
 	case u.Found: // the process that worked may have ended
 		w.ExpectIdle()
+	case u.Failed != nil:
+		return true, u.Failed
 	case u.Idle:
-		if err := p.Resume(ctx); err != nil {
+		if err := p.Resume(w); err != nil {
 			return true, err
 		}
-		w.ExpectIdle()
 	}
 	return p.isExpected && (p.Progress.Over || p.Progress.Withdrawn), nil
 }

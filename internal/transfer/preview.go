@@ -73,7 +73,7 @@ func (e *Export) excerpt(member, text string) string {
 		}
 	}
 	// Remove secrets, and begin at the first one if it is further behind.
-	text = (&redaction.Filter{Known: e.Known}).Mask(text)
+	text = (&redaction.Filter{Known: e.Known}).Text("", text)
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if at := strings.Index(text, redact.Mark); at > maxExcerpt/2 && member == kindSecret {
 		at -= maxExcerpt / 2

@@ -511,6 +511,67 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// Work that a process left while a request was to be repeated goes on with the same prompt, and the program can answer what it
+// asks.
+func TestResumedWorkAsks(t *testing.T) {
+	o := &embed.Options{
+		Home: filepath.Join(t.TempDir(), "home"), Directory: t.TempDir(), Env: func(string) string { return "" },
+		Models: []embed.Model{newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+			if yield(embed.Chunk{Text: "I begin"}, nil) {
+				yield(embed.Chunk{}, embed.Retry(errors.New("overloaded"), 20*time.Second))
+			}
+		})},
+	}
+	store, err := embed.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, p := newSession(t, store.Client()), sdk.Prompt{Text: "go", ID: "msg_1"}
+	for e, err := range s.Run(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.Data.(sdk.Retrying); ok {
+			break
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The model of the next process calls a command first.
+	requests := 0
+	o.Models = []embed.Model{newFuncModel(func(_ context.Context, yield func(embed.Chunk, error) bool) {
+		if requests++; requests == 1 {
+			yield(embed.Chunk{Call: &embed.Call{ID: "c1", Tool: "bash", Input: []byte(`{"command":"echo hi"}`)}}, nil)
+			return
+		}
+		yield(embed.Chunk{Text: "Done."}, nil)
+	})}
+	c := cairntest.Open(t, o).Client()
+	again, err := c.OpenSession(t.Context(), s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks, text := 0, ""
+	for e, err := range again.Run(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch d := e.Data.(type) {
+		case sdk.Asked:
+			asks++
+			if err := c.Reply(t.Context(), d.Ask, sdk.ReplyOnce, ""); err != nil {
+				t.Fatal(err)
+			}
+		case sdk.TextEnded:
+			text = d.Text
+		}
+	}
+	if asks != 1 || text != "Done." {
+		t.Errorf("%d asks, the text %q", asks, text)
+	}
+}
+
 // A model that reads images gets those of prompts and of results.
 func TestImages(t *testing.T) {
 	var dot bytes.Buffer

@@ -38,9 +38,7 @@ type workLoop struct {
 	watch    *follow.Watch
 	work     *follow.Work // on the prompt, if there is one
 	calls    sync.WaitGroup
-	failed   chan error // why a call that should have stopped or resumed the work failed
-	resuming bool       // a call resumes the work
-	resumed  chan struct{}
+	failed   chan error       // why a call that should have stopped the work failed
 	lost     error            // the connection broke with it, and is not restored
 	lostLong <-chan time.Time // fires when that has lasted too long
 }
@@ -50,7 +48,7 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer l.calls.Wait()
 	defer cancel()
-	l.failed, l.resumed = make(chan error), make(chan struct{})
+	l.failed = make(chan error)
 	l.work = &follow.Work{Client: l.client, ID: l.id, Request: l.prompt, Progress: l.progress}
 	o.Tasks, o.Notes, o.Output = true, true, l.live != nil
 	l.watch = follow.Start(ctx, l.client, l.id, o)
@@ -88,9 +86,6 @@ func (l *workLoop) run(ctx context.Context, o follow.Options) error {
 			}
 		case err := <-l.failed:
 			return err
-		case <-l.resumed:
-			l.resuming = false
-			l.watch.ExpectIdle()
 		case <-l.lostLong:
 			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", l.lost)
 		case <-l.stopping:
@@ -202,7 +197,9 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 		l.noteConnection("connected again")
 		l.watch.ExpectIdle() // the process that worked may have ended
 	case u.Idle:
-		return l.handleIdle(ctx)
+		return l.handleIdle()
+	case u.Failed != nil:
+		return false, u.Failed
 	case u.End != nil:
 		return false, u.End
 	}
@@ -253,38 +250,15 @@ func (l *workLoop) showNote(n *session.Note) {
 }
 
 // handleIdle handles an idle session: the work is done, or was left by its process and is resumed.
-func (l *workLoop) handleIdle(ctx context.Context) (done bool, _ error) {
+func (l *workLoop) handleIdle() (done bool, _ error) {
 	switch {
-	case l.resuming:
-		return false, nil
 	case l.progress == nil:
 		// An answer continues work that was cut off, also in the session of a task first.
 		return !l.desk.isAsking() && len(l.desk.answers) == 0 && !l.answered, nil
-	case l.stopped != 0:
-		return true, nil
-	case l.work.IsDone():
+	case l.stopped != 0, l.work.IsDone():
 		return true, nil
 	}
-	call, err := l.work.NextResume()
-	if err == nil {
-		l.resume(ctx, call)
-	}
-	return false, err
-}
-
-// resume makes a call that continues the work in the background. Until it has returned, an idle session is not the end.
-func (l *workLoop) resume(ctx context.Context, again func(context.Context) error) {
-	l.resuming = true
-	l.call(ctx, func() error {
-		if err := follow.RepeatUntilAnswered(ctx, func() error { return again(ctx) }); err != nil {
-			return err
-		}
-		select {
-		case l.resumed <- struct{}{}:
-		case <-ctx.Done():
-		}
-		return nil
-	})
+	return false, l.work.Resume(l.watch)
 }
 
 // call makes a call in the background. Its error ends the loop.

@@ -18,29 +18,27 @@ const (
 	lastPause  = 10 * time.Second
 )
 
-// streamItem is one item of a session's stream: an update, a connection that was lost or found again, or the error
-// after which nothing follows.
+// streamItem is one item of a session's streams: an update, a stream that begins or broke, or the error after which nothing
+// follows.
 type streamItem struct {
 	api.Update
-	lost  error // the stream broke, and is being restored
-	found bool  // the stream is restored
-	end   error
+	opened bool  // the server has accepted a stream
+	lost   error // the stream broke, or was not accepted; the next one is tried
+	end    error
 }
+
+// stableTime is how long a stream without updates holds until it counts as restored. One that breaks at its first event is not.
+const stableTime = time.Second
 
 // followSession sends the items of a session behind the event after, over as many streams as it takes: each resumes
 // where the last one broke. It returns after an end, if send returns false, and without another item when ctx ends.
 func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(streamItem) bool) {
-	lost := false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		// Read a stream until it breaks. One that the server has accepted restores what was lost.
-		err := readStream(ctx, c, id, &after, func(u *api.Update) bool {
-			if u != nil {
+		err := readStream(ctx, c, id, &after, func(i streamItem) bool {
+			if !i.opened {
 				pause = firstPause
-				return send(streamItem{Update: *u})
 			}
-			wasLost := lost
-			lost = false
-			return !wasLost || send(streamItem{found: true})
+			return send(i)
 		})
 		switch {
 		case ctx.Err() != nil, errors.Is(err, errStopped):
@@ -48,10 +46,7 @@ func followSession(ctx context.Context, c *api.Client, id session.ID, after int6
 		case !IsConnectionLost(err):
 			send(streamItem{end: err})
 			return
-		case !lost && !send(streamItem{lost: err}):
-			return
-		}
-		if lost = true; Sleep(ctx, pause) != nil {
+		case !send(streamItem{lost: err}), Sleep(ctx, pause) != nil:
 			return
 		}
 	}
@@ -60,13 +55,13 @@ func followSession(ctx context.Context, c *api.Client, id session.ID, after int6
 // errStopped says that send has taken enough.
 var errStopped = errors.New("stopped")
 
-// readStream sends nil when the server has accepted the stream, then its updates, and moves after to the newest event. It
-// returns the error that broke the stream.
+// readStream sends that the server has accepted a stream, then its updates, and moves after to the newest event. It returns
+// the error that broke the stream.
 func readStream(
-	ctx context.Context, c *api.Client, id session.ID, after *int64, send func(*api.Update) bool,
+	ctx context.Context, c *api.Client, id session.ID, after *int64, send func(streamItem) bool,
 ) error {
 	isStopped := false
-	stream := c.FollowOpened(ctx, id, *after, func() { isStopped = !send(nil) })
+	stream := c.FollowOpened(ctx, id, *after, func() { isStopped = !send(streamItem{opened: true}) })
 	for u, err := range stream {
 		switch {
 		case isStopped:
@@ -75,7 +70,7 @@ func readStream(
 			return err
 		case u.Event != nil && u.Event.Seq <= *after:
 			continue
-		case !send(&u):
+		case !send(streamItem{Update: u}):
 			return errStopped
 		case u.Event != nil:
 			*after = u.Event.Seq

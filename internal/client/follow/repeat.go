@@ -28,12 +28,17 @@ func IsDamaged(err error) bool {
 	return ok && e.Kind == api.KindDamaged
 }
 
-// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed. It is for calls
-// that change nothing when they are repeated, such as those with an id of the caller's.
+// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed since the server was
+// lost: a call may last for longer before. It is for calls that change nothing when they are repeated, such as those with
+// an id of the caller's.
 func RepeatUntilAnswered(ctx context.Context, call func() error) error {
 	since := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, 2*time.Second) {
+		began := time.Now()
 		err := call()
+		if time.Since(began) > ReconnectTimeout {
+			since, pause = time.Now(), firstPause
+		}
 		e, _ := errors.AsType[*api.TransportError](err)
 		lost := IsConnectionLost(err) && (e == nil || !e.Foreign)
 		if !lost || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {

@@ -228,10 +228,11 @@ func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.I
 	return nil
 }
 
-// sendEnd sends why a session cannot be followed: what it asks would not be seen. Of one that does not exist, the session of
-// the call says so.
+// sendEnd sends why a session cannot be followed: what it asks would not be seen. Of one that does not exist, or cannot exist
+// because a model made up its id, the session of the call says so.
 func (w *taskWatch) sendEnd(ctx context.Context, id session.ID, err error) {
-	if ctx.Err() == nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	isMissing := errors.Is(err, &session.Error{Code: session.CodeNotFound}) || errors.Is(err, &session.Error{Code: session.CodeInvalid})
+	if ctx.Err() == nil && !isMissing {
 		send(ctx, w.events, TaskEvent{SessionID: id, end: err})
 	}
 }
@@ -256,11 +257,19 @@ func readWaiting(
 func (w *taskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
 	for {
 		missing := false
+		clock := taskClock{client: c, id: id}
 		followSession(ctx, c, id, after, func(i streamItem) bool {
-			if i.Event != nil {
+			switch {
+			case i.Event != nil:
+				clock.isTried = false
 				return send(ctx, w.events, TaskEvent{SessionID: id, Data: i.Event.Data, seq: i.Event.Seq})
-			}
-			if missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound}); i.end != nil {
+			case i.opened:
+				clock.opened = time.Now()
+			case i.lost != nil && clock.isOver(ctx):
+				w.sendEnd(ctx, id, i.lost)
+				return false
+			case i.end != nil:
+				missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound})
 				w.sendEnd(ctx, id, i.end)
 			}
 			return true
@@ -269,4 +278,24 @@ func (w *taskWatch) follow(ctx context.Context, c *api.Client, id session.ID, af
 			return
 		}
 	}
+}
+
+// taskClock bounds how long a server that answers does not stream a session. A server that is gone is for the stream of the
+// session of the watch to say.
+type taskClock struct {
+	client  *api.Client
+	id      session.ID
+	isTried bool      // streams broke since
+	since   time.Time // meaningless unless isTried
+	opened  time.Time // when the newest stream was accepted
+}
+
+// isOver takes a stream that broke, and reports whether that has lasted for ReconnectTimeout.
+func (k *taskClock) isOver(ctx context.Context) bool {
+	wasStable := !k.opened.IsZero() && time.Since(k.opened) > stableTime
+	_, err := k.client.Session(ctx, k.id)
+	if k.opened = (time.Time{}); !k.isTried || wasStable || IsConnectionLost(err) {
+		k.isTried, k.since = true, time.Now()
+	}
+	return time.Since(k.since) > ReconnectTimeout
 }

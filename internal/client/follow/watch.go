@@ -2,8 +2,10 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -22,6 +24,7 @@ type Update struct {
 	Idle     bool                  // the session is idle, and what happened before that was reported
 	Lost     error                 // the connection broke and is being restored
 	Found    bool                  // the connection is restored
+	Failed   error                 // a call of Continue failed
 	End      error                 // the session cannot be followed any more; the last update
 }
 
@@ -45,6 +48,11 @@ type Watch struct {
 	expect chan struct{} // capacity 1: a request to report when the session is idle
 	done   chan struct{}
 	stop   context.CancelFunc
+
+	called     chan struct{} // capacity 1: calls has grown
+	continuing atomic.Int32  // calls of Continue that have not returned
+	mu         sync.Mutex    // guards calls
+	calls      []func(context.Context) error
 }
 
 // Start follows the session until ctx ends or Stop is called.
@@ -52,9 +60,11 @@ func Start(ctx context.Context, c *api.Client, id session.ID, o Options) *Watch 
 	ctx, stop := context.WithCancel(ctx)
 	w := &Watch{
 		C: make(chan Update), client: c, id: id, expect: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
+		called: make(chan struct{}, 1),
 	}
 	l := &watchLoop{
 		watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult), live: make(chan Update),
+		failed: make(chan error),
 	}
 	if o.Tasks {
 		l.tasks = newTaskWatch()
@@ -85,6 +95,19 @@ func (w *Watch) ExpectIdle() {
 	}
 }
 
+// Continue makes a call that continues the work of an idle session, in the background and until a server answers it: it may
+// last as long as the work. Idle is expected, and not reported before the call has returned.
+func (w *Watch) Continue(call func(context.Context) error) {
+	w.continuing.Add(1)
+	w.mu.Lock()
+	w.calls = append(w.calls, call)
+	w.mu.Unlock()
+	select {
+	case w.called <- struct{}{}:
+	default: // the loop will find it
+	}
+}
+
 // watchLoop is the state of a watch's goroutine.
 type watchLoop struct {
 	watch      *Watch
@@ -92,13 +115,15 @@ type watchLoop struct {
 	items      chan streamItem
 	idle       chan idleResult
 	live       chan Update // output and notes of all sessions
+	failed     chan error  // why a call of Continue failed
 	tasks      *taskWatch  // nil unless tasks are followed
 
-	cursor  int64 // of the newest event that was reported
-	lost    bool  // the connection is lost
-	waiting bool  // a goroutine waits for the session to become idle
-	wanted  int   // number of the newest request to report that; what an earlier one found is not reported
-	idleEnd int64 // the session became idle behind this event, which is not reported; meaningless unless ending
+	cursor  int64            // of the newest event that was reported
+	lost    bool             // the connection is lost
+	stable  <-chan time.Time // fires when a stream has held for long enough to count as restored; nil unless lost
+	waiting bool             // a goroutine waits for the session to become idle
+	wanted  int              // number of the newest request to report that; what an earlier one found is not reported
+	idleEnd int64            // the session became idle behind this event, which is not reported; meaningless unless ending
 	ending  bool
 }
 
@@ -128,6 +153,7 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 			l.reportTasks(ctx, l.tasks.update(ctx, l.watch.client)...)
 		}
 		// A request to report the end of work comes first: what was found before it is not reported.
+		isContinuing := l.watch.continuing.Load() > 0
 		select {
 		case <-l.watch.expect:
 			l.wanted++
@@ -135,7 +161,7 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 		default:
 		}
 		var idle chan<- Update
-		if l.ending && !l.lost && l.cursor >= l.idleEnd && (l.tasks == nil || l.tasks.reading == 0) {
+		if l.ending && !isContinuing && !l.lost && l.cursor >= l.idleEnd && (l.tasks == nil || l.tasks.reading == 0) {
 			idle = l.watch.C
 		}
 		select {
@@ -145,9 +171,15 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 			if l.reportItem(ctx, i); i.end != nil {
 				return
 			}
+		case <-l.stable:
+			l.reportFound(ctx)
+		case <-l.watch.called:
+			l.startCalls(ctx)
+		case err := <-l.failed:
+			send(ctx, l.watch.C, Update{Failed: err})
 		case e := <-taskEvents:
-			if e.end != nil {
-				send(ctx, l.watch.C, Update{End: fmt.Errorf("follow the subagent in session %s: %w", e.SessionID, e.end)})
+			if e.end != nil && l.tasks.follows(e.SessionID) {
+				send(ctx, l.watch.C, Update{End: newTaskError(e.SessionID, e.end)})
 				return
 			}
 			l.reportTasks(ctx, e)
@@ -171,6 +203,24 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 	}
 }
 
+// startCalls makes the calls of Continue. Each asks for the end of the work before it counts as returned.
+func (l *watchLoop) startCalls(ctx context.Context) {
+	w := l.watch
+	w.mu.Lock()
+	calls := w.calls
+	w.calls = nil
+	w.mu.Unlock()
+	for _, call := range calls {
+		l.background.Go(func() {
+			if err := RepeatUntilAnswered(ctx, func() error { return call(ctx) }); err != nil {
+				send(ctx, l.failed, err)
+			}
+			w.ExpectIdle()
+			w.continuing.Add(-1)
+		})
+	}
+}
+
 // reportItem reports an item of the stream, and waits for the end of work that it shows to begin.
 func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 	switch {
@@ -178,13 +228,22 @@ func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 		send(ctx, l.watch.C, Update{End: i.end})
 		return
 	case i.lost != nil:
-		l.lost = true
-		send(ctx, l.watch.C, Update{Lost: i.lost})
+		l.stable = nil
+		if !l.lost {
+			l.lost = true
+			send(ctx, l.watch.C, Update{Lost: i.lost})
+		}
 		return
-	case i.found:
-		l.lost = false
-		send(ctx, l.watch.C, Update{Found: true})
+	case i.opened:
+		if l.lost {
+			l.stable = time.After(stableTime)
+		}
 		return
+	}
+	if l.lost { // an update shows that the stream is restored
+		l.reportFound(ctx)
+	}
+	switch {
 	case i.Fragment != nil:
 		send(ctx, l.watch.C, Update{Fragment: i.Fragment})
 		return
@@ -199,6 +258,21 @@ func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 		l.awaitIdle(ctx)
 	}
 	send(ctx, l.watch.C, Update{Event: i.Event})
+}
+
+// reportFound reports that the connection is restored.
+func (l *watchLoop) reportFound(ctx context.Context) {
+	l.lost, l.stable = false, nil
+	send(ctx, l.watch.C, Update{Found: true})
+}
+
+// newTaskError returns the error that the session of a task cannot be followed.
+func newTaskError(id session.ID, cause error) error {
+	e, ok := errors.AsType[*session.Error](cause)
+	if !ok {
+		return fmt.Errorf("follow the subagent in session %s: %w", id, cause)
+	}
+	return &session.Error{Code: e.Code, Message: fmt.Sprintf("follow the subagent in session %s: %v", id, e), Err: cause}
 }
 
 // BeginsWork reports whether the session works from this event on, until it is idle.

@@ -189,20 +189,72 @@ func TestWatch(t *testing.T) {
 }
 
 // TestWatchOfRefusedTask: a subagent whose session cannot be followed ends the watch, as what it asks is not seen. One whose
-// session does not exist yet is waited for.
+// session does not exist yet is waited for, and an id that a model made up is that of no session.
 func TestWatchOfRefusedTask(t *testing.T) {
 	jobs := []session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}}
 	for want, failure := range map[string]*session.Error{
 		"end: follow the subagent in session ses_task: too many streams": session.Errorf(session.CodeTooMany, "too many streams"),
-		"idle": session.NotFound("session", "ses_task"),
+		"idle": session.NotFound("session", "ses_task"), "idle ": session.Errorf(session.CodeInvalid, "no id"),
 	} {
+		want = strings.TrimSpace(want)
 		synctest.Test(t, func(t *testing.T) {
 			idle := make(chan struct{})
-			end := time.AfterFunc(time.Minute, func() { close(idle) })
+			end := time.AfterFunc(time.Minute/2, func() { close(idle) }) // the stream has no heartbeats, and ends after a minute
 			defer end.Stop()
 			s := &server{newest: 0, streams: []func(io.Writer){func(io.Writer) {}}, idle: idle, taskFailure: failure}
 			if got := watch(t, s, follow.Options{Tasks: true, Jobs: jobs}, true, want); got != want {
 				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestWatchOfUnavailableTask: a subagent whose stream is not accepted for a minute, although the server answers, ends the watch.
+func TestWatchOfUnavailableTask(t *testing.T) {
+	jobs := []session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}}
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{newest: 0, idle: make(chan struct{}), taskFailure: session.Errorf(session.CodeUnavailable, "try later")}
+		s.streams = []func(io.Writer){func(w io.Writer) {
+			for range 20 { // heartbeats
+				flush(w)
+				fmt.Fprint(w, ": \n\n")
+				time.Sleep(10 * time.Second)
+			}
+		}}
+		const want = "end: follow the subagent in session ses_task: try later"
+		if got := watch(t, s, follow.Options{Tasks: true, Jobs: jobs}, false, want); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		time.Sleep(5 * time.Minute) // until the server has ended its stream
+	})
+}
+
+// TestContinue: a call that continues work may last as long as the work; the session is idle once it has returned, and an error
+// is reported.
+func TestContinue(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+	for _, failure := range []error{nil, errors.New("no")} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{newest: 0, streams: []func(io.Writer){func(io.Writer) {}}, idle: closed}
+			c := &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(s)}}
+			w := follow.Start(t.Context(), c, "ses_1", follow.Options{After: 0})
+			defer w.Stop()
+			w.ExpectIdle()
+			began := time.Now()
+			w.Continue(func(context.Context) error {
+				time.Sleep(time.Minute / 2)
+				return failure
+			})
+			u := <-w.C
+			if failure != nil {
+				if !errors.Is(u.Failed, failure) {
+					t.Errorf("got %+v", u)
+				}
+				u = <-w.C
+			}
+			if !u.Idle || time.Since(began) < time.Minute/2 {
+				t.Errorf("got %+v after %s", u, time.Since(began))
 			}
 		})
 	}

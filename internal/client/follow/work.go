@@ -31,31 +31,22 @@ func (w *Work) IsDone() bool {
 	return w.Progress.IsComplete() && (!w.Progress.HasTasks() || isResumedInVain)
 }
 
-// Resume continues work that its process left. The caller expects the next Idle of the watch. Without progress it gives up with
-// ErrStopped.
-func (w *Work) Resume(ctx context.Context) error {
-	call, err := w.NextResume()
-	if err != nil {
-		return err
-	}
-	return RepeatUntilAnswered(ctx, func() error { return call(ctx) })
-}
-
-// NextResume returns the call that continues the work of an idle session, which may be repeated: the same prompt again, which
-// wakes its session; if that changed nothing, the session is resumed. After maxResumes calls without progress it returns
-// ErrStopped.
-func (w *Work) NextResume() (call func(context.Context) error, err error) {
+// Resume has the watch continue work that its process left: with the same prompt again, which wakes its session; if that
+// changed nothing, the session is resumed. After maxResumes calls without progress it returns ErrStopped.
+func (w *Work) Resume(watch *Watch) error {
 	if w.resumed != w.Progress.Cursor {
 		w.resumes, w.resumed = 0, w.Progress.Cursor
 	}
 	if w.resumes++; w.resumes > maxResumes {
-		return nil, ErrStopped
+		return ErrStopped
 	}
 	isPromptTried := w.Progress.Begun && w.resumes > 1 || w.resumes == maxResumes // the last one hears why the work ends
 	if isPromptTried && !w.Progress.IsComplete() {
-		return func(ctx context.Context) error { return w.Client.Resume(ctx, w.ID) }, nil
+		watch.Continue(func(ctx context.Context) error { return w.Client.Resume(ctx, w.ID) })
+	} else {
+		watch.Continue(w.sendAgain)
 	}
-	return w.sendAgain, nil
+	return nil
 }
 
 // sendAgain sends the same prompt.

@@ -132,8 +132,9 @@ func findLinesBefore(text []byte, from, end int) (c cut) {
 			to--
 		}
 		start := startOfLine(text, from, to)
-		if i := bytes.LastIndexByte(text[start:to], '"'); i >= 0 { // the text is a member of JSON
-			start += i + 1
+		next := start
+		if i := bytes.LastIndexByte(text[start:to], '"'); i >= 0 { // the text is a member of JSON, and begins here
+			start, next = start+i+1, from
 		}
 		words := bytes.Trim(trimEscapedReturn(text[start:to]), " \t\r+-:|")
 		if number := bytes.IndexAny(words, " \t:|"); number > 0 && len(bytes.Trim(words[:number], digits)) == 0 {
@@ -148,7 +149,7 @@ func findLinesBefore(text []byte, from, end int) (c cut) {
 			isKey = isKey || len(words) >= 40
 			c = cut{start, max(c.to, to)}
 		}
-		line = start
+		line = next
 	}
 	if !isKey {
 		return cut{}

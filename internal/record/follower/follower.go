@@ -33,7 +33,7 @@ type Consumer interface {
 	// consumer has lost what it had, it returns ErrLost and is rebuilt.
 	Apply(ctx context.Context, events []store.EventRow) error
 	// Sync makes durable what the calls before it wrote. After an error of Apply or Sync, all events since the last Sync
-	// that succeeded are given again: the consumer need not remember what is not durable yet.
+	// that succeeded are given again: the consumer need not remember what is not durable yet. After ErrLost it is rebuilt.
 	Sync(ctx context.Context) error
 }
 
@@ -274,6 +274,9 @@ func (r *reader) storeCursor(ctx context.Context) error {
 func (r *reader) save(ctx context.Context, c cursor) error {
 	if err := r.consumer.Sync(ctx); err != nil {
 		r.rewind()
+		if errors.Is(err, ErrLost) {
+			err = errors.Join(err, r.forget())
+		}
 		return err
 	}
 	r.durable = c

@@ -457,6 +457,28 @@ func TestRebuildGoesOn(t *testing.T) {
 	})
 }
 
+// A consumer that notices at a Sync that it lost what it had is rebuilt from the beginning.
+func TestLossAtSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(id)
+		stop := w.start()
+		idle()
+		w.take()
+		w.failSyncWith(follower.ErrLost)
+		w.rename(id)
+		time.Sleep(2500 * time.Millisecond)
+		synctest.Wait()
+		w.failSyncWith(nil)
+		idle()
+		stop()
+		if calls := w.take(); len(calls) == 0 || calls[len(calls)-1] != "rebuild" {
+			t.Errorf("after the loss: %v", calls)
+		}
+		w.checkCursor(2)
+	})
+}
+
 // Thousands of events come in bounded batches, each once and in order, also those of a session that is being written.
 func TestManyEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

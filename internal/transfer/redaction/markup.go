@@ -2,22 +2,23 @@ package redaction
 
 import "strings"
 
-// stripMarkup returns the text without the marks of Markdown that can hide a secret from redact: the backslash before
-// punctuation, and the marks of emphasis. It keeps quotes, those of code too, by which redact finds the end of a secret, the
-// backslash before quotes and backslashes, which is that of JSON and of programs more often, and underscores within a word.
-func stripMarkup(text string) string {
+// stripMarkup returns the text without the marks of Markdown that its readers do not see: the backslash before punctuation, and
+// the marks of emphasis and code. It keeps the backslash before quotes and backslashes, which is that of JSON and of programs
+// more often, and underscores within a word, which are part of it. With keepCode it keeps the marks of code, which are quotes
+// in a shell and in prose; stripCode removes them.
+func stripMarkup(text string, keepCode bool) string {
 	var plain []byte // once a mark was found
 	kept := 0        // text before it is in plain, or is a mark
 	before := byte(' ')
 	for i := 0; ; {
-		next := strings.IndexAny(text[i:], "\\*~_")
+		next := strings.IndexAny(text[i:], "\\*`~_")
 		if next < 0 {
 			break
 		}
 		if i += next; next > 0 {
 			before = text[i-1]
 		}
-		n, isMark := readMark(text[i:], before)
+		n, isMark := readMark(text[i:], before, keepCode)
 		if isMark {
 			plain = append(plain, text[kept:i]...)
 			kept = i + n
@@ -32,22 +33,30 @@ func stripMarkup(text string) string {
 	return string(append(plain, text[kept:]...))
 }
 
+// stripCode removes the marks that stripMarkup keeps with keepCode.
+var stripCode = strings.NewReplacer(`\\`, `\\`, "\\`", "`", "`", "").Replace
+
 // readMark returns the length of what may be a mark at the beginning of the text, and whether it is one. before is the byte
 // before it, and before the marks that precede it.
-func readMark(text string, before byte) (n int, isMark bool) {
+func readMark(text string, before byte, keepCode bool) (n int, isMark bool) {
 	switch text[0] {
 	case '*':
 		return 1, true
+	case '`':
+		return 1, !keepCode
 	case '~':
 		if strings.HasPrefix(text, "~~") {
 			return 2, true
 		}
 	case '\\':
+		if strings.HasPrefix(text, `\\`) || keepCode && strings.HasPrefix(text, "\\`") {
+			return 2, false
+		}
 		return 1, len(text) > 1 && isEscapable(text[1])
 	case '_':
 		// A run of underscores is part of a word between letters, also if other marks follow it.
 		rest := strings.TrimLeft(text, "_")
-		after := strings.TrimLeft(rest, "*\\~")
+		after := strings.TrimLeft(rest, "*`\\~")
 		isInWord := isLetterOrDigit(before) && after != "" && isLetterOrDigit(after[0])
 		return len(text) - len(rest), !isInWord
 	}
@@ -56,7 +65,7 @@ func readMark(text string, before byte) (n int, isMark bool) {
 
 // isEscapable reports whether a backslash before c is a mark (CommonMark 0.31, section 2.4).
 func isEscapable(c byte) bool {
-	return c > ' ' && c < 0x7f && !isLetterOrDigit(c) && strings.IndexByte("\"'`\\", c) < 0
+	return c > ' ' && c < 0x7f && !isLetterOrDigit(c) && c != '"' && c != '\''
 }
 
 func isLetterOrDigit(c byte) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,8 +26,9 @@ type Filter struct {
 	// OnReplace, if not nil, is called with each text before it is replaced.
 	OnReplace func(text string)
 
-	replaced int
-	names    map[string]string // of members, without secrets
+	plainKnown []string // Known, also as readers see them
+	replaced   int
+	names      map[string]string // of members, without secrets
 }
 
 // Replaced returns how many texts were replaced until now.
@@ -54,22 +56,38 @@ func (f *Filter) Text(member, text string) string {
 }
 
 // maskRendered masks a text, and the secrets that only its readers see: control sequences of colours and the marks of Markdown
-// hide them in the text itself. A text with such a secret is returned as readers see it.
+// hide them in the text itself. A text with such a secret is returned as readers see it, without what is a secret in either
+// form.
 func (f *Filter) maskRendered(text string) string {
 	masked := f.Mask(text)
-	if renderPlain(text) == text {
+	clean := terminal.CleanOutput(text)
+	plain := stripMarkup(clean, false)
+	if plain == text {
 		return masked
 	}
-	// Known secrets are replaced first, since they may have marks.
-	seen := f.Mask(renderPlain(string(redact.MaskValues([]byte(text), f.Known))))
-	if seen != renderPlain(masked) {
-		return seen
+	// Mask it with all marks, with those of code, and with none.
+	forms := []string{renderPlain(masked), f.maskPlain(plain)}
+	if quoted := stripMarkup(clean, true); quoted != plain && quoted != text {
+		forms = append(forms, stripCode(f.maskPlain(quoted)))
 	}
-	return masked
+	if len(slices.Compact(slices.Clone(forms))) == 1 {
+		return masked
+	}
+	return mergeMasked(plain, forms...)
 }
 
 // renderPlain returns the text as its readers see it.
-func renderPlain(text string) string { return stripMarkup(terminal.CleanOutput(text)) }
+func renderPlain(text string) string { return stripMarkup(terminal.CleanOutput(text), false) }
+
+// maskPlain is Mask for a text without marks.
+func (f *Filter) maskPlain(text string) string {
+	if f.plainKnown == nil {
+		for _, secret := range f.Known {
+			f.plainKnown = append(f.plainKnown, secret, renderPlain(secret), stripMarkup(secret, true))
+		}
+	}
+	return string(redact.MaskText(redact.MaskValues([]byte(text), f.plainKnown)))
+}
 
 // noteReplaced counts a text that is replaced.
 func (f *Filter) noteReplaced(text string) {

@@ -58,26 +58,36 @@ func TestFilterMarkup(t *testing.T) {
 	for _, c := range canary.List() {
 		for name, text := range map[string]string{
 			"escaped": escapes.Replace(c.Text), "bold": "**" + c.Text + "**", "italic": "_" + c.Text + "_", "bold and escaped": "__" + escapes.Replace(c.Text) + "__",
-			"coloured and escaped": "\x1b[31m" + escapes.Replace(c.Text) + "\x1b[m", "half bold": halfBold(c.Text),
+			"coloured and escaped": "\x1b[31m" + escapes.Replace(c.Text) + "\x1b[m", "half bold": halfBold(c.Text, "**"), "half code": halfBold(c.Text, "`"),
 		} {
 			f := &redaction.Filter{Known: []string{canary.Known}}
-			out := f.Text("", text)
+			out := f.Text("", "a *mark*\n"+text+"\n\n**end**\n")
+			if !strings.Contains(out, "mark") || !strings.Contains(out, "end") {
+				t.Errorf("%s, %s: too much is replaced: %q", c.Kind, name, out)
+			}
 			// What a reader sees.
-			seen := strings.NewReplacer(`\_`, "_", `\-`, "-", `\.`, ".", `\:`, ":", "**", "").Replace(out)
+			seen := strings.NewReplacer(`\_`, "_", `\-`, "-", `\.`, ".", `\:`, ":", "**", "", "`", "").Replace(out)
 			if leak := c.FindLeak(seen); leak != "" || f.Replaced() != 1 {
 				t.Errorf("%s, %s: %q in %q; %d replaced", c.Kind, name, leak, out, f.Replaced())
 			}
 		}
 	}
-	// A known secret with marks is found as it is, and marks of a text whose secrets are found with them stay.
-	f := &redaction.Filter{Known: []string{"my*own_secret", "known-value"}}
+}
+
+// A known secret with marks is found as it is and as readers see it, and marks of a text whose secrets are found with them stay.
+func TestFilterKnownMarks(t *testing.T) {
+	f := &redaction.Filter{Known: []string{"my*own_secret", "known-value", "abcDEF123_", "_ghiJKL456", `a\_b1234567`, "ab~~cd~~ef12"}}
 	for in, want := range map[string]string{
 		"a **bold** my*own_secret":            "a **bold** [redacted]",
 		`my\*own\_secret`:                     "[redacted]",
+		`**my*own\_secret**`:                  "[redacted]",
 		"`code`, *my*own_secret*":             "`code`, *[redacted]*",
 		"a **known-value** and *k*nown-value": "a [redacted] and [redacted]",
-		"**password**: `two words`":           "password: `[redacted]`",
+		"abc**DEF123_**, _**ghi**JKL456":      "[redacted], [redacted]",
+		`**a\_b**1234567 ab**~~cd~~ef12**`:    "[redacted] [redacted]",
 		"a **b** `c` \\* _d_ ~~e~~":           "a **b** `c` \\* _d_ ~~e~~",
+		"**password**: `two words`":           "password: [redacted]",
+		"DB_PASSWORD=`hunter2hunter2hunter`":  "DB_PASSWORD=[redacted]",
 	} {
 		if got := f.Text("", in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -85,10 +95,27 @@ func TestFilterMarkup(t *testing.T) {
 	}
 }
 
-// halfBold makes the second half of each word with eight characters or more bold.
-func halfBold(text string) string {
+// What is a secret in the text, but not as readers see it, is replaced, too.
+func TestFilterSecretsWithMarks(t *testing.T) {
+	f := &redaction.Filter{}
+	for _, text := range []string{
+		"password: Pass*word*2024", "DB_PASSWORD=a*b*c", "password='a*b*c1'", `passphrase: "ab*cd*"`, "Authorization: Bearer ab*c*de*",
+		"mysql -p*secret* db", "curl -u user:*pa* http://x", "password: _int1234abcd_", "password=1234*56*7", "password: *123456789*0",
+		"PGPASSWORD=*ab*c psql", `**password**: a\_b*c*d12345`,
+	} {
+		got := f.Text("", text)
+		for _, part := range []string{"Pass", "2024", "abc", "a*b", "Bearer a", "abcd", "secret", "pa*", "user:pa", "int1", "1234", "ab*", "a_b"} {
+			if strings.Contains(got, part) || got == text {
+				t.Errorf("%q: %q", text, got)
+			}
+		}
+	}
+}
+
+// halfBold puts the second half of each word with eight characters or more between marks.
+func halfBold(text, mark string) string {
 	return regexp.MustCompile(`[A-Za-z0-9_-]{8,}`).ReplaceAllStringFunc(text, func(word string) string {
-		return word[:4] + "**" + word[4:] + "**"
+		return word[:4] + mark + word[4:] + mark
 	})
 }
 

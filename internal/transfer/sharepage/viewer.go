@@ -193,11 +193,13 @@ func (v *viewer) writePage(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// checkSecrets returns errChanged if other secrets are known than the page replaces. It lists them again if one of the messages
-// is newer than the list: a key may have been stored before it was used.
+// checkSecrets returns errChanged if other secrets are known than the page replaces. It lists them again if the session or one
+// of the messages has changed since: a key may have been stored before it was used. A prompt has the time of its admission,
+// and may be newer.
 func (v *viewer) checkSecrets(ctx context.Context, messages []session.Message) error {
-	isNewer := func(m session.Message) bool { return !isComplete(m) || completedAt(m) >= v.known.listed.UnixMilli() }
-	if !slices.ContainsFunc(messages, isNewer) {
+	listed := v.known.listed.UnixMilli()
+	isNewer := func(m session.Message) bool { return !isComplete(m) || completedAt(m) >= listed }
+	if len(messages) == 0 || v.session.Time.Updated < listed && !slices.ContainsFunc(messages, isNewer) {
 		return nil
 	}
 	known, err := v.pages.listKnown(ctx, v.session)
