@@ -190,7 +190,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 	case u.Task != nil:
 		l.handleTask(u.Task)
 	case u.Lost != nil:
-		l.lost, l.lostLong = u.Lost, time.After(follow.ReconnectTimeout)
+		l.lost, l.lostLong = u.Lost, time.After(follow.ReconnectTimeout-time.Since(u.Since))
 		l.noteConnection("the connection is lost; reconnecting")
 	case u.Found:
 		l.lost, l.lostLong = nil, nil

@@ -22,8 +22,9 @@ const (
 // follows.
 type streamItem struct {
 	api.Update
-	opened bool  // the server has accepted a stream
-	lost   error // the stream broke, or was not accepted; the next one is tried
+	opened bool      // the server has accepted a stream
+	lost   error     // the stream broke, or was not accepted; the next one is tried
+	since  time.Time // of lost: when it broke, or was tried
 	end    error
 }
 
@@ -34,19 +35,24 @@ const stableTime = time.Second
 // where the last one broke. It returns after an end, if send returns false, and without another item when ctx ends.
 func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(streamItem) bool) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		since := time.Now()
 		err := readStream(ctx, c, id, &after, func(i streamItem) bool {
 			if !i.opened {
 				pause = firstPause
 			}
+			since = time.Time{}
 			return send(i)
 		})
+		if since.IsZero() {
+			since = time.Now()
+		}
 		switch {
 		case ctx.Err() != nil, errors.Is(err, errStopped):
 			return
 		case !IsConnectionLost(err):
 			send(streamItem{end: err})
 			return
-		case !send(streamItem{lost: err}), Sleep(ctx, pause) != nil:
+		case !send(streamItem{lost: err, since: since}), Sleep(ctx, pause) != nil:
 			return
 		}
 	}

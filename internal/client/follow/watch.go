@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Update is what a Watch reports. One of its members is set.
+// Update is what a Watch reports. One of its members is set, and Since with Lost.
 type Update struct {
 	Event    *session.Event        // of the session: each once, in order
 	Fragment *session.Fragment     // live text of the session, between its events
@@ -23,6 +23,7 @@ type Update struct {
 	Task     *TaskEvent            // an event of the session of a task
 	Idle     bool                  // the session is idle, and what happened before that was reported
 	Lost     error                 // the connection broke and is being restored
+	Since    time.Time             // of Lost: when it broke, or was tried for the first time
 	Found    bool                  // the connection is restored
 	Failed   error                 // a call of Continue failed
 	End      error                 // the session cannot be followed any more; the last update
@@ -231,7 +232,7 @@ func (l *watchLoop) reportItem(ctx context.Context, i streamItem) {
 		l.stable = nil
 		if !l.lost {
 			l.lost = true
-			send(ctx, l.watch.C, Update{Lost: i.lost})
+			send(ctx, l.watch.C, Update{Lost: i.lost, Since: i.since})
 		}
 		return
 	case i.opened:
