@@ -226,17 +226,15 @@ func (s *Set) AwaitRequired(ctx context.Context) {
 	}
 }
 
-// attemptTime bounds the wait of a client for servers that are being connected.
+// attemptTime bounds the wait of clients for a server that is being connected, from the beginning of the attempt.
 const attemptTime = 10 * time.Second
 
-// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for attemptTime at
-// most.
+// AwaitAll starts the servers and waits for the first attempts to connect those that are enabled, for each until
+// attemptTime after it began: a server that hangs does not delay every call.
 func (s *Set) AwaitAll(ctx context.Context) {
 	s.Start()
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
 	for _, one := range s.list() {
-		one.awaitAttempt(ctx)
+		one.awaitAttemptWithin(ctx, attemptTime)
 	}
 }
 

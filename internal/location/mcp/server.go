@@ -42,6 +42,7 @@ type server struct {
 	isExpected bool
 	cached     cachedOffer        // how the last attempt ended, also one of the process before
 	attempt    chan struct{}      // closed after the first attempt since start, reconnect or requestAttempt
+	begun      time.Time          // when that attempt began
 	wake       chan struct{}      // has a value if the goroutine must not pause any longer
 	cancel     context.CancelFunc // ends the goroutine; nil unless it runs
 	ended      chan struct{}      // closed when the goroutine has ended
@@ -98,6 +99,7 @@ func (s *server) startRun() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.ended, s.status, s.problem = cancel, make(chan struct{}), Connecting, ""
+	s.begun = time.Now()
 	s.recallOffer()
 	go s.run(ctx, s.ended)
 }
@@ -115,7 +117,7 @@ func (s *server) finishAttempt() {
 func (s *server) requestAttempt() {
 	select {
 	case <-s.attempt:
-		s.attempt = make(chan struct{})
+		s.attempt, s.begun = make(chan struct{}), time.Now()
 		select {
 		case s.wake <- struct{}{}:
 		default:
@@ -133,6 +135,19 @@ func (s *server) awaitAttempt(ctx context.Context) {
 	case <-attempt:
 	case <-ctx.Done():
 	}
+}
+
+// awaitAttemptWithin is awaitAttempt, at most until limit after the beginning of the attempt.
+func (s *server) awaitAttemptWithin(ctx context.Context, limit time.Duration) {
+	s.mu.Lock()
+	begun := s.begun
+	s.mu.Unlock()
+	if begun.IsZero() { // it begins now
+		begun = time.Now()
+	}
+	ctx, cancel := context.WithDeadline(ctx, begun.Add(limit))
+	defer cancel()
+	s.awaitAttempt(ctx)
 }
 
 // reconnect connects the server at once, also one that a person or the configuration has disabled.
