@@ -19,8 +19,8 @@ func (a *agent) startFeed() {
 	})
 }
 
-// forwardOutput gives each open session the output so far of its running calls, and texts for people, until the stream
-// breaks. One stream serves all sessions, because the server bounds the streams of a process. A session that is busy
+// forwardOutput gives each open session the output so far of its running calls, texts for people, and changes of MCP
+// servers, until the stream breaks. One stream serves all sessions, because the server bounds the streams of a process. A session that is busy
 // misses some: the next output has all of the call, and texts are only for display.
 func (a *agent) forwardOutput(ctx context.Context) {
 	for u, err := range a.options.Client.Feed(ctx, -1) {
@@ -28,6 +28,10 @@ func (a *agent) forwardOutput(ctx context.Context) {
 			return
 		}
 		if u.Notice == nil {
+			continue
+		}
+		if u.Notice.Kind == kindServerState {
+			a.noteServerChange()
 			continue
 		}
 		s := a.lookUp(u.Notice.SessionID)
@@ -39,5 +43,17 @@ func (a *agent) forwardOutput(ctx context.Context) {
 		case s.live <- shown:
 		default:
 		}
+	}
+}
+
+// kindServerState is the kind of the notice that the state of an MCP server, or what it offers, has changed.
+const kindServerState = "mcp.status.changed"
+
+// noteServerChange has the open sessions look at the states of their MCP servers.
+func (a *agent) noteServerChange() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		s.noteServerChange()
 	}
 }

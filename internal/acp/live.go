@@ -22,11 +22,12 @@ type liveSession struct {
 	directory string
 	windows   map[session.ModelRef]int64 // the context windows of models, in tokens
 	offers    []api.Model
-	servers   []v2.MCPServer           // that the client has added when it opened the session
 	actions   chan func(*follow.Watch) // to be called by the loop; see runInLoop
 	live      chan follow.Update       // output and notes for the loop; what does not fit is dropped
 	done      chan struct{}            // closed when the session is not followed any more
-	asks      sync.WaitGroup           // asks, reads of buffers, and commands
+	asks      sync.WaitGroup           // asks, reads of buffers, and settings
+
+	serverChanges chan struct{} // capacity 1: the state of an MCP server has changed
 
 	cancelling sync.Mutex // held while the work is being stopped
 
@@ -35,8 +36,10 @@ type liveSession struct {
 	prompts      []*promptWork      // of this client, until their work is over
 	cancel       context.CancelFunc // stops following; nil before start
 	isClosed     bool
-	lastSlot     chan struct{} // of the newest request that changes the session
-	cancelQueued bool          // a cancel has not begun yet
+	lastSlot     chan struct{}     // of the newest request that changes the session
+	cancelQueued bool              // a cancel has not begun yet
+	servers      []v2.MCPServer    // that the client added when it opened the session last
+	serverStates map[string]string // of these servers, as they were sent last, by name
 
 	// The rest is used by the loop, and before start by the request that opens the session.
 	head        follow.State    // what the client has of the session
@@ -66,8 +69,9 @@ func openSession(
 		actions: make(chan func(*follow.Watch)), live: make(chan follow.Update, liveBuffer),
 		done: make(chan struct{}), state: newWorkState(), info: *found,
 		pending: map[session.AskID]openAsk{}, shown: map[session.PartID]string{},
-		items: newItemTracker(found.Location.Directory), servers: servers,
+		items: newItemTracker(found.Location.Directory), serverChanges: make(chan struct{}, 1),
 	}
+	s.setServers(servers)
 	// Where the session is: what happens from here on is followed.
 	var err error
 	if s.head, err = follow.ReadState(ctx, c, found.ID); err != nil {
@@ -107,7 +111,10 @@ func (s *liveSession) start() {
 		if s.agent.features.readFile {
 			s.asks.Go(func() { s.serveBuffers(ctx) })
 		}
-		s.asks.Go(func() { s.sendSettings(ctx, s.servers) })
+		s.asks.Go(func() {
+			s.sendSettings(ctx)
+			s.followServers(ctx)
+		})
 		s.run(ctx)
 	})
 }
@@ -173,12 +180,10 @@ func (s *liveSession) send(u update) {
 	}
 }
 
-// sendSettings sends the commands, and which of the client's servers do not work.
-func (s *liveSession) sendSettings(ctx context.Context, servers []v2.MCPServer) {
+// sendSettings sends the commands, and which of the client's servers are not connected.
+func (s *liveSession) sendSettings(ctx context.Context) {
 	s.sendCommands(ctx)
-	if len(servers) > 0 {
-		s.sendServerFailures(ctx, servers)
-	}
+	s.sendServerProblems(ctx)
 }
 
 // sendCommands sends the commands of the directory. Without them the client offers those that it has.
@@ -265,7 +270,7 @@ func (s *liveSession) handle(ctx context.Context, w *follow.Watch, u follow.Upda
 	case u.Found: // another server may have read other files
 		s.asks.Go(func() {
 			s.agent.restoreServers(ctx)
-			s.sendCommands(ctx)
+			s.sendSettings(ctx)
 		})
 	}
 	// Answer the prompts whose work is over; then the client is told that the session is idle.

@@ -86,20 +86,77 @@ func (a *agent) listServers() addedServers {
 	return out
 }
 
-// sendServerFailures says which of the client's MCP servers do not work. Their tools are missing.
-func (s *liveSession) sendServerFailures(ctx context.Context, servers []v2.MCPServer) {
+// sendServerProblems names those of the client's MCP servers that are not connected: their tools are missing. A server
+// is named again only when its state has changed.
+func (s *liveSession) sendServerProblems(ctx context.Context) {
+	if !s.hasServers() {
+		return
+	}
 	list, err := s.client.MCPServers(ctx)
 	if err != nil {
 		return
 	}
-	for _, known := range list.Data {
-		isOwn := slices.ContainsFunc(servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
-		if status := known.Status.Status; isOwn && status != "connected" && status != "pending" {
-			s.send(notice{
-				"the MCP server " + known.Name + " does not work, its tools are missing",
-				cmp.Or(known.Status.Error, known.Status.Status),
+	for _, n := range s.noteServerStates(list.Data) {
+		s.send(n)
+	}
+}
+
+func (s *liveSession) hasServers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.servers) > 0
+}
+
+// noteServerStates notes the states of the client's servers and returns a notice for each that has another state now and
+// is not connected.
+func (s *liveSession) noteServerStates(list []api.MCPServer) (notices []update) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range list {
+		isOwn := slices.ContainsFunc(s.servers, func(own v2.MCPServer) bool { return own.Name == known.Name })
+		if !isOwn || s.serverStates[known.Name] == known.Status.Status {
+			continue
+		}
+		s.serverStates[known.Name] = known.Status.Status
+		switch state := known.Status.Status; state {
+		case "connected":
+		case "pending":
+			notices = append(notices, notice{
+				"the MCP server " + known.Name + " is still starting", "Its tools are missing until it is connected.",
+			})
+		default:
+			notices = append(notices, notice{
+				"the MCP server " + known.Name + " does not work, its tools are missing", cmp.Or(known.Status.Error, state),
 			})
 		}
+	}
+	return notices
+}
+
+// setServers replaces the client's MCP servers. All that are not connected are named again.
+func (s *liveSession) setServers(servers []v2.MCPServer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.servers, s.serverStates = servers, map[string]string{}
+}
+
+// followServers names servers whose state changes, until ctx ends.
+func (s *liveSession) followServers(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.serverChanges:
+			s.sendServerProblems(ctx)
+		}
+	}
+}
+
+// noteServerChange notes that the state of an MCP server has changed. It does not wait.
+func (s *liveSession) noteServerChange() {
+	select {
+	case s.serverChanges <- struct{}{}:
+	default: // a change is noted already
 	}
 }
 

@@ -126,7 +126,8 @@ func (a *agent) reopen(ctx context.Context, params jsontext.Value, replays bool)
 		if err := s.reload(ctx, replays); err != nil {
 			return nil, err
 		}
-		settings := func() { a.following.Go(func() { s.sendSettings(a.life, r.MCPServers) }) }
+		s.setServers(r.MCPServers)
+		settings := func() { a.following.Go(func() { s.sendSettings(a.life) }) }
 		return openResult{a.currentDialect().choices(s.currentChoices()), settings}, nil
 	}
 	s, err = openSession(ctx, a, found, r.MCPServers)
