@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,7 +134,7 @@ func TestMessagesBecomeUpdates(t *testing.T) {
 			&session.Reasoning{Text: "Hm"}, &session.Text{Text: "Hello"}, &session.Text{}, call("c", session.ToolCompleted, nil),
 			call("d", session.ToolError, &session.Failure{Message: "why"}), call("e", session.ToolRunning, nil),
 		}}, "thought Hm; text Hello; new call c in_progress; call c completed out; new call d in_progress; call d failed why; new call e in_progress"},
-		{&session.Assistant{Error: &session.Failure{Message: "broken"}}, "text \nbroken"},
+		{&session.Assistant{Error: &session.Failure{Message: "broken"}}, "text \n\nbroken\n\n"},
 		{&session.Assistant{Error: &session.Failure{Message: "stopped", Reason: session.ReasonAborted}}, ""},
 	} {
 		if got := describeUpdates(tracker.applyMessage(tt.message)); got != tt.want {
@@ -143,5 +144,21 @@ func TestMessagesBecomeUpdates(t *testing.T) {
 	// What runs still is followed on.
 	if got := describeUpdates(tracker.applyOutput(session.ToolProgress{PartID: "e", Content: session.TextContent("more")})); got != "call e  more" {
 		t.Error(got)
+	}
+}
+
+// The reason of a turn that was cut off has lines of its own, also for a client that joins the texts of all messages.
+func TestReplayedErrorHasItsOwnLines(t *testing.T) {
+	tr := newItemTracker("/work")
+	cut := &session.Assistant{
+		Content: []session.Content{&session.Text{Text: "a b"}}, Error: &session.Failure{Message: "it was stopped"},
+	}
+	next := &session.Assistant{Content: []session.Content{&session.Text{Text: "c d"}}}
+	var text string
+	for _, u := range slices.Concat(tr.applyMessage(cut), tr.applyMessage(next)) {
+		text += u.(agentText).text
+	}
+	if want := "a b\n\nit was stopped\n\nc d"; text != want {
+		t.Errorf("the texts are %q, want %q", text, want)
 	}
 }

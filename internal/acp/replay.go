@@ -109,7 +109,8 @@ func (t *itemTracker) applyMessage(m session.Message) (out []update) {
 			out = append(out, t.applyItem(m, c)...)
 		}
 		if m.Error != nil && m.Error.Reason != session.ReasonAborted {
-			out = append(out, agentText{string(m.ID), "\n" + m.Error.Message})
+			// In a paragraph of its own: clients join the texts of messages.
+			out = append(out, agentText{string(m.ID), "\n\n" + m.Error.Message + "\n\n"})
 		}
 	}
 	return out
