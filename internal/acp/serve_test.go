@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
+	v2 "github.com/cairn-dev/cairn/internal/acp/v2"
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -154,5 +157,36 @@ func TestListSessions(t *testing.T) {
 	long := strings.Repeat("x", 100_000) // no server reads an address with it
 	for _, params := range []string{`{"archived":"some"}`, `{"cursor":"` + long + `"}`, `{"cwd":"/` + long + `"}`} {
 		e.refuse(codeInvalidParams, "session/list", params)
+	}
+}
+
+// A page has a cursor only if another session follows.
+func TestListCursors(t *testing.T) {
+	w := newWorld(t)
+	e := w.open(1)
+	if _, err := w.api.Create(t.Context(), api.CreateSession{}); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.ask("session/list", `{}`); strings.Contains(r, "nextCursor") {
+		t.Errorf("a list of one session: %s", r)
+	}
+	for range 60 { // more than a page
+		if _, err := w.api.Create(t.Context(), api.CreateSession{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var page v2.ListSessionsResponse
+	for sessions, pages := 0, 1; ; pages++ {
+		raw := e.ask("session/list", fmt.Sprintf(`{"cursor":%q}`, page.NextCursor))
+		page = v2.ListSessionsResponse{}
+		if err := json.Unmarshal([]byte(raw), &page); err != nil {
+			t.Fatal(err)
+		}
+		if sessions += len(page.Sessions); page.NextCursor == "" || len(page.Sessions) == 0 {
+			if sessions != 61 || len(page.Sessions) == 0 || pages < 2 {
+				t.Errorf("%d sessions on %d pages, %d on the last", sessions, pages, len(page.Sessions))
+			}
+			return
+		}
 	}
 }

@@ -228,6 +228,16 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 	if err != nil {
 		return nil, err
 	}
+	// The API has a cursor behind every page; here only one that leads to more is returned.
+	if page.Cursor.Next != "" {
+		rest, err := a.options.Client.Sessions(ctx, api.SessionQuery{Cursor: page.Cursor.Next, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(rest.Data)+rest.Damaged == 0 {
+			page.Cursor.Next = ""
+		}
+	}
 	// Write the page in the form of the protocol.
 	out := v2.ListSessionsResponse{Sessions: []v2.SessionInfo{}, NextCursor: page.Cursor.Next}
 	for _, s := range page.Data {
