@@ -205,11 +205,11 @@ func (m *manager) readState(ctx context.Context) (serviceState, error) {
 		s.File, s.Installed = m.file, true
 	}
 	out, err := m.run(ctx, m.show...)
-	if err != nil && s.Installed && m.name == "systemd" {
+	if err != nil && m.name == "systemd" {
 		return s, fmt.Errorf("%s does not run for this user: %w", m.name, err)
 	}
 	if err != nil {
-		return s, nil // launchd knows no such service, or systemd does not run here and no service is installed
+		return s, nil // launchd knows no such service
 	}
 	if m.name == "launchd" {
 		s.Installed, s.Enabled = true, true

@@ -188,7 +188,6 @@ func TestReadState(t *testing.T) {
 			"linux", "ActiveState=inactive\nSubState=dead\nMainPID=0\nUnitFileState=", "",
 			serviceState{Manager: "systemd", State: "inactive"},
 		},
-		"no systemd": {"linux", "", "systemctl", serviceState{Manager: "systemd"}},
 		"launchd": {
 			"darwin", "gui/501/dev.cairn.serve = {\n\tstate = running\n\tpid = 42\n\tjobs = {\n\t\tstate = exited\n\t}\n}", "",
 			serviceState{Manager: "launchd", Installed: true, Enabled: true, Running: true, State: "running", PID: 42},

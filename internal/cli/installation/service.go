@@ -62,7 +62,7 @@ func (g serviceCommands) installCommand() *cobra.Command {
 				return fmt.Errorf("%s is a temporary copy of cairn, which will be removed; install cairn first", program)
 			}
 			if err := m.install(ctx, s); err != nil {
-				return cli.NewExitError(cli.ExitFailure, err, "cairn serve --background serves without a service manager")
+				return cli.NewExitError(cli.ExitFailure, err, withoutManager)
 			}
 			g.inv.ReportChange(cli.Change{File: m.file}, g.describeInstalled(m, program))
 			return nil
@@ -71,6 +71,9 @@ func (g serviceCommands) installCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&isPrinted, "print", false, "print the file and the commands, and change nothing")
 	return g.inv.AddJSONFlag(cmd)
 }
+
+// withoutManager is the advice where no service manager runs.
+const withoutManager = "cairn serve --background serves without a service manager"
 
 // printPlan prints what install would write and run.
 func (g serviceCommands) printPlan(m *manager, s settings) error {
@@ -111,7 +114,7 @@ func (g serviceCommands) statusCommand() *cobra.Command {
 			}
 			s, err := m.readState(ctx)
 			if err != nil {
-				return err
+				return cli.NewExitError(cli.ExitFailure, err, withoutManager)
 			}
 			return cli.PrintResult(g.inv, s, func(s serviceState) { g.inv.Out.Printf("%s\n", describeState(s, m)) })
 		}),
