@@ -51,7 +51,8 @@ func (g transferCommands) exportCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.Secrets, "secrets", false, "keep keys and values that look like keys")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be removed or replaced")
 	_ = cmd.RegisterFlagCompletionFunc("format", cli.FixedCompletions("json", "markdown", "html", "jsonl")) // the flag exists
-	return g.inv.AddJSONFlag(cmd)
+	g.inv.AddJSONFlag(cmd).Flags().Lookup("json").Usage = "print what --dry-run prints as JSON"
+	return cmd
 }
 
 // check refuses flags that contradict each other.

@@ -98,8 +98,11 @@ func writeUsage(w *strings.Builder, c *cobra.Command) {
 	flags := c.LocalFlags() // adds the flags of the parents to c, on which UseLine depends
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUsage: %s COMMAND\n", c.CommandPath())
-		if c.Runnable() && c.Flags().Lookup("prompt") != nil { // the root
+		switch {
+		case c.Flags().Lookup("prompt") != nil: // the root
 			fmt.Fprintf(w, "       %s [flags] [DIRECTORY] [\"PROMPT\"]\n", c.CommandPath())
+		case c.Runnable() && (c.Use != c.Name() || c.ValidateArgs(nil) == nil): // it needs none of its commands
+			fmt.Fprintf(w, "       %s\n", c.UseLine())
 		}
 	} else {
 		fmt.Fprintf(w, "\nUsage: %s\n", c.UseLine())

@@ -71,6 +71,7 @@ func invalidFlag(cmd *cobra.Command, err error, value string) error {
 	want := map[string]string{
 		"duration": "a duration like 30s, 10m or 1h",
 		"int":      "a whole number", "int64": "a whole number", "bool": "true or false",
+		"uint16": "a whole number from 0 to 65535",
 	}[f.Value.Type()]
 	if cause := errors.Unwrap(err); want == "" && cause != nil {
 		return fmt.Errorf("--%s: %w", name, cause)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,9 +31,9 @@ func (g shareCommands) serveCommand() *cobra.Command {
 			"configuration.",
 		Example: "  cairn share serve\n  cairn share serve --port 8080",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
-			l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+			l, err := listen(ctx, net.JoinHostPort(host, strconv.Itoa(int(port))))
 			if err != nil {
-				return fmt.Errorf("listen for readers: %w; use --port to select another port", err)
+				return err
 			}
 			if err := g.printPages(ctx, l.Addr()); err != nil {
 				_ = l.Close() // nothing was served
@@ -44,6 +45,18 @@ func (g shareCommands) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&host, "hostname", "127.0.0.1", "listen on this `ADDRESS`")
 	cmd.Flags().Uint16Var(&port, "port", config.DefaultPagePort, "listen on this `PORT`; 0 is a free one")
 	return g.inv.AddJSONFlag(cmd)
+}
+
+// listen listens at an address. An error says which flag selects another one.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("listen for readers: %w; use --port to select another port", err)
+	case err != nil:
+		return nil, fmt.Errorf("listen for readers at %s: %w; --hostname must be an address of this machine", address, err)
+	}
+	return l, nil
 }
 
 // printPages prints the address of the page server and, if it differs, the prefix of the addresses of shares.
