@@ -21,7 +21,9 @@ func (g authCommands) authLogout() *cobra.Command {
 		Use: "logout PROVIDER", Short: "Remove the stored key of a provider", Args: cobra.ExactArgs(1),
 		Long: "Remove a stored key. If the key is in a keyring that cannot be reached, cairn stops using it and exits\n" +
 			"with 1. The next cairn command that changes keys and reaches the keyring removes it, as do cairn auth list\n" +
-			"and the same logout. With --force it stays in the keyring permanently.",
+			"and the same logout. With --force it stays in the keyring permanently.\n\n" +
+			"Pages of shared sessions show a key again once it is removed here, unless it looks like a secret: revoke it at\n" +
+			"the provider, or the share (cairn share list), if a shared session has it.",
 		Example: "  cairn auth logout openai",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			store, err := g.inv.OpenKeys()
