@@ -487,3 +487,15 @@ func newFuncModel(f func(r *embed.Request, yield func(embed.Chunk, error) bool))
 		return func(yield func(embed.Chunk, error) bool) { f(r, yield) }
 	}}
 }
+
+// A position behind the newest event is refused in the words of Events.
+func TestEventsBehindTheNewest(t *testing.T) {
+	s := newSession(t, open(t))
+	for _, err := range s.Events(t.Context(), 1000) {
+		var e *sdk.Error
+		if !errors.As(err, &e) || e.Code != sdk.CodeConflict || e.Field != "after" ||
+			e.Message != "after is greater than the Seq of the newest event, 0" {
+			t.Errorf("%#v", err)
+		}
+	}
+}
