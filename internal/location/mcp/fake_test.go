@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -260,7 +261,8 @@ func runServer(mode string, args []string) int {
 				return say("again")
 			}
 			note(args[0])
-			select {}
+			hang()
+			return ""
 		}
 	case "no-line": // does not end its lines
 		s["tools/call"] = func(jsontext.Value) string { return say("done") }
@@ -271,9 +273,16 @@ func runServer(mode string, args []string) int {
 		s["tools/call"] = func(jsontext.Value) string { return say(fmt.Sprint(startChild())) }
 	case "linger":
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		select {}
+		hang()
 	}
 	return s.run()
+}
+
+// hang does not return. It waits for a signal, so that Go reports no deadlock.
+func hang() {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt)
+	<-stop
 }
 
 // note adds a byte to a file.
