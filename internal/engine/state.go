@@ -111,6 +111,7 @@ type turnInput struct {
 	agent    session.Agent
 	rights   []permission.Layer // permission rules, lowest precedence first
 	model    *scope.Model
+	lost     *session.ModelRef // of earlier turns, which the turn needs because only the guide is the default; else nil
 	epoch    *store.Epoch
 	history  *history.History
 	cached   *CachedSession
@@ -164,9 +165,17 @@ func (input *turnInput) takeBoundary(now *boundary, cached *CachedSession, restr
 	return input.setPolicy(now.policy)
 }
 
-// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one.
+// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one. The
+// guide, where it is the default, does not go on with what a language model began: then the model is that one, which may
+// be an error, such as of a model of a program that has ended.
 func (input *turnInput) resolveModel() (err error) {
 	input.model, err = input.scope.ResolveModel(input.session.Model, input.agent)
+	if err == nil && input.isGuideDefault() {
+		if earlier := input.history.FindOtherModel(input.model.Ref); earlier != nil {
+			input.lost = earlier
+			input.model, err = input.scope.Models.Resolve(*earlier, input.agent)
+		}
+	}
 	if err != nil && input.compaction != nil && input.compaction.Compaction.Model != nil {
 		input.model, err = input.scope.ResolveModel(input.compaction.Compaction.Model, input.agent)
 	}
@@ -175,6 +184,21 @@ func (input *turnInput) resolveModel() (err error) {
 	}
 	input.model = correctWindow(input.model, input.cached.Windows[input.model.Ref])
 	return nil
+}
+
+// isGuideDefault reports whether the guide answers because no model is selected and no language model can be used.
+func (input *turnInput) isGuideDefault() bool {
+	return input.model.IsGuide && input.session.Model == nil && input.agent.Model == nil
+}
+
+// checkResumedModel returns why the turn cannot resume the work that another process began: no turn of the session says
+// which model it was for, and only the guide is the default here.
+func (input *turnInput) checkResumedModel() error {
+	if !input.isGuideDefault() || input.history.HasTurn() {
+		return nil
+	}
+	return session.Errorf(session.CodeInvalid, "the model that was to answer is not known: the process that began the "+
+		"work has ended, and here no language model can be used; name one with --model, or run cairn auth login").At("model")
 }
 
 // isLastStep reports whether the turn with the number, from 1, is the last of the agent's steps.

@@ -46,6 +46,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	d.summarize = input.scope.Summaries && input.session.ParentID == ""
 	titles := d.titleModel(input)
 	ctx = d.observeWork(ctx, now, input)
+	isResumed := len(now.pending) == 0
 	err = d.crossBoundary(ctx, now, input.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err
@@ -59,7 +60,10 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && now.firstPrompt != nil {
 		d.startTitle(input, titles, now.firstPrompt)
 	}
-	if err := input.resolveModel(); err != nil {
+	if err = input.resolveModel(); err == nil && isResumed {
+		err = input.checkResumedModel()
+	}
+	if err != nil {
 		return false, d.failModel(ctx, input, err)
 	}
 	// Do what comes before a request.

@@ -13,7 +13,7 @@ func (m *Set) Embedded() []*llm.EmbeddedModel { return m.pool.embedded }
 // offlineModel returns a model of the provider "cairn", which needs no network.
 func (t *Pool) offlineModel(ref session.ModelRef) (*scope.Model, error) {
 	if ref.ID == guide.ModelID {
-		return &scope.Model{Ref: ref, Client: guide.Model{}, APIName: ref.ID}, nil
+		return &scope.Model{Ref: ref, Client: guide.Model{}, APIName: ref.ID, IsGuide: true}, nil
 	}
 	offered := []string{guide.ProviderID + "/" + guide.ModelID}
 	for _, own := range t.embedded {

@@ -258,6 +258,31 @@ func (h *History) promptSystemOf(id session.MessageID) string {
 	return ""
 }
 
+// HasTurn reports whether a model has begun to answer, also in the hidden past.
+func (h *History) HasTurn() bool {
+	return h.shown.Compaction >= 0 || slices.ContainsFunc(h.messages, func(m session.Message) bool {
+		return m.Meta().Type == session.TypeAssistant
+	})
+}
+
+// FindOtherModel returns the model of the newest visible turn or summary that ran on another model than the given one,
+// nil without any.
+func (h *History) FindOtherModel(than session.ModelRef) *session.ModelRef {
+	for _, m := range slices.Backward(h.messages) {
+		var ref *session.ModelRef
+		switch m := m.(type) {
+		case *session.Assistant:
+			ref = &m.Model
+		case *session.Compaction:
+			ref = m.Model
+		}
+		if ref != nil && (ref.ProviderID != than.ProviderID || ref.ID != than.ID) {
+			return ref
+		}
+	}
+	return nil
+}
+
 // LastRequested returns the newest turn that recorded the prefix of its request, nil if no turn since the newest
 // compaction did.
 func (h *History) LastRequested() *session.Assistant {

@@ -180,6 +180,7 @@ type Model struct {
 	Window   Limits
 	// TokensPerByte is the model's tokens per byte of text, as reported usage shows; 0 unknown.
 	TokensPerByte float64
+	IsGuide       bool // it is the built-in guide, no language model
 	Images        bool // it accepts images
 	Documents     bool // it accepts PDFs
 	NoTools       bool // it does not support tools and rejects a request that offers some
