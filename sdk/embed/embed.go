@@ -49,7 +49,8 @@ type Options struct {
 	Home string
 	// Directory is where sessions are created that name no directory, absolute. "" is the working directory.
 	Directory string
-	// Config has settings as in cairn.json (docs/manual.md), an object. They win over those of files.
+	// Config has settings as in cairn.json (docs/manual.md), an object. They win over those of files. An unknown key and
+	// a value of the wrong type are errors of Open.
 	Config json.RawMessage
 	// Models are offered as "cairn/ID". The first one is used where the configuration names no model.
 	Models []Model
@@ -187,6 +188,13 @@ func checkSettings(ctx context.Context, options client.Options) error {
 		if e.File == settingsName {
 			e.File = "Config"
 			return newInvalid("Config", "%s", e.Error())
+		}
+	}
+	// What a file may have with a warning is an error here: the program would not learn that its settings do nothing.
+	for _, w := range settings.Warnings {
+		if w.File == settingsName && (w.Kind == config.WarnUnknown || w.Kind == config.WarnUnread) {
+			w.File = "Config"
+			return newInvalid("Config", "%s", w.String())
 		}
 	}
 	return nil

@@ -285,6 +285,29 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// A setting of the program that would do nothing is an error that names it; one of a file of the user is not.
+func TestConfigMistakes(t *testing.T) {
+	home := writeSettings(t, `{"permision":{"bash":"deny"},"small_model":3}`)
+	for config, want := range map[string]string{
+		`{"permision":{"bash":"deny"}}`:        "Config:1:2: permision is not a configuration key; did you mean permission?",
+		`{"model":3}`:                          "Config:1:10: model is left out: ",
+		`{"model":"gpt"}`:                      "Config:1:10: model names no provider: ",
+		`{"agent":{"build":{"steps":"many"}}}`: "Config:1:28: agent.build.steps is left out: ",
+		`{"compaction":{"atuo":false}}`:        "Config:1:16: compaction.atuo is not a configuration key",
+		`{"summaries":true}`:                   "",
+	} {
+		store, err := embed.Open(t.Context(), &embed.Options{Home: home, Config: []byte(config)})
+		if store != nil {
+			err = errors.Join(err, store.Close())
+		}
+		e, ok := errors.AsType[*sdk.Error](err)
+		isRefused := ok && e.Code == sdk.CodeInvalid && e.Field == "Config" && strings.Contains(e.Message, want)
+		if want == "" && err != nil || want != "" && !isRefused {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}
+
 // writeSettings returns a home whose settings are the text.
 func writeSettings(t *testing.T, text string) string {
 	t.Helper()
