@@ -131,6 +131,22 @@ type ToolState struct {
 	Extra       jsontext.Value `json:",embed"`
 }
 
+// HasFailed reports whether the call has ended badly: with an error, or with a result whose command was stopped (null) or
+// ended with another exit code than 0.
+func (s *ToolState) HasFailed() bool {
+	if s.Status != ToolCompleted {
+		return s.Status == ToolError
+	}
+	var result struct {
+		Exit jsontext.Value `json:"exit"`
+	}
+	if len(s.Structured) == 0 || json.Unmarshal(s.Structured, &result, jsontext.AllowInvalidUTF8(true)) != nil {
+		return false
+	}
+	kind := result.Exit.Kind()
+	return kind == 'n' || kind == '0' && string(result.Exit) != "0"
+}
+
 // ToolContent is a piece of a result that the model sees: text, or a file by URI.
 type ToolContent struct {
 	Type string `json:"type"` // "text" or "file"

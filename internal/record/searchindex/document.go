@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -110,7 +109,7 @@ func documentsOfTurn(m *session.Assistant) (out []document) {
 				continue
 			}
 			d.kind, d.tool, d.text = Tool, c.Name, joinCall(c)
-			d.failed = c.State.Status == session.ToolError || hasExitCode(c.State.Structured)
+			d.failed = c.State.HasFailed()
 			d.time = cmp.Or(c.Time.Created, d.time)
 		}
 		if d.text != "" {
@@ -150,14 +149,6 @@ func joinCall(t *session.Tool) string {
 	}
 	lines = append(lines, t.State.OutputPaths...)
 	return strings.Join(lines, "\n")
-}
-
-// hasExitCode reports whether the structured result is of a command that ended with another exit code than 0.
-func hasExitCode(structured jsontext.Value) bool {
-	var result struct {
-		Exit int `json:"exit"`
-	}
-	return len(structured) > 0 && json.Unmarshal(structured, &result) == nil && result.Exit != 0
 }
 
 // findTexts returns the strings of a JSON value but for the names of members.

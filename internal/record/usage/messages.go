@@ -21,13 +21,13 @@ const maxDurations = 10_000
 
 func (t *toolCalls) add(call *session.Tool) {
 	t.calls++
-	switch call.State.Status {
-	case session.ToolCompleted:
-		t.succeeded++
-	case session.ToolError:
+	switch {
+	case !call.State.Status.IsSettled():
+		return
+	case call.State.HasFailed():
 		t.failed++
 	default:
-		return
+		t.succeeded++
 	}
 	if len(t.took) < maxDurations {
 		t.took = append(t.took, call.Time.Took(time.Time{}))

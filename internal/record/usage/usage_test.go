@@ -43,6 +43,7 @@ func newStore(t *testing.T) store.Store {
 				Head: head("m2", session.TypeAssistant, 3), Agent: "build", Cost: new(session.USD(3)), Tokens: &session.Tokens{Input: 20},
 				Content: []session.Content{
 					call("bash", session.ToolCompleted, 30), call("bash", session.ToolError, 10), call("bash", session.ToolRunning, 0),
+					command(`{"exit":3}`), command(`{"exit":0}`), command(`{"exit":null,"timeout":true}`),
 					call("read", session.ToolCompleted, 5),
 				},
 			}, nil, 0),
@@ -76,6 +77,13 @@ func call(name string, status session.ToolStatus, ms int64) *session.Tool {
 	}
 }
 
+// command returns a call whose command has ended.
+func command(structured string) *session.Tool {
+	c := call("bash", session.ToolCompleted, 30)
+	c.State.Structured = []byte(structured)
+	return c
+}
+
 func sum(turns int, cost session.USD) usage.Sum {
 	return usage.Sum{Turns: turns, Cost: cost, Tokens: session.Tokens{Input: int64(10 * turns)}}
 }
@@ -97,7 +105,7 @@ func TestCollect(t *testing.T) {
 		Trees:    []usage.Group[session.ID]{{"ses_a", sum(3, 53)}, {"", sum(1, 4)}}, Prompts: 1,
 		Agents: []usage.Group[string]{{"build", agent}},
 		Tools: []usage.Tool{
-			{Name: "bash", Calls: 3, Succeeded: 1, Failed: 1, Unfinished: 1, Median: 30 * time.Millisecond},
+			{Name: "bash", Calls: 6, Succeeded: 2, Failed: 3, Unfinished: 1, Median: 30 * time.Millisecond},
 			{Name: "read", Calls: 1, Succeeded: 1, Median: 5 * time.Millisecond},
 		},
 	}
