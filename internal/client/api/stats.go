@@ -30,6 +30,8 @@ type Stats struct {
 	Days     []DayStats     `json:"days"`     // oldest first
 	Projects []ProjectStats `json:"projects"`
 	Trees    []TreeStats    `json:"trees"` // the 50 most expensive
+	// MoreTrees sums up the trees that Trees leaves out; nil if it has all.
+	MoreTrees *MoreTrees `json:"moreTrees,omitzero"`
 
 	// With StatsQuery.Messages.
 	Prompts int          `json:"prompts,omitzero"`
@@ -69,6 +71,12 @@ type ProjectStats struct {
 type TreeStats struct {
 	SessionID session.ID `json:"sessionID"` // "" for deleted sessions
 	Title     string     `json:"title,omitzero"`
+	SumStats
+}
+
+// MoreTrees is the share of some sessions with their subagents.
+type MoreTrees struct {
+	Count int `json:"count"`
 	SumStats
 }
 

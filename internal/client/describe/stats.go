@@ -2,6 +2,7 @@ package describe
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ func WriteStats(out *terminal.Stream, s api.Stats, bar string, groups ...string)
 			rows := make([]sumRow, len(s.Trees))
 			for i, t := range s.Trees {
 				rows[i] = sumRow{cmp.Or(strings.TrimSpace(string(t.SessionID)+"  "+terminal.FirstLine(t.Title, 50)), "(deleted)"), t.SumStats}
+			}
+			if more := s.MoreTrees; more != nil {
+				rows = append(rows, sumRow{fmt.Sprintf("… %d more", more.Count), more.SumStats})
 			}
 			writeSums(out, "SESSION WITH ITS SUBAGENTS", rows)
 		case "agent":

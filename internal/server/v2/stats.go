@@ -54,7 +54,9 @@ func (h statsHandlers) sum(ctx context.Context, in api.StatsQuery) (api.Data[api
 	// Projects and sessions are shown with their names.
 	err = h.Store.View(ctx, func(rd store.Reader) (err error) {
 		if out.Projects, err = nameProjects(rd, report.Projects); err == nil {
-			out.Trees, err = nameTrees(rd, report.Trees)
+			shown := min(len(report.Trees), maxTrees)
+			out.Trees, err = nameTrees(rd, report.Trees[:shown])
+			out.MoreTrees = sumTrees(report.Trees[shown:])
 		}
 		return err
 	})
@@ -127,7 +129,7 @@ const maxTrees = 50
 
 func nameTrees(rd store.Reader, groups []usage.Group[session.ID]) ([]api.TreeStats, error) {
 	out := []api.TreeStats{}
-	for _, g := range groups[:min(len(groups), maxTrees)] {
+	for _, g := range groups {
 		s, ok, err := rd.Session(g.Key)
 		if err != nil {
 			return nil, err
@@ -139,6 +141,20 @@ func nameTrees(rd store.Reader, groups []usage.Group[session.ID]) ([]api.TreeSta
 		out = append(out, tree)
 	}
 	return out, nil
+}
+
+// sumTrees returns the sum of the trees that are not shown, nil without any.
+func sumTrees(groups []usage.Group[session.ID]) *api.MoreTrees {
+	if len(groups) == 0 {
+		return nil
+	}
+	more := &api.MoreTrees{Count: len(groups)}
+	for _, g := range groups {
+		more.Turns += g.Turns
+		more.Cost += g.Cost
+		more.Tokens = more.Tokens.Add(g.Tokens)
+	}
+	return more
 }
 
 // sessionStatsIn is a request of OpenCode 2.0. From and To are dates in the time zone, times of RFC 3339 or milliseconds.
