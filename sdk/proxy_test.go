@@ -186,3 +186,15 @@ func TestTokenAtSocket(t *testing.T) {
 		}
 	}
 }
+
+// A context that has ended before Dial is returned as its cause, also where a socket is dialed.
+func TestDialEndedContext(t *testing.T) {
+	home := t.TempDir()
+	cairntest.Open(t, &embed.Options{Home: home})
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := sdk.Dial(ctx, "", &sdk.DialOptions{Home: home}); !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -50,7 +50,7 @@ type Result struct {
 	Turns   int
 	CostUSD float64 // 0 also if no price is known
 	Tokens  Tokens
-	Denied  []string // the actions that were denied
+	Denied  []string // the actions that were denied; not questions that AskDeny answered, after which the model went on
 }
 
 // RunError is the error of work that ended without an answer. Result is how far it came.

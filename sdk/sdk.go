@@ -211,8 +211,11 @@ func checkSocket(ctx context.Context, find func() (string, error)) error {
 		return err
 	}
 	conn, _, err := discovery.DialOwner(ctx, socket)
-	if _, untrusted := errors.AsType[*session.Error](err); untrusted || ctx.Err() != nil {
+	if _, untrusted := errors.AsType[*session.Error](err); untrusted {
 		return err
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w", ErrNoServer, socket, err)

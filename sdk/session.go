@@ -49,7 +49,7 @@ const (
 type Budget struct {
 	USD    float64       // for the whole session
 	Tokens int64         // for the whole session
-	Time   time.Duration // of work on one prompt
+	Time   time.Duration // of work on one prompt; checked between turns: a turn that runs is not cut off
 	Turns  int           // requests to the model for one prompt
 }
 
@@ -126,6 +126,9 @@ func (c *Client) CreateSession(ctx context.Context, o *SessionOptions) (*Session
 func (b Budget) encode() (*session.Budget, error) {
 	if b == (Budget{}) {
 		return nil, nil
+	}
+	if b.USD < 0 || b.Time < 0 { // rounded up, a small one would be no limit
+		return nil, newInvalid("Budget", "a budget of %v dollars and %s is negative", b.USD, b.Time)
 	}
 	usd := math.Ceil(b.USD * float64(session.Dollar))
 	if !(math.Abs(usd) < math.MaxInt64) {

@@ -24,4 +24,9 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%v: %+v", usd, got)
 		}
 	}
+	for _, b := range []Budget{{Time: -time.Nanosecond}, {USD: -1e-13}} {
+		if got, err := b.encode(); err == nil {
+			t.Errorf("%+v: %+v", b, got)
+		}
+	}
 }

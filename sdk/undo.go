@@ -2,6 +2,8 @@ package sdk
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/redo"
@@ -20,10 +22,15 @@ type Undone struct {
 type KeptFile struct{ Path, Reason string }
 
 // Undo takes back the newest prompt, its answer, and what that changed in files. Called again it goes one prompt
-// further. Redo goes forward; the next prompt makes it final. It is an error of CodeConflict if the session is at work.
+// further; Kept and Unknown are of all that is undone then. Redo goes forward; the next prompt makes it final. It is an error of CodeConflict if the session is at work.
 func (s *Session) Undo(ctx context.Context) (*Undone, error) {
-	var r *session.Revert
-	err := s.client.call(ctx, func(ctx context.Context) (err error) {
+	var r, earlier *session.Revert
+	err := s.client.call(ctx, func(ctx context.Context) error {
+		current, err := s.client.api.Session(ctx, s.id)
+		if err != nil {
+			return err
+		}
+		earlier = current.Revert
 		r, err = api.Reverts{Client: s.client.api}.StageRevert(ctx, s.id, api.RevertRequest{Before: true})
 		return err
 	})
@@ -31,10 +38,32 @@ func (s *Session) Undo(ctx context.Context) (*Undone, error) {
 		return nil, err
 	}
 	u := &Undone{Unknown: r.Unknown, Kept: newKept(r.Kept)}
-	for _, f := range r.Files {
-		u.Changed = append(u.Changed, string(f.Path))
+	for _, path := range listUndone(earlier, r) {
+		u.Changed = append(u.Changed, string(path))
 	}
 	return u, nil
+}
+
+// listUndone returns the files that an undo changed. The server has one revert of all that is undone: these are the
+// files that r leaves in another state than the revert before it, which is nil for the first undo.
+func listUndone(earlier, r *session.Revert) (out []session.FilePath) {
+	before := map[session.FilePath]session.PathState{}
+	if earlier != nil {
+		for _, f := range earlier.Files {
+			before[f.Path] = f.To
+		}
+	}
+	for _, f := range r.Files {
+		if to, isKnown := before[f.Path]; !isKnown || to != f.To {
+			out = append(out, f.Path)
+		}
+		delete(before, f.Path)
+	}
+	// Those that are left are back in the state that they had before the first undo, or stay as they are.
+	for _, f := range r.Kept {
+		delete(before, f.Path)
+	}
+	return slices.AppendSeq(out, maps.Keys(before))
 }
 
 // Redo brings back the prompt that the last undo took back. It is an error of CodeConflict if there is none.

@@ -454,7 +454,6 @@ func TestNewToolRefuses(t *testing.T) {
 	type function struct{ F func() }
 	for name, err := range map[string]error{
 		"an int":                      newToolError(func(context.Context, int) (string, error) { return "", nil }),
-		"no function":                 newToolError[lookupInput](nil),
 		"a function in it":            newToolError(func(context.Context, function) (string, error) { return "", nil }),
 		"a type that contains itself": newToolError(func(context.Context, endless) (string, error) { return "", nil }),
 	} {
@@ -462,8 +461,39 @@ func TestNewToolRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	err := newToolError[lookupInput](nil)
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Field != "run" || e.Message != "the tool a has no function" {
+		t.Errorf("no function: %v", err)
+	}
 	if err := embed.Retry(nil, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each undo reports the files that it changed itself, not those of the undos before it.
+func TestUndoSteps(t *testing.T) {
+	write := func(text string) cairntest.Answer {
+		return cairntest.Turn(cairntest.Call("write", map[string]any{"filePath": "f.txt", "content": text}))
+	}
+	done := cairntest.Turn(cairntest.Text("Done."))
+	model := cairntest.NewModel(done, write("a"), done, write("b"), done, done)
+	store := cairntest.Open(t, &embed.Options{
+		Directory: t.TempDir(), Models: []embed.Model{model.Model()}, Config: []byte(`{"permission":{"edit":"allow"}}`),
+	})
+	s := newSession(t, store.Client())
+	for range 4 {
+		if _, err := s.Do(t.Context(), sdk.Prompt{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range [][]string{nil, {"f.txt"}, {"f.txt"}, nil} {
+		undone, err := s.Undo(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, undone.Changed); diff != "" {
+			t.Errorf("undo %d: %s", i, diff)
+		}
 	}
 }
 

@@ -53,12 +53,15 @@ type ToolResult struct {
 // NewTool returns a tool that calls a function with the arguments decoded into In, a struct. Its schema is that of In,
 // whose fields are named by their json tags and described by their jsonschema tags; a field without omitempty or
 // omitzero is required, a json.RawMessage takes any value, and []byte a string in base64. The error is one of In: it is
-// no struct, or a schema cannot describe it (functions, channels, types that contain themselves).
+// no struct, or a schema cannot describe it (functions, channels, types that contain themselves); or run is nil.
 func NewTool[In any](
 	name, description string, run func(ctx context.Context, in In) (string, error),
 ) (Tool, error) {
-	if t := reflect.TypeFor[In](); t.Kind() != reflect.Struct || run == nil {
-		return Tool{}, newInvalid("In", "the tool %s needs a function, and a struct for its arguments, not %s", name, t)
+	if t := reflect.TypeFor[In](); t.Kind() != reflect.Struct {
+		return Tool{}, newInvalid("In", "the tool %s needs a struct for its arguments, not %s", name, t)
+	}
+	if run == nil {
+		return Tool{}, newInvalid("run", "the tool %s has no function", name)
 	}
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
