@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/record/store"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/test/script"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // forkWorld is a world with a session of two prompts; the first answer calls a tool.
@@ -168,6 +169,72 @@ func TestFork(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The output files of a deleted session are removed at once, except for those that a fork names: they are removed with the
+// last of the forks.
+func TestDeletedForkOutputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		order string   // of deletions: the source, its fork, and the fork of that
+		left  []string // whose files are left after each
+	}{
+		"middle first":   {"abs", []string{"abs", "s", ""}},
+		"fork last":      {"sba", []string{"abs", "as", ""}},
+		"source last":    {"bas", []string{"as", "s", ""}},
+		"in their order": {"sab", []string{"abs", "abs", ""}},
+		"last fork last": {"asb", []string{"abs", "abs", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testDeletedForkOutputs(t, c.order, c.left) })
+		})
+	}
+}
+
+func testDeletedForkOutputs(t *testing.T, order string, left []string) {
+	call := script.Turn{Steps: []script.Step{
+		{Call: &script.Call{ID: "c1", Name: "echo", Arguments: []byte(`{"text":"one\ntwo\nthree"}`)}},
+	}}
+	text := script.Turn{Steps: []script.Step{{Text: script.Chunks{"Done."}}}}
+	w := &forkWorld{world: newWorld(t, script.Script{Turns: []script.Turn{call, text, call, text, call, text}})}
+	defer w.close(t)
+	w.tools = tool.NewRegistry(tool.Config{Outputs: w.outputs, Limits: tool.Limits{Lines: 1}})
+	if _, err := w.tools.Register(w.testTools()...); err != nil {
+		t.Fatal(err)
+	}
+	// Each session has a file of its own, and names those of the ones that it was copied from.
+	r := admit.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "T"}
+	if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[rune]session.ID{'s': "ses_a"}
+	w.prompt(t, ids['s'], "go")
+	for _, step := range []struct{ from, to rune }{{'s', 'a'}, {'a', 'b'}} {
+		s, err := w.engine.Commands.ForkSession(t.Context(), ids[step.from], admit.CopyEnd{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[step.to] = s.ID
+		w.prompt(t, s.ID, "go")
+	}
+	listFiles := func() (left string) {
+		for _, c := range "abs" {
+			if len(w.outputs.List(ids[c])) == 1 {
+				left += string(c)
+			}
+		}
+		return left
+	}
+	if got := listFiles(); got != "abs" {
+		t.Fatalf("files of %q, want one of each session", got)
+	}
+	for i, c := range order {
+		if err := w.engine.Commands.DeleteSession(t.Context(), ids[c]); err != nil {
+			t.Fatal(err)
+		}
+		if got := listFiles(); got != left[i] {
+			t.Errorf("after the deletion of %q: files of %q are left, want %q", order[:i+1], got, left[i])
+		}
 	}
 }
 

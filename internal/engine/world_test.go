@@ -143,11 +143,16 @@ func (w *world) start() {
 	log := eventlog.New(eventlog.Config{Store: s, IDs: ids})
 	w.process = &process{
 		log: log, engine: New(Config{
-			Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test", Files: w.files,
+			Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test", Files: w.files, Outputs: outputs{w.outputs},
 			MakeRoom: func() bool { return w.makeRoom != nil && w.makeRoom() },
 		}),
 	}
 }
+
+// outputs are the output files of a world, whose contents of files for reverts are in its Files.
+type outputs struct{ *tool.Outputs }
+
+func (outputs) RemoveContents(session.ID) {}
 
 // kill ends the process as SIGKILL does: no later write of it reaches the store. With power loss, unsynced writes are
 // lost too. It starts the next process, which has not recovered yet.

@@ -180,8 +180,8 @@ func (f sessionFiles) Read(path string, offset int64, n int) (text []byte, next 
 func (f sessionFiles) SpoolDir() string { return f.spool }
 
 // Remove implements admit.OutputRemover.
-func (f sessionFiles) Remove(id session.ID, paths []string) error {
-	return f.Outputs.Remove(id, paths)
+func (f sessionFiles) Remove(id session.ID, paths []string, isUnused func(session.ID) (bool, error)) error {
+	return f.Outputs.Remove(id, paths, isUnused)
 }
 
 // RemoveContents implements admit.OutputRemover: the process removes them in the background.

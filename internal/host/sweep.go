@@ -65,16 +65,12 @@ func (w *owner) removeOrphans(ctx context.Context, start time.Time) {
 	if w.store.DegradedError() != nil {
 		return
 	}
-	deleted := w.sessionDeletedCheck(ctx)
-	err := w.locations.outputs.RemoveOrphans(ctx, start, func(id session.ID) (gone bool, err error) {
-		if gone, err = deleted(id); err == nil && gone {
-			err = w.store.View(ctx, func(r store.Reader) error {
-				used, err := admit.IsForkSource(r, id, true)
-				gone = !used
-				return err
-			})
-		}
-		return gone && err == nil, err
+	err := w.locations.outputs.RemoveOrphans(ctx, start, func(id session.ID) (unused bool, err error) {
+		err = w.store.View(ctx, func(r store.Reader) (err error) {
+			unused, err = admit.OwnsUnusedFiles(r, id, true)
+			return err
+		})
+		return unused && err == nil, err
 	})
 	if err != nil && ctx.Err() == nil {
 		w.logger.Warn("tool output of deleted sessions could not be removed", "error", err)

@@ -186,18 +186,27 @@ func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// Remove removes the managed files of a session, and those at the paths. It ignores paths that are not managed files.
-func (o *Outputs) Remove(id session.ID, paths []string) error {
-	// the first failure; removal goes on
-	failed := o.RemoveOrphans(
-		context.Background(), time.Time{}, func(of session.ID) (bool, error) { return of == id, nil },
-	)
-	for _, p := range paths {
+// Remove removes the managed files of a session, and those at the paths, if isUnused reports true for the session that owns
+// the file, "" if its name does not contain one. It calls isUnused once for each. Paths that are not managed files are ignored.
+func (o *Outputs) Remove(id session.ID, paths []string, isUnused func(owner session.ID) (bool, error)) error {
+	var failed error // the first failure; removal goes on
+	known := map[session.ID]bool{}
+	for _, p := range slices.Concat(o.List(id), paths) {
 		if filepath.Dir(p) != filepath.Clean(o.Dir) {
 			continue
 		}
 		info, err := os.Lstat(p)
-		if err == nil && isManagedFile(info) {
+		if err != nil || !isManagedFile(info) {
+			continue
+		}
+		owner := fileOwner(info.Name())
+		unused, asked := known[owner]
+		if !asked {
+			unused, err = isUnused(owner)
+			failed = cmp.Or(failed, err)
+			known[owner] = unused && err == nil // if isUnused fails, the file stays
+		}
+		if known[owner] {
 			failed = cmp.Or(failed, o.removeFile(info))
 		}
 	}
@@ -244,7 +253,7 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 }
 
 // RemoveOrphans removes the files of sessions that do not exist. It calls gone once for each session that owns a file.
-// Files last written since before stay, unless before is zero.
+// Files last written since before stay.
 func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func(session.ID) (bool, error)) error {
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -268,7 +277,7 @@ func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func
 			known[id] = orphan
 		}
 		info, err := e.Info()
-		if err == nil && orphan && isManagedFile(info) && (before.IsZero() || info.ModTime().Before(before)) {
+		if err == nil && orphan && isManagedFile(info) && info.ModTime().Before(before) {
 			failed = cmp.Or(failed, o.removeFile(info))
 		}
 	}

@@ -106,6 +106,7 @@ func TestRemoveKeepsToItsFolder(t *testing.T) {
 	}
 	if err := o.Remove(
 		"ses_b", []string{elsewhere, other, f.Name(), f.Name(), filepath.Join(o.Dir, "..", "tool_y")},
+		func(owner session.ID) (bool, error) { return owner == "ses_a", nil },
 	); err != nil {
 		t.Error(err)
 	}
@@ -152,7 +153,8 @@ func TestRemoveOrphans(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := o.Remove("ses_a", nil); err != nil {
+	isUnused := func(owner session.ID) (bool, error) { return owner == "ses_a", nil }
+	if err := o.Remove("ses_a", []string{a, other}, isUnused); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(young); err == nil {

@@ -41,8 +41,9 @@ type Scheduler interface {
 
 // OutputRemover are the files that sessions have outside of the store.
 type OutputRemover interface {
-	// Remove removes the session's managed files and those of the paths that are managed files.
-	Remove(id session.ID, paths []string) error
+	// Remove removes the session's managed files and those of the paths that are managed files, if isUnused reports true
+	// for the session that owns the file, "" if its name does not contain one.
+	Remove(id session.ID, paths []string, isUnused func(owner session.ID) (bool, error)) error
 	// RemoveContents removes the contents of files that only the session, which was deleted, needed for reverts and diffs.
 	// It does not wait for that.
 	RemoveContents(id session.ID)

@@ -28,9 +28,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	remains, shared := session.Session{ID: id}, false
+	remains, mayBeFork := session.Session{ID: id}, true
 	if last != nil {
-		remains, shared = last.Tombstone(), last.Fork != nil
+		remains, mayBeFork = last.Tombstone(), last.Fork != nil
 	}
 	// Stop it, delete its children, then delete it, until no new child is found.
 	var outputs []string
@@ -42,9 +42,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 		if err := c.deleteChildren(ctx, id); err != nil {
 			return err
 		}
-		outputs, shared, err = c.commitDeletion(ctx, id, remains, shared)
+		outputs, err = c.commitDeletion(ctx, id, remains)
 		for errors.Is(err, store.ErrFull) && c.makeRoom != nil && c.makeRoom() {
-			outputs, shared, err = c.commitDeletion(ctx, id, remains, last != nil && last.Fork != nil)
+			outputs, err = c.commitDeletion(ctx, id, remains)
 		}
 	}
 	if err != nil {
@@ -59,18 +59,16 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	// Remove its files, and what this process knows of it.
 	if c.outputs != nil {
 		c.outputs.RemoveContents(id)
-	}
-	if !shared { // else the host removes them when they are old
-		c.removeOutputs(id, outputs)
+		c.removeOutputs(ctx, id, outputs, mayBeFork)
 	}
 	return c.scheduler.Forget(context.WithoutCancel(ctx), id)
 }
 
-// commitDeletion deletes a session without children and returns its output files, and whether other sessions share
-// them. A session with children is errHasChildren.
+// commitDeletion deletes a session without children and returns the output files that its messages name. A session with
+// children is errHasChildren.
 func (c *Commands) commitDeletion(
-	ctx context.Context, id session.ID, remains session.Session, isFork bool,
-) (outputs []string, shared bool, err error) {
+	ctx context.Context, id session.ID, remains session.Session,
+) (outputs []string, err error) {
 	err = c.journal.Log.AppendDeleted(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
 		children, err := store.ReadSessions(tx, store.SessionQuery{ParentID: &id, Archived: true, Limit: 1})
 		if err != nil {
@@ -82,14 +80,9 @@ func (c *Commands) commitDeletion(
 		if outputs, err = listOutputs(tx, id); err != nil {
 			return err
 		}
-		if shared = isFork; !shared {
-			if shared, err = IsForkSource(tx, id, false); err != nil {
-				return err
-			}
-		}
 		return tx.DeleteSession(id)
 	})
-	return outputs, shared, err
+	return outputs, err
 }
 
 func (c *Commands) deleteChildren(ctx context.Context, id session.ID) error {
@@ -135,12 +128,24 @@ func listOutputs(r store.Reader, id session.ID) (paths []string, err error) {
 	return paths, nil
 }
 
-// removeOutputs removes the output files of a deleted session. The host removes the rest at its next start.
-func (c *Commands) removeOutputs(id session.ID, paths []string) {
-	if c.outputs == nil {
-		return
+// removeOutputs removes the output files of a deleted session, and those at the paths whose session was deleted before, as
+// the source of a fork. Files that a fork may still name stay until that is deleted. The host removes the rest at its next
+// start.
+func (c *Commands) removeOutputs(ctx context.Context, id session.ID, paths []string, mayBeFork bool) {
+	isUnused := func(owner session.ID) (unused bool, err error) {
+		if owner == "" { // its name does not say: a fork names files of its source, too
+			owner = id
+			if mayBeFork {
+				return false, nil
+			}
+		}
+		err = c.journal.Store.View(context.WithoutCancel(ctx), func(r store.Reader) (err error) {
+			unused, err = OwnsUnusedFiles(r, owner, owner != id || mayBeFork)
+			return err
+		})
+		return unused && err == nil, err
 	}
-	if err := c.outputs.Remove(id, paths); err != nil {
+	if err := c.outputs.Remove(id, paths, isUnused); err != nil {
 		c.journal.Logger.Warn("remove the tool output of a deleted session", "session", id, "error", err)
 	}
 }
