@@ -324,7 +324,7 @@ func (a *assignment) isWordSecret(value string) bool {
 	case !identifier:
 		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
 	case hasDigit:
-		return a.isLine() || !a.spaced && a.operator == '='
+		return a.isLine() || !a.spaced && a.operator == '=' || a.isListed() && a.isWord(value)
 	case a.isParameter() && isLiteral([]byte(value)), len(value) >= 16 && a.isPrinted() && a.isLine():
 		return true
 	default:
@@ -337,10 +337,29 @@ var typeName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\*?(?:u?int|bytes|float|sha|md|utf|base|bcrypt|argon|oauth|string|char)[0-9a-z_]*$`)
 })
 
-// isLine reports whether nothing follows the value on its line, or on the one that a command prints.
+// isLine reports whether nothing but a comment follows the value on its line, or on the one that a command prints.
 func (a *assignment) isLine() bool {
 	return a.to == len(a.text) || strings.IndexByte("\r\n\\", a.text[a.to]) >= 0 ||
-		strings.IndexByte("\"' ", a.text[a.to]) >= 0 && a.isPrinted()
+		strings.IndexByte("\"' ", a.text[a.to]) >= 0 && a.isPrinted() || a.isCommented()
+}
+
+// isCommented reports whether a comment of YAML, INI or the shell follows the value.
+func (a *assignment) isCommented() bool {
+	rest := a.text[a.to:]
+	blanks := len(rest) - len(bytes.TrimLeft(rest, " \t"))
+	return blanks > 0 && blanks < len(rest) && rest[blanks] == '#'
+}
+
+// isListed reports whether a comma follows the value, as between assignments in a text, and in code.
+func (a *assignment) isListed() bool { return a.to < len(a.text) && a.text[a.to] == ',' }
+
+// isWord reports whether an identifier with digits is the value of a variable of the environment and no constant, or too
+// long for one of code without words in it.
+func (a *assignment) isWord(value string) bool {
+	if strings.ContainsAny(value, "._$") {
+		return false
+	}
+	return a.upper && value != strings.ToUpper(value) || len(value) >= 16 && value == strings.ToLower(value)
 }
 
 // startsLine reports whether nothing precedes the name on its line, or the line number of a tool, the sign of a diff,

@@ -158,6 +158,13 @@ var plantedSecrets = []string{
 	"echo \"aws_secret_access_key = «abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN»\" >> ~/.aws/credentials",
 	"$env:API_TOKEN = '«a1b2c3d4e5f6»'",
 	"{auth: {user: 'bob', pass: '«hunter22»'}}",
+	// With something behind the value.
+	"DB_PASSWORD: «hunter2hunter2hunter» # prod",
+	"db:\n  password: «hunter2hunter2hunter»\t# prod\n  port: 1",
+	"token: «abcd1234efgh5678ijkl» # c",
+	"DB_PASSWORD = «hunter2hunter2hunter», DB_USER = x",
+	"DB_PASSWORD: «Hunter2hunter», ok",
+	"it is user: bob, password: «hunter2hunter2hunter», as before",
 }
 
 // What people plant is found, alone, in JSON, and behind other lines.
