@@ -44,7 +44,7 @@ func (m *changeMarker) Rebuild(_ context.Context, _ string, _ func(string) error
 	shares, err := m.outbox.Registry.List()
 	for i := range shares {
 		if !m.isNew && shares[i].isRemote() {
-			err = errors.Join(err, m.outbox.Registry.setSynced(shares[i].ID, -1))
+			err = errors.Join(err, m.outbox.Registry.resetSynced(shares[i].ID))
 		}
 		m.outbox.schedule.add(shares[i].ID)
 	}

@@ -93,8 +93,19 @@ func (r *Registry) saveProgress(marked map[string]bool, isDurable bool) error {
 	return nil
 }
 
-// setSynced sets SyncedSeq of a share, in memory: saveProgress writes it.
-func (r *Registry) setSynced(id string, seq int64) error {
-	_, err := r.edit(id, func(s *Share) { s.SyncedSeq = seq }, false)
+// setSynced sets SyncedSeq of a share, in memory: saveProgress writes it. It does nothing if SyncedSeq is no longer before:
+// then the upload was one of another state of the store.
+func (r *Registry) setSynced(id string, before, seq int64) error {
+	_, err := r.edit(id, func(s *Share) {
+		if s.SyncedSeq == before {
+			s.SyncedSeq = seq
+		}
+	}, false)
+	return err
+}
+
+// resetSynced records, in memory, that the server is to get the whole session.
+func (r *Registry) resetSynced(id string) error {
+	_, err := r.edit(id, func(s *Share) { s.SyncedSeq = -1 }, false)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -213,5 +214,25 @@ func TestRestoredStoreAfterRestart(t *testing.T) {
 		w.start()
 		w.settle(10 * time.Second)
 		w.wantTexts(s.RemoteID, strings.Fields("a b c d e f g h i j k l")...)
+	})
+}
+
+// An upload that is under way when the restored store is found does not record how far it came.
+func TestRestoredStoreDuringUpload(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.share(remote)
+		w.settle(time.Second)
+		w.server.Fail(sharetarget.Down)
+		w.prompt("ses_a", "lost")
+		w.settle(10 * time.Second)
+		w.stop()
+		// The next process uploads what is marked, before its follower sees that the store is another one.
+		w.server.Recover()
+		w.restore("first", "a", "b", "c", "d", "e", "f")
+		w.onList = sync.OnceFunc(func() { pause(time.Minute) })
+		w.follower = 30 * time.Second
+		w.start()
+		w.settle(5 * time.Minute)
+		w.wantTexts(s.RemoteID, "a", "b", "c", "d", "e", "f")
 	})
 }

@@ -283,7 +283,7 @@ func (o *Outbox) noteFailure(id string, failure error) time.Time {
 func (o *Outbox) update(ctx context.Context, s *Share, head int64) error {
 	models, wasDue := s.Models, s.ModelsDue
 	synced, err := o.push(ctx, s, head)
-	recordErr := o.Registry.setSynced(s.ID, synced)
+	recordErr := o.Registry.setSynced(s.ID, s.SyncedSeq, synced)
 	isCut := ctx.Err() != nil || isUnanswered(err)
 	if isCut || err == nil && (s.Failure != "" || s.ModelsDue != wasDue || !slices.Equal(s.Models, models)) {
 		pushed := *s

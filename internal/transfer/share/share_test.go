@@ -40,6 +40,7 @@ type world struct {
 	stop   func()
 
 	viewer   store.Viewer                                           // of the outbox: store, or one that counts
+	follower time.Duration                                          // how late the follower of the log starts
 	disabled bool                                                   // sharing is, in the configuration
 	onRecord func() error                                           // called before a session records where it is shared; may be nil
 	onList   func()                                                 // called before the secrets are listed; may be nil
@@ -65,7 +66,7 @@ func play(t *testing.T, f func(w *world)) {
 // start starts a process on the store.
 func (w *world) start() {
 	o := share.New(share.Config{
-		Registry: share.NewRegistry(filepath.Dir(w.file)), Store: w.viewer, Log: w.log, Transport: w.server, Owner: w,
+		Registry: share.NewRegistry(filepath.Dir(w.file)), Store: w.viewer, Log: lateLog{w.log, w.follower}, Transport: w.server, Owner: w,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	w.outbox = o
@@ -79,6 +80,18 @@ func (w *world) start() {
 		cancel()
 		<-done
 	}
+}
+
+// lateLog is a log whose follower starts late.
+type lateLog struct {
+	*eventlog.Log
+	delay time.Duration
+}
+
+// WatchCommits implements follower.Log.
+func (l lateLog) WatchCommits() (<-chan struct{}, func()) {
+	pause(l.delay)
+	return l.Log.WatchCommits()
 }
 
 // RecordShare implements share.Owner.
