@@ -251,7 +251,13 @@ func (o *Outbox) Share(ctx context.Context, id session.ID, options Options) (Sha
 		return s, err
 	}
 	o.schedule.add(s.ID) // Run may have looked at it before it had an address
-	return s, o.record(ctx, &s)
+	err = o.record(ctx, &s)
+	if err != nil && !isEnding(ctx) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		// It is shared nevertheless, and the caller must know that. Run records it later.
+		o.Logger.Warn("a session could not record yet that it is shared", "session", s.SessionID, "error", err)
+		return s, nil
+	}
+	return s, err
 }
 
 // newRevokedError returns the error of a request to share a session whose share another request revokes.
