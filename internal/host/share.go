@@ -201,13 +201,14 @@ func (w *owner) isShared(id session.ID) bool {
 // maxPreview bounds what a preview returns of a session, in bytes.
 const maxPreview = 256 << 20
 
-// Preview implements v2.Shares: it lists what a page would show, or the items of an upload.
+// Preview implements v2.Shares: it lists what a page would show, or the items of an upload. It fails if the session may not
+// be shared.
 func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePreview, err error) {
 	s, err := store.ReadSession(ctx, a.owner.store, id)
 	if err != nil {
 		return out, err
 	}
-	cfg, err := a.owner.findConfig(ctx, s)
+	options, err := a.owner.findShareOptions(ctx, s, 0)
 	if err != nil {
 		return out, err
 	}
@@ -223,7 +224,7 @@ func (a shareAPI) Preview(ctx context.Context, id session.ID) (out api.SharePrev
 		out.Items = append(out.Items, item)
 		return nil
 	}
-	if cfg.ShareTarget() == "" {
+	if options.Target == "" {
 		err = e.ListItems(ctx, s, add)
 	} else {
 		err = a.owner.shares.Preview(ctx, id, e.NewFilter(), func(items []share.Item) error {

@@ -188,7 +188,7 @@ func (g shareCommands) revokeCommand() *cobra.Command {
 	return g.inv.AddJSONFlag(cmd)
 }
 
-// findShared returns the id of a session; a deleted session may still have a share.
+// findShared returns the id of a session that is shared or says so; a deleted session may still have a share.
 func (g shareCommands) findShared(ctx context.Context, c *api.Client, name string) (session.ID, error) {
 	all, err := c.Shares(ctx)
 	if err != nil {
@@ -200,6 +200,10 @@ func (g shareCommands) findShared(ctx context.Context, c *api.Client, name strin
 	s, err := g.inv.FindSession(ctx, c, name)
 	if err != nil {
 		return "", err
+	}
+	isShared := slices.ContainsFunc(all, func(e api.Share) bool { return e.SessionID == s.ID })
+	if !isShared && s.Share == nil { // one whose share was lost says that it is shared
+		return "", cli.NewExitError(cli.ExitUsage, fmt.Errorf("session %s is not shared", s.ID), "cairn share list shows the shares")
 	}
 	return s.ID, nil
 }

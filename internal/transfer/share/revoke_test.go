@@ -139,3 +139,27 @@ func TestRevocationOfAllShares(t *testing.T) {
 		}
 	})
 }
+
+// The failure of a revocation names what answers, when that is no share server.
+func TestRevocationNamesWhatAnswers(t *testing.T) {
+	for fault, want := range map[sharetarget.Fault]string{
+		sharetarget.Page:     "does not answer as a share server",
+		sharetarget.Empty:    "does not answer as a share server",
+		sharetarget.KeepData: "still serves the share",
+	} {
+		play(t, func(w *world) {
+			w.share(remote)
+			w.settle(time.Second)
+			w.server.Fail(fault, sharetarget.Delete)
+			if fault != sharetarget.KeepData {
+				w.server.Fail(fault, sharetarget.Data)
+			}
+			result, err := w.outbox.Revoke(context.Background(), "ses_a")
+			if err != nil || !strings.Contains(result.Failure, want) {
+				t.Errorf("%s: %q, %v", fault, result.Failure, err)
+			}
+			w.server.Recover()
+			w.settle(time.Minute)
+		})
+	}
+}

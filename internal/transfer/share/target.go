@@ -152,6 +152,8 @@ func (t target) delete(ctx context.Context, s *Share) error {
 		return failure
 	case err != nil:
 		return err
+	case jsontext.Value(answer).Kind() != '[': // such as the page of a proxy; a long list is not read to its end
+		return fmt.Errorf("%s does not answer as a share server", t.address)
 	}
 	return fmt.Errorf("%s accepted the deletion but still serves the share", t.address)
 }
