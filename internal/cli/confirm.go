@@ -12,9 +12,13 @@ import (
 
 // Confirmation is the question for a person, and the flags that answer it in advance.
 type Confirmation struct {
-	What string // to do
-	Hint string // what to give on the command line instead
+	What  string   // to do
+	Hint  string   // what to give on the command line instead
+	Lines []string // of what it affects; shown before the question
 }
+
+// maxLines bounds the lines that a question shows.
+const maxLines = 100
 
 // Confirm asks the person at the terminal whether to do something. Without a terminal, and with --json, it returns an
 // error: such callers use --yes.
@@ -27,6 +31,12 @@ func (a *Invocation) Confirm(ctx context.Context, q Confirmation) error {
 		return errUnconfirmed(q)
 	}
 	screen := terminal.NewTerminalStream(tty, a.Err.Color)
+	for _, line := range q.Lines[:min(len(q.Lines), maxLines)] {
+		screen.WriteText(line + "\n")
+	}
+	if n := len(q.Lines) - maxLines; n > 0 {
+		screen.Printf("… and %d more\n", n)
+	}
 	screen.Printf("%s %s? y/N > ", screen.PaintText(terminal.Yellow, a.Marks.Ask), terminal.FirstLine(q.What, 200))
 	text, err := terminal.ReadTyped(ctx, func() (string, error) {
 		defer tty.Close()

@@ -75,7 +75,7 @@ func (g storeCommands) prune(ctx context.Context, c *api.Client, r api.PruneRequ
 		}
 		err = g.inv.Confirm(ctx, cli.Confirmation{
 			What: "delete " + terminal.FormatPlural(len(found.Sessions), "session"),
-			Hint: "--dry-run lists them, --yes deletes without a question",
+			Hint: "--dry-run lists them, --yes deletes without a question", Lines: listPruned(found.Sessions),
 		})
 		if err != nil {
 			return err
@@ -95,12 +95,8 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 		}
 	}
 	err = cli.PrintResult(g.inv, found, func(found api.PruneResult) {
-		for _, s := range found.Sessions {
-			line := []string{string(s.SessionID), terminal.FormatAge(s.Updated), terminal.FirstLine(s.Title, 60), s.Reason}
-			if s.Error != "" {
-				line = append(line, "not deleted: "+s.Error)
-			}
-			g.inv.Out.Printf("%s\n", strings.Join(line, "  "))
+		for _, line := range listPruned(found.Sessions) {
+			g.inv.Out.Printf("%s\n", line)
 		}
 		verb := "Deleted"
 		if found.DryRun {
@@ -112,6 +108,18 @@ func (g storeCommands) printPruned(found api.PruneResult, err error) error {
 		err = fmt.Errorf("%s could not be deleted", terminal.FormatPlural(failed, "session"))
 	}
 	return err
+}
+
+// listPruned returns a line for each of the sessions.
+func listPruned(sessions []api.PrunedSession) (lines []string) {
+	for _, s := range sessions {
+		line := []string{string(s.SessionID), terminal.FormatAge(s.Updated), terminal.FirstLine(s.Title, 60), s.Reason}
+		if s.Error != "" {
+			line = append(line, "not deleted: "+s.Error)
+		}
+		lines = append(lines, strings.Join(line, "  "))
+	}
+	return lines
 }
 
 // vacuumCommand returns the command that gives free space back.

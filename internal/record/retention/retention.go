@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/terminal"
 )
 
 // Policy bounds the sessions of each project. A zero field is no bound.
@@ -70,7 +72,7 @@ func Choose(trees []Tree, p Policy, now time.Time) (out []Choice) {
 		case p.Age > 0 && now.Sub(t.Updated) > p.Age:
 			reason = "not changed for " + formatAge(now.Sub(t.Updated))
 		case p.Sessions > 0 && u.sessions >= p.Sessions:
-			reason = fmt.Sprintf("the project has %d newer sessions", u.sessions)
+			reason = "the project has " + terminal.FormatPlural(u.sessions, "newer session")
 		case p.Bytes > 0 && u.bytes+t.Bytes > p.Bytes:
 			reason = "the sessions of the project are too large"
 		}
