@@ -3,12 +3,15 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
+	"github.com/cairn-dev/cairn/internal/finding"
 )
 
 // On a full disk only a command that deletes takes the reserve, and then it can delete.
@@ -87,6 +90,28 @@ func TestRecordedDeletionsTakeTheReserve(t *testing.T) {
 		if err := os.Remove(filepath.Join(data, "ballast")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Doctor says that the disk has too little room for new work.
+func TestDoctorOfFullDisk(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	data := mountData(t, home)
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	if err := os.WriteFile(filepath.Join(data, "ballast"), make([]byte, 20<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.API.Create(t.Context(), api.CreateSession{}); err == nil {
+		t.Error("new work begins")
+	}
+	found, err := Host{}.Doctor(t.Context(), optionsOf(home))
+	isDisk := func(f finding.Finding) bool {
+		return f.What == "disk" && f.Level == finding.Warning && strings.Contains(f.Detail, "less than the 32.0 MiB")
+	}
+	if err != nil || !slices.ContainsFunc(found, isDisk) {
+		t.Errorf("%v, %v", found, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/cairn-dev/cairn/internal/client"
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/finding"
 	"github.com/cairn-dev/cairn/internal/location/config"
 	"github.com/cairn-dev/cairn/internal/record/follower"
@@ -23,17 +24,30 @@ func loadStorageSettings(ctx context.Context, dirs config.Directories, o client.
 	return user.Storage, nil
 }
 
-// examineStorage reports the search index, the quota and the retention of a store, which may be open in another process.
-// Settings that cannot be read are a finding of another check.
+// examineStorage reports the search index, the quota and the retention of a store, which may be open in another process,
+// and a disk that is nearly full. Settings that cannot be read are a finding of another check.
 func examineStorage(ctx context.Context, s *sqlite.Store, dirs config.Directories, o client.Options) []finding.Finding {
 	settings, err := loadStorageSettings(ctx, dirs, o)
 	if err != nil {
 		return nil
 	}
-	return []finding.Finding{
+	found := []finding.Finding{
 		examineIndex(ctx, s, dirs, settings.Search.MaxBytes()),
 		examineQuota(ctx, s, int64(settings.Quota)),
 		{Level: finding.OK, What: "retention", Detail: settings.Retention.Policy().String()},
+	}
+	if free, ok := fileattr.FreeSpace(dirs.Data); ok && free < minFreeDisk {
+		found = append(found, describeFullDisk(dirs.Data, free))
+	}
+	return found
+}
+
+// describeFullDisk reports that no new work begins because the disk has too few free bytes.
+func describeFullDisk(dir string, free int64) finding.Finding {
+	return finding.Finding{
+		Level: finding.Warning, What: "disk", Detail: fmt.Sprintf("%s has %s left, less than the %s that new work needs",
+			dir, formatMiB(free), formatMiB(minFreeDisk)),
+		Fix: "no new work begins: make room; cairn storage shows what cairn takes",
 	}
 }
 
