@@ -192,7 +192,7 @@ func findUnfinished(r store.Reader, id session.ID) (marked bool, children []sess
 
 // Stop implements admit.Scheduler.
 func (s scheduler) Stop(ctx context.Context, id session.ID) error {
-	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrInterrupted); err != nil {
+	if err := s.engine.coordinator.interrupt(ctx, id, turnlog.ErrDeleted); err != nil {
 		return err
 	}
 	if err := s.engine.Jobs.EndAll(ctx, id, turnlog.ErrCancelled); err != nil {

@@ -272,6 +272,9 @@ const (
 	ReasonInternal      Reason = "internal"    // a bug of cairn, which is logged
 )
 
+// DeletedMessage is the message of work that ended because a user deletes its session.
+const DeletedMessage = "the session is being deleted"
+
 // Fail returns a Failure.
 func Fail(reason Reason, message string) *Failure {
 	return &Failure{Type: "unknown", Reason: reason, Message: message}

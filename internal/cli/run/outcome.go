@@ -42,7 +42,7 @@ func (r *promptRun) result(err error) printer.Result {
 		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []follow.Denial{}, Sandbox: r.setup.sandbox,
 		Fill: r.after.fill,
 	}
-	if !r.plan.ephemeral {
+	if !r.plan.ephemeral && !r.deleted {
 		out.Continue = r.continueCommand(out.SessionID)
 	}
 	// What the progress of the prompt says.

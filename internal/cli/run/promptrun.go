@@ -89,7 +89,8 @@ func (r *promptRun) run(ctx context.Context) error {
 		err = r.showWork(ctx)
 	}
 	r.readAfterwork(ctx)
-	r.deleted = errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"})
+	r.deleted = errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) ||
+		err == nil && r.progress.Failure != nil && r.progress.Failure.Message == session.DeletedMessage
 	if r.progress != nil && r.deleted {
 		return fmt.Errorf("session %s was deleted while it was working", r.plan.id)
 	}

@@ -3,6 +3,7 @@ package turnlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -11,6 +12,8 @@ import (
 var (
 	// ErrInterrupted stops the work of a session because a user asked for it. Nothing continues by itself afterwards.
 	ErrInterrupted = errors.New("interrupted")
+	// ErrDeleted is ErrInterrupted, because a user deletes the session.
+	ErrDeleted = fmt.Errorf("deleted: %w", ErrInterrupted)
 	// ErrShutdown stops all work because the process exits. The next process continues it.
 	ErrShutdown = errors.New("shutting down")
 	// ErrDeclined stops a turn because a user rejected an ask of it. The drain ends as if interrupted.

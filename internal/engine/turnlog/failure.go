@@ -69,5 +69,8 @@ func DescribeCancellation(stopped error) *session.Failure {
 	if errors.Is(stopped, ErrShutdown) {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}
+	if errors.Is(stopped, ErrDeleted) {
+		return session.Fail(session.ReasonAborted, session.DeletedMessage)
+	}
 	return session.Fail(session.ReasonAborted, "Provider turn interrupted")
 }
