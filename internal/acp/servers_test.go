@@ -16,7 +16,8 @@ func TestServerProblemsAreNamed(t *testing.T) {
 	w := newWorld(t)
 	e := w.open(1)
 	e.ask("session/new", fmt.Sprintf(
-		`{"cwd":%q,"mcpServers":[{"name":"broken","command":"/nonexistent","args":[],"env":[]}]}`, w.dir))
+		`{"cwd":%q,"mcpServers":[{"name":"broken","command":"/nonexistent","args":[],"env":[]}]}`, w.dir,
+	))
 	isNamed := func(words string) func(message) bool {
 		return func(m message) bool {
 			return m.Method == "session/update" && strings.Contains(string(m.Params), words)
@@ -35,7 +36,8 @@ func TestNoteServerStates(t *testing.T) {
 	s.setServers([]v2.MCPServer{{Name: "a"}, {Name: "b"}})
 	note := func(a, b string) (titles []string) {
 		for _, u := range s.noteServerStates([]api.MCPServer{
-			{Name: "a", Status: api.MCPStatus{Status: a}}, {Name: "b", Status: api.MCPStatus{Status: b}},
+			{Name: "a", Status: api.MCPStatus{Status: a}},
+			{Name: "b", Status: api.MCPStatus{Status: b}},
 			{Name: "of the directory", Status: api.MCPStatus{Status: "failed"}},
 		}) {
 			titles = append(titles, u.(notice).title)
