@@ -22,7 +22,8 @@ type Undone struct {
 type KeptFile struct{ Path, Reason string }
 
 // Undo takes back the newest prompt, its answer, and what that changed in files. Called again it goes one prompt
-// further; Kept and Unknown are of all that is undone then. Redo goes forward; the next prompt makes it final. It is an error of CodeConflict if the session is at work.
+// further; Kept and Unknown are of all that is undone then. Redo goes forward; the next prompt makes it final. It is an
+// error of CodeConflict if the session is at work.
 func (s *Session) Undo(ctx context.Context) (*Undone, error) {
 	var r, earlier *session.Revert
 	err := s.client.call(ctx, func(ctx context.Context) error {
@@ -63,7 +64,7 @@ func listUndone(earlier, r *session.Revert) (out []session.FilePath) {
 	for _, f := range r.Kept {
 		delete(before, f.Path)
 	}
-	return slices.AppendSeq(out, maps.Keys(before))
+	return append(out, slices.Sorted(maps.Keys(before))...)
 }
 
 // Redo brings back the prompt that the last undo took back. It is an error of CodeConflict if there is none.

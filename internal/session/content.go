@@ -140,7 +140,7 @@ func (s *ToolState) HasFailed() bool {
 	var result struct {
 		Exit jsontext.Value `json:"exit"`
 	}
-	if len(s.Structured) == 0 || json.Unmarshal(s.Structured, &result, jsontext.AllowInvalidUTF8(true)) != nil {
+	if !bytes.Contains(s.Structured, []byte(`"exit"`)) || json.Unmarshal(s.Structured, &result, jsontext.AllowInvalidUTF8(true)) != nil {
 		return false
 	}
 	kind := result.Exit.Kind()
