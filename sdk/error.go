@@ -69,12 +69,8 @@ func publicError(err error) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
-		message := e.Error()
-		if e.Code == session.CodeConflict && e.Kind == api.KindCursor { // what Events calls after
-			message = "after is greater than the Seq of the newest event, " + e.ID
-		}
 		return &Error{
-			Code: Code(e.Code), Message: message, Kind: e.Kind, ID: e.ID, Field: e.Field, Nearest: e.Nearest, Err: e.Err,
+			Code: Code(e.Code), Message: e.Error(), Kind: e.Kind, ID: e.ID, Field: e.Field, Nearest: e.Nearest, Err: e.Err,
 		}
 	}
 	if e, ok := errors.AsType[*api.TransportError](err); ok {

@@ -3,11 +3,13 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -120,6 +122,9 @@ func (s *Session) Events(ctx context.Context, after int64) iter.Seq2[Event, erro
 		defer w.Stop()
 		for {
 			u, err := w.next(ctx)
+			if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeConflict && e.Kind == api.KindCursor {
+				e.Message = "after is greater than the Seq of the newest event, " + e.ID
+			}
 			if err != nil {
 				yield(Event{}, err)
 				return

@@ -199,7 +199,7 @@ func (w *work) follow(ctx context.Context, yield func(Event, error) bool) error 
 		case u.Found: // the process that worked may have ended
 			w.watch.ExpectIdle()
 		case u.Failed != nil:
-			return publicError(u.Failed)
+			return publicError(u.Failed.Err)
 		case u.Idle && w.IsDone():
 			return nil
 		case u.Idle:

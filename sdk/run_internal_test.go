@@ -18,23 +18,35 @@ type cutServer struct {
 	streams int // that break, after hold
 	hold    time.Duration
 	dial    time.Duration // how long a refusal takes
+	first   bool          // the first stream has an event
 	refused int           // that are refused behind the first one, as if the server were gone; -1: all
 	prompts int           // requests
 }
 
 func (s *cutServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
+	case path == "/api/event":
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
 	case strings.HasSuffix(path, "/event"):
 		s.streams--
 		if s.streams < 0 && s.refused != 0 {
 			s.refused--
-			time.Sleep(s.dial) // of the bubble's clock
+			select {
+			case <-time.After(s.dial):
+			case <-r.Context().Done():
+			}
 			panic(http.ErrAbortHandler)
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		if s.streams < 0 {
-			fmt.Fprint(w, "id: 2\ndata: {\"id\":\"evt_2\",\"type\":\"session.next.input.withdrawn\",\"durable\":{\"aggregateID\":\"ses_1\","+
-				"\"seq\":2,\"version\":1},\"data\":{\"timestamp\":1,\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\"}}\n\n")
+		if s.streams < 0 || s.first {
+			seq := 2
+			if s.first {
+				seq, s.first = 1, false
+			}
+			fmt.Fprintf(w, "id: %d\ndata: {\"id\":\"evt_1\",\"type\":\"session.next.input.withdrawn\",\"durable\":{\"aggregateID\":\"ses_1\","+
+				"\"seq\":%[1]d,\"version\":1},\"data\":{\"timestamp\":1,\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\"}}\n\n", seq)
 		}
 		w.(http.Flusher).Flush()
 		end := time.After(s.hold)
@@ -94,4 +106,21 @@ func TestEventsWithoutStreams(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A connection that breaks, and is restored, while the program is at work on an event ends nothing.
+func TestEventsOfBusyProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &cutServer{streams: 1, first: true, hold: time.Second}
+		events := 0
+		for _, err := range s.session(t.Context()).Events(t.Context(), -1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if events++; events == 2 {
+				return
+			}
+			time.Sleep(2 * time.Minute)
+		}
+	})
 }

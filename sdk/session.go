@@ -127,8 +127,12 @@ func (b Budget) encode() (*session.Budget, error) {
 	if b == (Budget{}) {
 		return nil, nil
 	}
-	if b.USD < 0 || b.Time < 0 { // rounded up, a small one would be no limit
-		return nil, newInvalid("Budget", "a budget of %v dollars and %s is negative", b.USD, b.Time)
+	// Ceil would turn -0.1 into 0, which means no limit.
+	switch {
+	case b.USD < 0:
+		return nil, newInvalid("Budget", "a budget of %v dollars is negative", b.USD)
+	case b.Time < 0:
+		return nil, newInvalid("Budget", "a budget of %s is negative", b.Time)
 	}
 	usd := math.Ceil(b.USD * float64(session.Dollar))
 	if !(math.Abs(usd) < math.MaxInt64) {

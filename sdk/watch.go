@@ -32,7 +32,7 @@ func (w *watch) next(ctx context.Context) (follow.Update, error) {
 		case u.End != nil:
 			return u, publicError(u.End)
 		case u.Lost != nil:
-			w.lost, w.lostLong = u.Lost, time.After(follow.ReconnectTimeout-time.Since(u.Since))
+			w.lost, w.lostLong = u.Lost, follow.LostTimer(u.Since)
 		case u.Found:
 			w.lost, w.lostLong = nil, nil
 			return u, nil

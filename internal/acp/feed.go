@@ -19,11 +19,12 @@ func (a *agent) startFeed() {
 	})
 }
 
-// forwardOutput gives each open session the output so far of its running calls, texts for people, and changes of MCP
-// servers, until the stream breaks. One stream serves all sessions, because the server bounds the streams of a process. A session that is busy
-// misses some: the next output has all of the call, and texts are only for display.
+// forwardOutput gives each open session the output so far of its running calls and texts for people, and has them look at
+// their MCP servers when the stream begins and when the state of one has changed. It returns when the stream breaks. One
+// stream serves all sessions, because the server bounds the streams of a process. A session that is busy misses some: the
+// next output has all of the call, and texts are only for display.
 func (a *agent) forwardOutput(ctx context.Context) {
-	for u, err := range a.options.Client.Feed(ctx, -1) {
+	for u, err := range a.options.Client.FeedOpened(ctx, -1, a.noteServerChange) {
 		if err != nil {
 			return
 		}

@@ -183,7 +183,7 @@ func (s *liveSession) send(u update) {
 // sendSettings sends the commands, and which of the client's servers are not connected.
 func (s *liveSession) sendSettings(ctx context.Context) {
 	s.sendCommands(ctx)
-	s.sendServerProblems(ctx)
+	s.noteServerChange()
 }
 
 // sendCommands sends the commands of the directory. Without them the client offers those that it has.

@@ -297,8 +297,8 @@ func (p *promptWork) apply(w *follow.Watch, u follow.Update) (bool, error) {
 		return true, nil
 	case u.Found: // the process that worked may have ended
 		w.ExpectIdle()
-	case u.Failed != nil:
-		return true, u.Failed
+	case u.Failed != nil && u.Failed.Prompt == p.Request.ID:
+		return true, u.Failed.Err
 	case u.Idle:
 		if err := p.Resume(w); err != nil {
 			return true, err

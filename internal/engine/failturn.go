@@ -43,8 +43,8 @@ func selectedModel(input *turnInput) session.ModelRef {
 		return *input.session.Model
 	case input.agent.Model != nil:
 		return *input.agent.Model
-	case input.lost != nil:
-		return *input.lost
+	case input.earlier != nil:
+		return *input.earlier
 	case input.scope.Models != nil:
 		if ref, err := input.scope.Models.Default(); err == nil {
 			return ref

@@ -111,7 +111,7 @@ type turnInput struct {
 	agent    session.Agent
 	rights   []permission.Layer // permission rules, lowest precedence first
 	model    *scope.Model
-	lost     *session.ModelRef // of earlier turns, which the turn needs because only the guide is the default; else nil
+	earlier  *session.ModelRef // the model of the earlier turns, if the default would be the guide: the turn uses it; else nil
 	epoch    *store.Epoch
 	history  *history.History
 	cached   *CachedSession
@@ -165,14 +165,14 @@ func (input *turnInput) takeBoundary(now *boundary, cached *CachedSession, restr
 	return input.setPolicy(now.policy)
 }
 
-// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one. The
-// guide, where it is the default, does not go on with what a language model began: then the model is that one, which may
-// be an error, such as of a model of a program that has ended.
+// resolveModel sets the model of the turn. A request for a compaction may name one that stands in for a lost one. If only the
+// guide is the default, a session with turns of another model uses that model: resolving it fails if it is not available, for
+// example because the program that offered it has ended.
 func (input *turnInput) resolveModel() (err error) {
 	input.model, err = input.scope.ResolveModel(input.session.Model, input.agent)
 	if err == nil && input.isGuideDefault() {
 		if earlier := input.history.FindOtherModel(input.model.Ref); earlier != nil {
-			input.lost = earlier
+			input.earlier = earlier
 			input.model, err = input.scope.Models.Resolve(*earlier, input.agent)
 		}
 	}
@@ -197,8 +197,8 @@ func (input *turnInput) checkResumedModel() error {
 	if !input.isGuideDefault() || input.history.HasTurn() {
 		return nil
 	}
-	return session.Errorf(session.CodeInvalid, "the model that was to answer is not known: the process that began the "+
-		"work has ended, and here no language model can be used; name one with --model, or run cairn auth login").At("model")
+	return session.Errorf(session.CodeInvalid, "the model of this prompt is unknown: no turn recorded one, and no "+
+		"language model is configured; select a model, or store a key with cairn auth login").At("model")
 }
 
 // isLastStep reports whether the turn with the number, from 1, is the last of the agent's steps.

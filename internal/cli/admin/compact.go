@@ -178,7 +178,7 @@ func (w *compactionWatch) follow(
 			case u.Event != nil && w.observe(*u.Event):
 				return nil
 			case u.Lost != nil:
-				lost = time.After(follow.ReconnectTimeout)
+				lost = follow.LostTimer(u.Since)
 			case u.Found: // the next owner may have to end what the last one left open
 				lost = nil
 				if _, err := c.Compact(ctx, id, request); err != nil && !follow.IsConnectionLost(err) {

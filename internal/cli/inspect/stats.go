@@ -32,9 +32,9 @@ func (g statsCommand) statsCommand() *cobra.Command {
 		Use: "stats", Short: "Show token usage and costs", Args: cobra.NoArgs,
 		Long: "Add up the token usage and costs of all sessions, including deleted ones, of which the project is not known. Days\n" +
 			"are those of the time zone of this machine, or in UTC if it has no name; on a terminal they have a chart. By agent and\n" +
-			"by tool the messages of the time are read, which takes longer. Agents do not add up to the first line: deleted\n" +
-			"sessions, undone turns, titles, summaries and failed attempts are not in them, and turns that were cut off are.\n" +
-			"Sessions imported from other programs, which cost nothing here, count there only; those of cairn's own export in all.",
+			"by tool the messages of the time are read, which takes longer. The rows of agents exclude deleted sessions, undone\n" +
+			"turns, titles, summaries and failed attempts, and include turns that were cut off, so they do not add up to the first\n" +
+			"line. Sessions imported from other programs, which cost nothing here, count there only; those of cairn's own export in all.",
 		Example: "  cairn stats\n  cairn stats --days 7 --json\n  cairn stats --since 2026-11-01 --project . --by agent,tool",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			if cmd.Flags().Changed("by") && len(flags.by) == 0 {

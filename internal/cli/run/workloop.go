@@ -190,7 +190,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 	case u.Task != nil:
 		l.handleTask(u.Task)
 	case u.Lost != nil:
-		l.lost, l.lostLong = u.Lost, time.After(follow.ReconnectTimeout-time.Since(u.Since))
+		l.lost, l.lostLong = u.Lost, follow.LostTimer(u.Since)
 		l.noteConnection("the connection is lost; reconnecting")
 	case u.Found:
 		l.lost, l.lostLong = nil, nil
@@ -199,7 +199,7 @@ func (l *workLoop) handleUpdate(ctx context.Context, u follow.Update) (done bool
 	case u.Idle:
 		return l.handleIdle()
 	case u.Failed != nil:
-		return false, u.Failed
+		return false, u.Failed.Err
 	case u.End != nil:
 		return false, u.End
 	}

@@ -55,11 +55,16 @@ func (c *Client) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2
 // Feed yields what happens in all sessions: events with position > after, and live text and notices. A negative after
 // begins at the newest event.
 func (c *Client) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
+	return c.FeedOpened(ctx, after, nil)
+}
+
+// FeedOpened is Feed. It calls opened, unless that is nil, when the server has accepted the request.
+func (c *Client) FeedOpened(ctx context.Context, after int64, opened func()) iter.Seq2[Update, error] {
 	q := url.Values{}
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: feedPath, query: q}, nil)
+	return c.stream(ctx, call{method: http.MethodGet, path: feedPath, query: q}, opened)
 }
 
 const feedPath = "/api/event"

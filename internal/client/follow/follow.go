@@ -28,7 +28,7 @@ type streamItem struct {
 	end    error
 }
 
-// stableTime is how long a stream without updates holds until it counts as restored. One that breaks at its first event is not.
+// stableTime is how long a stream without updates holds until it counts as restored; with an update it counts at once.
 const stableTime = time.Second
 
 // followSession sends the items of a session behind the event after, over as many streams as it takes: each resumes

@@ -60,8 +60,10 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			return resp, nil
 		case err == nil && (ctx.Err() != nil || !isRefused(resp) || time.Since(since) > refusalTimeout):
 			return resp, nil
-		case err != nil && conn == nil && !IsConnectionLost(err), err != nil && time.Since(since) > ReconnectTimeout:
+		case err != nil && conn == nil && !IsConnectionLost(err):
 			return nil, err
+		case err != nil && time.Since(since) > ReconnectTimeout:
+			return nil, &goneError{err}
 		case err != nil && conn != nil && !isUnsent(err):
 			if req.Method == http.MethodPost {
 				return nil, fmt.Errorf(
@@ -78,6 +80,11 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 		}
 	}
 }
+
+// goneError is the error of a request for which no owner was found within ReconnectTimeout.
+type goneError struct{ error }
+
+func (e *goneError) Unwrap() error { return e.error }
 
 // isRefused reports whether the owner took nothing because it is ending. An owner with damaged data stays, and would
 // refuse again. The answer can still be read.

@@ -12,6 +12,12 @@ import (
 // ReconnectTimeout bounds the time that a client tries to restore a lost connection.
 const ReconnectTimeout = time.Minute
 
+// LostTimer returns the channel that receives when a connection that was lost at since is lost for ReconnectTimeout. A reader
+// that learns that late, because it was at work, leaves the next stream the time to be found.
+func LostTimer(since time.Time) <-chan time.Time {
+	return time.After(max(ReconnectTimeout-time.Since(since), 5*stableTime))
+}
+
 // IsConnectionLost reports whether another connection may help. It does not help if the owner says what of it is
 // unavailable, such as its damaged data or an MCP server.
 func IsConnectionLost(err error) bool {
@@ -40,7 +46,8 @@ func RepeatUntilAnswered(ctx context.Context, call func() error) error {
 			since, pause = time.Now(), firstPause
 		}
 		e, _ := errors.AsType[*api.TransportError](err)
-		lost := IsConnectionLost(err) && (e == nil || !e.Foreign)
+		_, isGone := errors.AsType[*goneError](err)
+		lost := IsConnectionLost(err) && (e == nil || !e.Foreign) && !isGone
 		if !lost || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {
 			return err
 		}

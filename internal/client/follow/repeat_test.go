@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/client"
 	"github.com/cairn-dev/cairn/internal/client/api"
@@ -66,6 +67,33 @@ func TestConnectEndsWithContext(t *testing.T) {
 		}
 		if err := <-first; err != nil {
 			t.Errorf("the first: %v", err)
+		}
+	})
+}
+
+// A call ends a minute after the server was lost: its transport has looked for another one for so long. A call that lasted for
+// longer before is repeated.
+func TestRepeatedCallEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := follow.NewReconnectTransport(func(context.Context) (*client.Connection, error) {
+			return nil, &api.TransportError{Op: "find the server", Err: errors.New("none")}
+		})
+		c := &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: transport}}
+		began := time.Now()
+		err := follow.RepeatUntilAnswered(t.Context(), func() error { return c.Resume(t.Context(), "ses_1") })
+		if took := time.Since(began); !follow.IsConnectionLost(err) || took > 90*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+		calls := 0
+		err = follow.RepeatUntilAnswered(t.Context(), func() error {
+			if calls++; calls == 3 {
+				return nil
+			}
+			time.Sleep(time.Hour)
+			return &api.TransportError{Op: "resume", Err: errors.New("the server has ended")}
+		})
+		if err != nil {
+			t.Errorf("%v after %d calls", err, calls)
 		}
 	})
 }

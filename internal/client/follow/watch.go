@@ -25,7 +25,7 @@ type Update struct {
 	Lost     error                 // the connection broke and is being restored
 	Since    time.Time             // of Lost: when it broke, or was tried for the first time
 	Found    bool                  // the connection is restored
-	Failed   error                 // a call of Continue failed
+	Failed   *CallFailure          // a call of Continue failed
 	End      error                 // the session cannot be followed any more; the last update
 }
 
@@ -50,10 +50,10 @@ type Watch struct {
 	done   chan struct{}
 	stop   context.CancelFunc
 
-	called     chan struct{} // capacity 1: calls has grown
+	called     chan struct{} // capacity 1: calls has grown, or one has returned
 	continuing atomic.Int32  // calls of Continue that have not returned
 	mu         sync.Mutex    // guards calls
-	calls      []func(context.Context) error
+	calls      []continuation
 }
 
 // Start follows the session until ctx ends or Stop is called.
@@ -65,7 +65,7 @@ func Start(ctx context.Context, c *api.Client, id session.ID, o Options) *Watch 
 	}
 	l := &watchLoop{
 		watch: w, cursor: o.After, items: make(chan streamItem), idle: make(chan idleResult), live: make(chan Update),
-		failed: make(chan error),
+		failed: make(chan *CallFailure),
 	}
 	if o.Tasks {
 		l.tasks = newTaskWatch()
@@ -96,17 +96,34 @@ func (w *Watch) ExpectIdle() {
 	}
 }
 
-// Continue makes a call that continues the work of an idle session, in the background and until a server answers it: it may
+// Continue makes a call that continues the work on a prompt of an idle session, in the background and until a server answers it: it may
 // last as long as the work. Idle is expected, and not reported before the call has returned.
-func (w *Watch) Continue(call func(context.Context) error) {
+func (w *Watch) Continue(prompt session.MessageID, call func(context.Context) error) {
 	w.continuing.Add(1)
 	w.mu.Lock()
-	w.calls = append(w.calls, call)
+	w.calls = append(w.calls, continuation{prompt, call})
 	w.mu.Unlock()
+	w.wake()
+}
+
+// wake has the loop look at the calls of Continue.
+func (w *Watch) wake() {
 	select {
 	case w.called <- struct{}{}:
-	default: // the loop will find it
+	default: // it will
 	}
+}
+
+// continuation is a call that continues the work on a prompt.
+type continuation struct {
+	prompt session.MessageID
+	make   func(context.Context) error
+}
+
+// CallFailure is the failure of a call that was to continue the work on a prompt.
+type CallFailure struct {
+	Prompt session.MessageID
+	Err    error
 }
 
 // watchLoop is the state of a watch's goroutine.
@@ -115,9 +132,9 @@ type watchLoop struct {
 	background sync.WaitGroup
 	items      chan streamItem
 	idle       chan idleResult
-	live       chan Update // output and notes of all sessions
-	failed     chan error  // why a call of Continue failed
-	tasks      *taskWatch  // nil unless tasks are followed
+	live       chan Update       // output and notes of all sessions
+	failed     chan *CallFailure // of calls of Continue
+	tasks      *taskWatch        // nil unless tasks are followed
 
 	cursor  int64            // of the newest event that was reported
 	lost    bool             // the connection is lost
@@ -176,8 +193,8 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 			l.reportFound(ctx)
 		case <-l.watch.called:
 			l.startCalls(ctx)
-		case err := <-l.failed:
-			send(ctx, l.watch.C, Update{Failed: err})
+		case failure := <-l.failed:
+			send(ctx, l.watch.C, Update{Failed: failure})
 		case e := <-taskEvents:
 			if e.end != nil && l.tasks.follows(e.SessionID) {
 				send(ctx, l.watch.C, Update{End: newTaskError(e.SessionID, e.end)})
@@ -213,11 +230,12 @@ func (l *watchLoop) startCalls(ctx context.Context) {
 	w.mu.Unlock()
 	for _, call := range calls {
 		l.background.Go(func() {
-			if err := RepeatUntilAnswered(ctx, func() error { return call(ctx) }); err != nil {
-				send(ctx, l.failed, err)
+			if err := RepeatUntilAnswered(ctx, func() error { return call.make(ctx) }); err != nil {
+				send(ctx, l.failed, &CallFailure{call.prompt, err})
 			}
 			w.ExpectIdle()
 			w.continuing.Add(-1)
+			w.wake() // the loop may have found the session idle in between
 		})
 	}
 }

@@ -242,13 +242,13 @@ func TestContinue(t *testing.T) {
 			defer w.Stop()
 			w.ExpectIdle()
 			began := time.Now()
-			w.Continue(func(context.Context) error {
+			w.Continue("msg_1", func(context.Context) error {
 				time.Sleep(time.Minute / 2)
 				return failure
 			})
 			u := <-w.C
 			if failure != nil {
-				if !errors.Is(u.Failed, failure) {
+				if u.Failed == nil || u.Failed.Prompt != "msg_1" || !errors.Is(u.Failed.Err, failure) {
 					t.Errorf("got %+v", u)
 				}
 				u = <-w.C

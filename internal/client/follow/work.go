@@ -42,9 +42,9 @@ func (w *Work) Resume(watch *Watch) error {
 	}
 	isPromptTried := w.Progress.Begun && w.resumes > 1 || w.resumes == maxResumes // the last one hears why the work ends
 	if isPromptTried && !w.Progress.IsComplete() {
-		watch.Continue(func(ctx context.Context) error { return w.Client.Resume(ctx, w.ID) })
+		watch.Continue(w.Request.ID, func(ctx context.Context) error { return w.Client.Resume(ctx, w.ID) })
 	} else {
-		watch.Continue(w.sendAgain)
+		watch.Continue(w.Request.ID, w.sendAgain)
 	}
 	return nil
 }

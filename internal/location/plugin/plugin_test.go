@@ -567,7 +567,7 @@ export default async () => ({ event: async ({ event }) => { seen.push(event.type
 		_ = pw.Close()
 	}()
 	v := extension.Text{}
-	if err := set.Extensions(state)[1].Text(t.Context(), &v); err != nil || v.Text != "a,a" {
+	if err := set.Extensions(state)[1].Text(t.Context(), &v); err != nil || !strings.HasPrefix(v.Text, "a,a") { // or more
 		t.Error(v.Text, err)
 	}
 }

@@ -414,7 +414,7 @@ func otherTables(t *testing.T, file string, _ *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sql := range []string{"PRAGMA user_version = 1", "CREATE TABLE other (a)"} {
+	for _, sql := range []string{"PRAGMA user_version = 3", "CREATE TABLE other (a)"} {
 		if err := sqlitex.ExecuteTransient(c, sql, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ type Index struct {
 
 const (
 	fileName = "search.db"
-	version  = 2
+	version  = 3
 	// minFree is what an update of the index leaves of the disk, in bytes. It is more than what new work has to find.
 	minFree = 64 << 20
 	// busyTimeout bounds the wait for another program that locks the database.

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// mergeMasked returns the text without what either of two masked forms of it hides, whose rest is text in the same order. If
-// that cannot be told, all of it is replaced.
+// mergeMasked replaces every byte of the text that at least one of its masked forms replaces. A form is the text with some
+// parts replaced by redact.Mark; if one is not, the result is redact.Mark.
 func mergeMasked(text string, forms ...string) string {
 	hidden := make([]bool, len(text))
 	for _, form := range forms {
@@ -31,8 +31,9 @@ func mergeMasked(text string, forms ...string) string {
 	return out.String()
 }
 
-// markHidden marks the bytes of the text that its masked form does not show. A part of the form may be found too early in the
-// text: what is not marked is still shown by the form. It reports false if the form is not one of the text.
+// markHidden marks the bytes of the text that its masked form replaces. It takes the first match of each part between two
+// marks, which may be one inside a replaced range: the bytes that are shown are still those of the form. It reports false if
+// the form is not one of the text.
 func markHidden(hidden []bool, text, form string) bool {
 	parts := strings.Split(form, redact.Mark)
 	at := 0

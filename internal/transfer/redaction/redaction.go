@@ -56,8 +56,8 @@ func (f *Filter) Text(member, text string) string {
 }
 
 // maskRendered masks a text, and the secrets that only its readers see: control sequences of colours and the marks of Markdown
-// hide them in the text itself. A text with such a secret is returned as readers see it, without what is a secret in either
-// form.
+// hide them in the text itself. A text with such a secret is returned as readers see it, with the secrets of all forms
+// replaced.
 func (f *Filter) maskRendered(text string) string {
 	masked := f.Mask(text)
 	clean := terminal.CleanOutput(text)
