@@ -46,7 +46,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	d.summarize = input.scope.Summaries && input.session.ParentID == ""
 	titles := d.titleModel(input)
 	ctx = d.observeWork(ctx, now, input)
-	isResumed := len(now.pending) == 0
+	isResumed := len(now.pending) == 0 && now.compaction == nil
 	err = d.crossBoundary(ctx, now, input.sources, d.newPromotion(now, next, titles))
 	if errors.Is(err, errSelectionChanged) {
 		return false, err

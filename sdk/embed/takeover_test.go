@@ -17,7 +17,7 @@ import (
 func TestGuideFinishesNothing(t *testing.T) {
 	for name, c := range map[string]struct{ says, first, second string }{
 		"it has said something": {"So far. ", "cairn/m", "cairn/m"},
-		"it has said nothing":   {"", "the model that was to answer is not known", ""},
+		"it has said nothing":   {"", "the model of this prompt is unknown", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			waits := make(chan struct{}, 1)
@@ -65,5 +65,30 @@ func TestGuideFinishesNothing(t *testing.T) {
 				t.Errorf("a session of the client's own: %+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// A session whose prompt failed because its model cannot be used is answered by the guide once no model is configured.
+func TestGuideAfterUnusableModel(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	store, err := embed.Open(t.Context(), &embed.Options{
+		Home: home, Directory: dir, Env: func(string) string { return "" }, Config: []byte(`{"model":"anthropic/nosuch"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, store.Client())
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "hello"}); err == nil {
+		t.Errorf("%+v", r)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := cairntest.Open(t, &embed.Options{Home: home, Directory: dir}).Client()
+	if s, err = c.OpenSession(t.Context(), s.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Do(t.Context(), sdk.Prompt{Text: "hello again"}); err != nil || r.Model != "cairn/guide" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -48,8 +48,11 @@ func (t *ReconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 	for wait := firstRetryDelay; ; wait = min(2*wait, lastRetryDelay) {
 		conn, err := t.Connect(ctx)
 		var resp *http.Response
-		if err == nil {
+		if began := time.Now(); err == nil {
 			resp, err = sendOnce(conn, req)
+			if err != nil && time.Since(began) > ReconnectTimeout { // the owner worked on it: it is lost only now
+				since, wait = time.Now(), firstRetryDelay
+			}
 		}
 		// Return the answer, or an error that another owner would not mend; else try again at the next owner.
 		switch {

@@ -85,14 +85,20 @@ func TestRepeatedCallEnds(t *testing.T) {
 			t.Errorf("%v after %s", err, took)
 		}
 		calls := 0
-		err = follow.RepeatUntilAnswered(t.Context(), func() error {
-			if calls++; calls == 3 {
-				return nil
+		server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if calls++; calls < 3 {
+				time.Sleep(time.Hour)
+				panic(http.ErrAbortHandler) // its process ends
 			}
-			time.Sleep(time.Hour)
-			return &api.TransportError{Op: "resume", Err: errors.New("the server has ended")}
+			w.WriteHeader(http.StatusNoContent)
 		})
-		if err != nil {
+		transport = follow.NewReconnectTransport(func(context.Context) (*client.Connection, error) {
+			c := &api.Client{HTTP: &http.Client{Transport: api.Local(server)}, Base: "http://localhost"}
+			return &client.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+		})
+		c.HTTP = &http.Client{Transport: transport}
+		err = follow.RepeatUntilAnswered(t.Context(), func() error { return c.Resume(t.Context(), "ses_1") })
+		if err != nil || calls != 3 {
 			t.Errorf("%v after %d calls", err, calls)
 		}
 	})

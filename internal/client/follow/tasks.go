@@ -210,15 +210,18 @@ func (w *taskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) 
 }
 
 // sendWaiting sends what a session that a task continues, or whose task ran before, waits for: asks and tasks. It sets
-// after to its newest event.
+// after to its newest event. It waits for a server that is gone, which is for the stream of the session of the watch to say.
 func (w *taskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) error {
 	var waiting []session.EventData
-	err := RepeatUntilAnswered(ctx, func() (err error) {
-		waiting, *after, err = readWaiting(ctx, c, id)
-		return err
-	})
-	if err != nil {
-		return err
+	for isGone := true; isGone; {
+		err := RepeatUntilAnswered(ctx, func() (err error) {
+			waiting, *after, err = readWaiting(ctx, c, id)
+			return err
+		})
+		e, isLost := errors.AsType[*api.TransportError](err)
+		if isGone = isLost && !e.Foreign && Sleep(ctx, lastPause) == nil; err != nil && !isGone {
+			return err
+		}
 	}
 	for _, d := range waiting {
 		if !send(ctx, w.events, TaskEvent{SessionID: id, Data: d}) {
@@ -255,26 +258,30 @@ func readWaiting(
 // follow sends the events of a session, which may not have begun, after the event, until ctx ends or the session cannot be
 // followed.
 func (w *taskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
+	clock := taskClock{client: c, id: id}
 	for {
-		missing := false
-		clock := taskClock{client: c, id: id}
+		var pause time.Duration // until it is tried again; 0: it is not
 		followSession(ctx, c, id, after, func(i streamItem) bool {
 			switch {
 			case i.Event != nil:
 				clock.isTried = false
+				after = i.Event.Seq
 				return send(ctx, w.events, TaskEvent{SessionID: id, Data: i.Event.Data, seq: i.Event.Seq})
 			case i.opened:
 				clock.opened = time.Now()
 			case i.lost != nil && clock.isOver(ctx):
 				w.sendEnd(ctx, id, i.lost)
 				return false
+			case errors.Is(i.end, &session.Error{Code: session.CodeNotFound}):
+				pause = taskPollInterval
+			case errors.Is(i.end, &session.Error{Code: session.CodeTooMany}) && !clock.isOver(ctx):
+				pause = time.Second
 			case i.end != nil:
-				missing = errors.Is(i.end, &session.Error{Code: session.CodeNotFound})
 				w.sendEnd(ctx, id, i.end)
 			}
 			return true
 		})
-		if !missing || Sleep(ctx, taskPollInterval) != nil {
+		if pause == 0 || Sleep(ctx, pause) != nil {
 			return
 		}
 	}

@@ -196,11 +196,13 @@ func (l *watchLoop) run(ctx context.Context, o Options) {
 		case failure := <-l.failed:
 			send(ctx, l.watch.C, Update{Failed: failure})
 		case e := <-taskEvents:
-			if e.end != nil && l.tasks.follows(e.SessionID) {
+			switch {
+			case e.end == nil:
+				l.reportTasks(ctx, e)
+			case l.tasks.follows(e.SessionID): // else it has ended meanwhile
 				send(ctx, l.watch.C, Update{End: newTaskError(e.SessionID, e.end)})
 				return
 			}
-			l.reportTasks(ctx, e)
 		case u := <-l.live:
 			if l.isFollowed(u) {
 				send(ctx, l.watch.C, u)

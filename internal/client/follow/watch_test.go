@@ -193,7 +193,7 @@ func TestWatch(t *testing.T) {
 func TestWatchOfRefusedTask(t *testing.T) {
 	jobs := []session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}}
 	for want, failure := range map[string]*session.Error{
-		"end: follow the subagent in session ses_task: too many streams": session.Errorf(session.CodeTooMany, "too many streams"),
+		"end: follow the subagent in session ses_task: not allowed": session.Errorf(session.CodeDenied, "not allowed"),
 		"idle": session.NotFound("session", "ses_task"), "idle ": session.Errorf(session.CodeInvalid, "no id"),
 	} {
 		want = strings.TrimSpace(want)
@@ -212,21 +212,25 @@ func TestWatchOfRefusedTask(t *testing.T) {
 // TestWatchOfUnavailableTask: a subagent whose stream is not accepted for a minute, although the server answers, ends the watch.
 func TestWatchOfUnavailableTask(t *testing.T) {
 	jobs := []session.Job{{ID: "job_1", Status: session.JobRunning, Task: &session.TaskJob{SessionID: "ses_task"}}}
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{newest: 0, idle: make(chan struct{}), taskFailure: session.Errorf(session.CodeUnavailable, "try later")}
-		s.streams = []func(io.Writer){func(w io.Writer) {
-			for range 20 { // heartbeats
-				flush(w)
-				fmt.Fprint(w, ": \n\n")
-				time.Sleep(10 * time.Second)
+	for _, code := range []session.Code{session.CodeUnavailable, session.CodeTooMany} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{newest: 0, idle: make(chan struct{}), taskFailure: session.Errorf(code, "try later")}
+			s.streams = []func(io.Writer){func(w io.Writer) {
+				for range 20 { // heartbeats
+					flush(w)
+					fmt.Fprint(w, ": \n\n")
+					time.Sleep(10 * time.Second)
+				}
+			}}
+			const want = "end: follow the subagent in session ses_task: try later"
+			began := time.Now()
+			got := watch(t, s, follow.Options{Tasks: true, Jobs: jobs}, false, want)
+			if took := time.Since(began); got != want || took < time.Minute || took > 2*time.Minute {
+				t.Errorf("%s: got %q after %s, want %q", code, got, took, want)
 			}
-		}}
-		const want = "end: follow the subagent in session ses_task: try later"
-		if got := watch(t, s, follow.Options{Tasks: true, Jobs: jobs}, false, want); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		time.Sleep(5 * time.Minute) // until the server has ended its stream
-	})
+			time.Sleep(5 * time.Minute) // until the server has ended its stream
+		})
+	}
 }
 
 // TestContinue: a call that continues work may last as long as the work; the session is idle once it has returned, and an error

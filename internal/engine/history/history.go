@@ -261,9 +261,14 @@ func (h *History) promptSystemOf(id session.MessageID) string {
 // HasTurn reports whether a model has begun to answer, also in the hidden past.
 func (h *History) HasTurn() bool {
 	return h.shown.Compaction >= 0 || slices.ContainsFunc(h.messages, func(m session.Message) bool {
-		return m.Meta().Type == session.TypeAssistant
+		a, ok := m.(*session.Assistant)
+		return ok && hasRequested(a)
 	})
 }
+
+// hasRequested reports whether a turn sent a request to its model; one that failed before has the model that it could not
+// resolve.
+func hasRequested(a *session.Assistant) bool { return a.Prefix != nil || a.Error == nil }
 
 // FindOtherModel returns the model of the newest visible turn or summary that ran on another model than the given one,
 // nil without any.
@@ -272,7 +277,9 @@ func (h *History) FindOtherModel(than session.ModelRef) *session.ModelRef {
 		var ref *session.ModelRef
 		switch m := m.(type) {
 		case *session.Assistant:
-			ref = &m.Model
+			if hasRequested(m) {
+				ref = &m.Model
+			}
 		case *session.Compaction:
 			ref = m.Model
 		}
