@@ -200,9 +200,8 @@ func (o *Outputs) Remove(id session.ID, paths []string, isUnused func(owner sess
 			continue
 		}
 		owner := fileOwner(info.Name())
-		unused, asked := known[owner]
-		if !asked {
-			unused, err = isUnused(owner)
+		if _, asked := known[owner]; !asked {
+			unused, err := isUnused(owner)
 			failed = cmp.Or(failed, err)
 			known[owner] = unused && err == nil // if isUnused fails, the file stays
 		}

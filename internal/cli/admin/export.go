@@ -123,7 +123,7 @@ func (g transferCommands) noteExport(o *exportOptions, left int) {
 	count := terminal.FormatCount(int64(left))
 	switch {
 	case o.format != "jsonl" && left > 0:
-		g.inv.Note("secrets were removed from " + count + " texts; --secrets keeps them")
+		g.inv.Note("secrets were removed from " + terminal.FormatPlural(left, "text") + "; --secrets keeps them")
 	case o.format == "jsonl" && o.Sanitize:
 		g.inv.Note("the log has no texts any more: it is for people, and cannot be imported")
 	case o.format == "jsonl":
