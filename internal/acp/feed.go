@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/client/api"
 	"github.com/cairn-dev/cairn/internal/client/follow"
 )
 
@@ -31,7 +32,7 @@ func (a *agent) forwardOutput(ctx context.Context) {
 		if u.Notice == nil {
 			continue
 		}
-		if u.Notice.Kind == kindServerState {
+		if u.Notice.Kind == api.EventServerState {
 			a.noteServerChange()
 			continue
 		}
@@ -46,9 +47,6 @@ func (a *agent) forwardOutput(ctx context.Context) {
 		}
 	}
 }
-
-// kindServerState is the kind of the notice that the state of an MCP server, or what it offers, has changed.
-const kindServerState = "mcp.status.changed"
 
 // noteServerChange has the open sessions look at the states of their MCP servers.
 func (a *agent) noteServerChange() {

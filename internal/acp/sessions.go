@@ -200,6 +200,9 @@ func isSameDirectory(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
+// sessionsOfPage is the number of sessions on a page of session/list.
+const sessionsOfPage = 50
+
 // listSessions lists sessions, without subagents. A page of archived sessions only may be short, or empty.
 func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, error) {
 	// Make a query of the request.
@@ -216,7 +219,7 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 		return nil, rpcErrorf(codeInvalidParams, "the cursor is not one of session/list")
 	}
 	root := session.ID("")
-	q := api.SessionQuery{Directory: r.Cwd, Parent: &root, Cursor: r.Cursor}
+	q := api.SessionQuery{Directory: r.Cwd, Parent: &root, Cursor: r.Cursor, Limit: sessionsOfPage}
 	switch r.Archived {
 	case "", v2.SessionArchiveFilterExclude:
 	case v2.SessionArchiveFilterInclude, v2.SessionArchiveFilterOnly:
@@ -228,7 +231,10 @@ func (a *agent) listSessions(ctx context.Context, params jsontext.Value) (any, e
 	if err != nil {
 		return nil, err
 	}
-	// The API has a cursor behind every page; here only one that leads to more is returned.
+	// The API has a cursor behind every page; here only one that leads to more is returned. A page that is not full is the last.
+	if len(page.Data)+page.Damaged < sessionsOfPage {
+		page.Cursor.Next = ""
+	}
 	if page.Cursor.Next != "" {
 		rest, err := a.options.Client.Sessions(ctx, api.SessionQuery{Cursor: page.Cursor.Next, Limit: 1})
 		if err != nil {

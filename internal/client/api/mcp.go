@@ -27,6 +27,9 @@ type MCPStatus struct {
 	Error  string `json:"error,omitzero"`
 }
 
+// EventServerState is the kind of the notice that the state of an MCP server, or what it offers, has changed.
+const EventServerState = "mcp.status.changed"
+
 // MCPTool is a tool of an MCP server. What the server says of its effects proves nothing.
 type MCPTool struct {
 	Name        string `json:"name"` // for models

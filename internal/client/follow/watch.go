@@ -96,8 +96,8 @@ func (w *Watch) ExpectIdle() {
 	}
 }
 
-// Continue makes a call that continues the work on a prompt of an idle session, in the background and until a server answers it: it may
-// last as long as the work. Idle is expected, and not reported before the call has returned.
+// Continue makes a call that continues the work on a prompt of an idle session, in the background and until a server answers
+// it: it may last as long as the work. Idle is expected, and not reported before the call has returned.
 func (w *Watch) Continue(prompt session.MessageID, call func(context.Context) error) {
 	w.continuing.Add(1)
 	w.mu.Lock()

@@ -80,7 +80,7 @@ func documentTypes() openapi.Types {
 func eventTypes() map[string]reflect.Type {
 	out := map[string]reflect.Type{
 		"server.connected": typeOf[emptyObject](), "session.status": typeOf[statusNotice](),
-		eventServerState:      typeOf[serverNotice](),
+		api.EventServerState:  typeOf[serverNotice](),
 		eventProject:          typeOf[api.ProjectRecord](),
 		session.KindNote:      typeOf[session.Note](),
 		"todo.updated":        typeOf[session.TodosUpdated](),

@@ -32,10 +32,8 @@ func (d *dependencies) listMCPOperations() []operation.Operation {
 	}
 }
 
-// eventServerState is the kind of the event of serverNotice.
-const eventServerState = "mcp.status.changed"
-
-// serverNotice says that the state of an MCP server of a location, or what it offers, has changed.
+// serverNotice is an event of the kind api.EventServerState: the state of an MCP server of a location, or what it offers, has
+// changed.
 type serverNotice struct {
 	Server string `json:"server"`
 }
@@ -43,7 +41,7 @@ type serverNotice struct {
 // NewServerNotice returns the notice that an MCP server of a directory has changed.
 func NewServerNotice(directory, server string) eventlog.Notice {
 	data, _ := httpio.Encode(serverNotice{server}) // a text can be encoded
-	return eventlog.Notice{Kind: eventServerState, Directory: directory, Data: data}
+	return eventlog.Notice{Kind: api.EventServerState, Directory: directory, Data: data}
 }
 
 // NewNote returns the notice with a text for the people who follow a session.

@@ -66,11 +66,15 @@ func (f *Filter) maskRendered(text string) string {
 		return masked
 	}
 	// Mask it with all marks, with those of code, and with none.
-	forms := []string{renderPlain(masked), f.maskPlain(plain)}
+	shown := plain
+	if masked != text {
+		shown = renderPlain(masked)
+	}
+	forms := []string{shown, f.maskPlain(plain)}
 	if quoted := stripMarkup(clean, true); quoted != plain && quoted != text {
 		forms = append(forms, stripCode(f.maskPlain(quoted)))
 	}
-	if len(slices.Compact(slices.Clone(forms))) == 1 {
+	if !slices.ContainsFunc(forms, func(form string) bool { return form != shown }) {
 		return masked
 	}
 	return mergeMasked(plain, forms...)

@@ -112,7 +112,7 @@ func TestNewSecretIsReplaced(t *testing.T) {
 	first.until(`http-equiv="refresh"`)
 }
 
-// A secret that becomes known while a page is open is never on it with what is said afterwards.
+// An open page lists the known secrets again before it writes newer messages: a secret that was stored meanwhile is not shown.
 func TestNewSecretIsNotShown(t *testing.T) {
 	w := newWorld(t)
 	w.prompt("first")

@@ -44,7 +44,8 @@ func (p *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	conn := http.NewResponseController(w)
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // the deadline of an earlier page may have passed
-	if r.ContentLength != 0 {                               // net/http would wait for the body without a time limit, whatever the answer is
+	if r.ContentLength != 0 {
+		// net/http would wait for the body without a time limit, whatever the answer is.
 		_ = conn.SetReadDeadline(time.Now())
 		w.Header().Set("Connection", "close")
 		writeText(w, http.StatusBadRequest, "A request for a shared session has no body.")
